@@ -32,7 +32,7 @@ import pandas as pd
 from ubayfs.cli.main import main as command
 from ubayfs.exceptions import UBayFSError
 from ubayfs.results import read_result
-from ubayfs.results.file_set import FileSet
+from ubayfs.results.file_set import FileSet, changed_files
 
 LIMIT = 20  # seconds of processor time
 LONGEST = 6000  # characters of a message
@@ -204,7 +204,7 @@ def kills(n: int, rng: np.random.Generator, folder: Path) -> Counter[str]:
             files.settle()
             digests = files.manifest() or {}
             here = {name: content for name, content in contents(directory).items() if name in digests}
-            whole = here in results and not files.changed(digests, digests)
+            whole = here in results and not changed_files(digests, here)
             write(results[0])  # whatever was left is gone then
             after = contents(directory)
             after.pop("manifest.json")

@@ -133,12 +133,14 @@ def save_record(path: Path, kind: str, version: int, metadata: Mapping[str, Any]
     save_content(path, encode_record(kind, version, metadata, **arrays), EnsembleError)
 
 
-def load_record(path: Path, kind: str, version: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def load_record(
+    path: Path, kind: str, version: int, read: ReadBytes = read_bytes
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what :func:`save_record` wrote; anything else is refused with an EnsembleError that says why."""
     if not as_path(path).is_file():
         raise EnsembleError(f"{path} does not exist or is not a file; expected {kind}.")
     # From memory: numpy leaves the file open when an archive turns out to be damaged.
-    content = io.BytesIO(path.read_bytes())
+    content = io.BytesIO(read(path))
     if not zipfile.is_zipfile(content):
         raise EnsembleError(f"{path} is not {kind}, or it was cut short: it is no .npz file.")
     content.seek(0)
@@ -161,10 +163,10 @@ def load_record(path: Path, kind: str, version: int) -> tuple[dict[str, Any], di
     return metadata, arrays
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path, read: ReadBytes = read_bytes) -> dict[str, Any]:
     """Return the object in a JSON file; anything else is refused with an InputError that says why."""
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(read(path))
     except (ValueError, OSError, RecursionError) as error:
         raise InputError(f"{path} is damaged and cannot be read as JSON ({error}).") from error
     if not isinstance(content, dict):

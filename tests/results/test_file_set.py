@@ -8,7 +8,7 @@ import pytest
 
 from kills import killed_at
 from ubayfs.exceptions import InputError
-from ubayfs.results.file_set import MANIFEST, FileSet
+from ubayfs.results.file_set import MANIFEST, FileSet, changed_files
 
 NAMES = ("a.txt", "b.txt", "c.txt", "figures/a.png", "figures/b.png")
 OLD = {"a.txt": "old a", "b.txt": "old b", "figures/a.png": "old figure"}
@@ -45,8 +45,9 @@ def read(directory):
     files = FileSet(directory, NAMES)
     files.settle()
     manifest = files.manifest()
-    assert files.changed(manifest, manifest) == []
-    return {name: (directory / name).read_text() for name in manifest}
+    contents = {name: (directory / name).read_bytes() for name in manifest}
+    assert changed_files(manifest, contents) == []
+    return {name: content.decode() for name, content in contents.items()}
 
 
 def test_files_are_replaced_and_others_left_alone(tmp_path):

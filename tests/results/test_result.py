@@ -19,6 +19,7 @@ from ubayfs.exceptions import EnsembleError, InputError, StudyError, UBayFSWarni
 from ubayfs.plotting import Display, read_displays, render_figures
 from ubayfs.plotting.base import FORMATS
 from ubayfs.results import Result, StoredResult, check_directory, read_result, reserve, write_result
+from ubayfs.results.file_set import FileSet
 from ubayfs.study import DataSection, EvidenceSection, OutputSection, Study
 from ubayfs.summary import summarize
 from ubayfs.tables import read_table
@@ -501,11 +502,25 @@ def test_files_for_people_may_be_edited_and_removed_and_others_added(made, tmp_p
 
 
 def test_a_result_that_is_replaced_while_it_is_read_is_not_mixed(copied, other):
-    stored = StoredResult(copied)
-    _ = stored.evidence
+    before, stored = read_result(copied), StoredResult(copied)
     write_result(copied, other, force=True)
+    assert before.selection.features != read_result(copied).selection.features
+    assert stored.selection.to_dict() == before.selection.to_dict()
+    assert stored.study == before.study
+
+
+def test_a_result_that_is_replaced_while_it_is_opened_is_refused(copied, other, monkeypatch):
+    original = FileSet.manifest
+
+    def replaced_now(files):
+        found = original(files)
+        monkeypatch.setattr(FileSet, "manifest", original)
+        write_result(copied, other, force=True)
+        return found
+
+    monkeypatch.setattr(FileSet, "manifest", replaced_now)
     with pytest.raises(InputError, match="was replaced while it was being read"):
-        _ = stored.selection
+        StoredResult(copied)
 
 
 # Stopped programs

@@ -39,14 +39,14 @@ def count_decisions(monkeypatch, made):
 
 @pytest.fixture
 def opened(folder):
-    """Count how often files of the folder are opened, by whatever way; a hook cannot be taken off again."""
+    """Count how often each file below the folder is opened, by whatever way; a hook cannot be taken off again."""
     counts, watching = Counter(), [True]
 
     def hook(event, arguments):
-        if event == "open" and watching and isinstance(arguments[0], str):
-            file = Path(arguments[0])
-            if file.parent in (folder, Path(".")):
-                counts[file.name] += 1
+        if event == "open" and watching and isinstance(arguments[0], str | Path):
+            file = folder / arguments[0]
+            if file.is_relative_to(folder) and file.is_file():
+                counts[file.relative_to(folder).as_posix()] += 1
 
     sys.addaudithook(hook)
     yield counts
@@ -164,6 +164,26 @@ def test_select_opens_each_file_once_however_often_it_is_named(folder, opened):
     assert main(["select", "study.yaml", "-o", "first"]) == 0
     inputs = {"study.yaml", "cells.csv", "sheet.csv", "knowledge.xlsx", "aliases.csv", "names.txt", "sets.gmt"}
     assert {name: opened[name] for name in (*inputs, "table.txt")} == dict.fromkeys([*inputs, "table.txt"], 1)
+
+
+def test_every_command_opens_each_file_of_a_result_once(folder, opened, monkeypatch):
+    monkeypatch.setattr("ubayfs.trust.predictors.N_TREES", 2)
+    few = "evidence: {n_models: 5}\noutputs: {n_draws: 3}\n"
+    few += "trust: {level: full, n_shuffles: 2, n_splits: 2, cv: 2, n_repeats: 1}\n"
+    (folder / "study.yaml").write_text(STUDY + few)
+    assert main(["select", "study.yaml", "-o", "first"]) == 0
+    needed = {f"first/{name}" for name in ("manifest.json", "study.yaml", "evidence.npz", "result.json", "summary.json")}
+    for command, more in (
+        (["decide", "first", "-o", "second"], {"first/trust.npz", "first/figures/evidence.png"}),
+        (["decide", "first", "--max-size", "1"], {"first/trust.npz"}),
+        (["compare", "first", "second"], set()),
+        (["report", "first", "-o", "report.html"], {"first/figures/evidence.png"}),
+    ):
+        opened.clear()
+        assert main(command) == 0
+        times = {name: n for name, n in opened.items() if name.startswith("first/") or "/" not in name}
+        assert needed | more <= set(times), command
+        assert {name: n for name, n in times.items() if n > 1} == {}, command
 
 
 @pytest.mark.parametrize("place", ["prior: {table: none.csv}\nblocks: {table: none.csv}", "prior: {aliases: none.csv}\n"

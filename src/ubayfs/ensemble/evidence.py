@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._arguments import Array, Mask, as_array, check_feature_names, freeze
-from .._files import as_path, load_record, save_record
+from .._files import ReadBytes, as_path, load_record, read_bytes, save_record
 from .._plain import ShownAsCard, plain
 from ..exceptions import Advice, EnsembleError, InputError
 from .features_per_model import features_advice
@@ -209,15 +209,15 @@ class Evidence(ShownAsCard):
         save_record(as_path(path), _KIND, _VERSION, metadata, **arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Evidence:
-        """Read evidence that :meth:`save` wrote.
+    def load(cls, path: str | os.PathLike[str], *, read: ReadBytes = read_bytes) -> Evidence:
+        """Read evidence that :meth:`save` wrote; `read` returns the content of the file.
 
         Raises
         ------
         EnsembleError
             If the file is missing, damaged, of a newer format, or something else.
         """
-        metadata, arrays = load_record(as_path(path), _KIND, _VERSION)
+        metadata, arrays = load_record(as_path(path), _KIND, _VERSION, read)
         try:
             return cls.from_record(metadata, arrays)
         except EnsembleError as error:

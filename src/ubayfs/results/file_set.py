@@ -18,7 +18,7 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,10 +76,6 @@ class FileSet:
         """Return the digest of each file; None if there is no manifest."""
         return _read_manifest(self.directory / MANIFEST)
 
-    def changed(self, digests: dict[str, str], names: Iterable[str]) -> list[str]:
-        """Return those of some files that are not as they were written."""
-        return [name for name in names if digests.get(name) != _digest(self.directory / name)]
-
     # -- writing -------------------------------------------------------------------------------------------------------
 
     @contextmanager
@@ -122,7 +118,7 @@ class FileSet:
 
     def _commit(self, staging: Path) -> None:
         new = staging / "new"
-        digests = {name: _digest(new / name) for name in self.names if (new / name).exists()}
+        digests = {name: _digest((new / name).read_bytes()) for name in self.names if (new / name).exists()}
         content = json.dumps({"format": _FORMAT, "files": digests}, indent=2) + "\n"
         write_atomically(new / MANIFEST, content.encode())
         for folder in {(new / name).parent for name in digests}:
@@ -248,16 +244,13 @@ def _read_manifest(path: Path) -> dict[str, str] | None:
     return files
 
 
-def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file; "" if it cannot be read."""
-    digest = hashlib.sha256()
-    try:
-        with open(path, "rb") as file:
-            while chunk := file.read(1 << 20):
-                digest.update(chunk)
-    except OSError:
-        return ""
-    return digest.hexdigest()
+def changed_files(digests: Mapping[str, str], contents: Mapping[str, bytes]) -> list[str]:
+    """Return the names of those files that are not as they were written."""
+    return [name for name, content in contents.items() if digests.get(name) != _digest(content)]
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _remove(path: Path) -> None:

@@ -27,7 +27,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..tables import Table
-
-_Part = TypeVar("_Part")
 
 _FEATURES, _DATA = "selected_features.csv", "selected_data.csv"
 _SELECTION, _SUMMARY = DECISION
@@ -91,7 +89,7 @@ class StoredResult(StoredEvidence):
     def selection(self) -> Selection:
         """The decision; evidence of other features is refused."""
         path = self.directory / _SELECTION
-        content = self._unchanged(read_json(path))
+        content = read_json(path, self._contents.__getitem__)
         if "format" in content and content["format"] != SELECTION_FORMAT:
             raise self._of_another_version(path)
         try:
@@ -109,8 +107,7 @@ class StoredResult(StoredEvidence):
     @cached_property
     def summary(self) -> Mapping[str, Any]:
         """What the reports say."""
-        path = self.directory / _SUMMARY
-        content = self._unchanged(read_json(path))
+        path, content = self.directory / _SUMMARY, self._any_summary
         if "format" not in content:
             raise InputError(f"{path} is not the summary of a result: it has no 'format'.")
         if content["format"] != FORMAT:
@@ -120,7 +117,11 @@ class StoredResult(StoredEvidence):
     @property
     def of_another_version(self) -> bool:
         """Whether its summary cannot be read by this version; evidence and study can be used all the same."""
-        return self._unchanged(read_json(self.directory / _SUMMARY)).get("format", FORMAT) != FORMAT
+        return self._any_summary.get("format", FORMAT) != FORMAT
+
+    @cached_property
+    def _any_summary(self) -> dict[str, Any]:
+        return read_json(self.directory / _SUMMARY, self._contents.__getitem__)
 
     @cached_property
     def trust(self) -> Trust | None:
@@ -131,12 +132,13 @@ class StoredResult(StoredEvidence):
         path = self.directory / _TRUST
         if not (path.is_file() if self._digests is None else _TRUST in self._digests):
             return None
-        found = None
-        with suppress(UBayFSError):
-            found = Trust.load(path) if self._is_as_written(path) else None
-        if self._unchanged(found) is None:
-            Advice("trust_lost", {"path": str(path), "what": "damaged" if path.is_file() else "missing"}).warn()
-        return found
+        content = self._if_as_written(_TRUST)
+        if content is not None:
+            with suppress(UBayFSError):
+                return Trust.load(path, lambda _: content)
+        self._check_not_replaced()
+        Advice("trust_lost", {"path": str(path), "what": "damaged" if path.is_file() else "missing"}).warn()
+        return None
 
     def _of_another_version(self, path: Path) -> InputError:
         return InputError(
@@ -160,9 +162,9 @@ class StoredResult(StoredEvidence):
         mine = self.summary
         files = {
             name: {
-                suffix: path.read_bytes()
+                suffix: figure
                 for suffix in FORMATS
-                if (path := self.directory / _FIGURES / f"{name}.{suffix}").is_file() and self._is_as_written(path)
+                if (figure := self._if_as_written(f"{_FIGURES}/{name}.{suffix}")) is not None
             }
             for name, content in displays.items()
             if mine["displays"].get(name) == content and mine["versions"].get("ubayfs") == versions()["ubayfs"]
@@ -170,9 +172,12 @@ class StoredResult(StoredEvidence):
         letters = [advice["facts"]["letters"] for advice in mine["advice"] if advice["code"] == "missing_letters"]
         return Figures(files, "".join(letters))
 
-    def _is_as_written(self, path: Path) -> bool:
-        name = path.relative_to(self.directory).as_posix()
-        return self._digests is None or not self._files.changed(self._digests, [name])
+    def _if_as_written(self, name: str) -> bytes | None:
+        """Return the content of a file, unless it is missing or was changed."""
+        with suppress(UBayFSError):
+            content = self._content(name)
+            return content if self._as_written(name, content) else None
+        return None
 
 
 def stored_at(directory: str | os.PathLike[str]) -> StoredResult | StoredEvidence:

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 from .._arguments import did_you_mean
 from .._files import as_path, write_atomically
@@ -24,17 +24,15 @@ from ..ensemble.collect import versions
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError, UBayFSError
 from ..study import Study, load_study
-from .file_set import MANIFEST, FileSet
+from .file_set import MANIFEST, FileSet, changed_files
 
 STUDY, EVIDENCE = "study.yaml", "evidence.npz"
 # What only a result has, which is evidence with a decision.
 DECISION = ("result.json", "summary.json")
 
-_Part = TypeVar("_Part")
-
 
 class StoredEvidence:
-    """Evidence in a directory; each file is read when it is first used.
+    """Evidence in a directory: each file is opened once, and understood when it is first used.
 
     An InputError tells that there is no such directory, that files are missing, damaged or were not written together;
     when a file is used, that it is of a version that cannot be read. An interrupted replacement is completed.
@@ -62,25 +60,35 @@ class StoredEvidence:
         if missing:
             raise InputError(f"{self.directory} {self._incomplete.format(missing=', '.join(missing))}")
         self._digests = self._files.manifest()
-        if self._digests is None:
-            Advice("no_manifest", {"directory": str(self.directory)}).warn()
-        else:
-            self._check(self._files.changed(self._digests, self._read))
-
-    def _check(self, changed: Sequence[str]) -> None:
-        """Refuse files that are not those which were written together."""
+        self._contents = {self.directory / name: self._content(name) for name in self._read}
+        changed = [path.name for path, content in self._contents.items() if not self._as_written(path.name, content)]
+        if changed or self._digests is None:
+            self._check_not_replaced()
         if changed:
             raise InputError(
                 f"{self.directory} cannot be trusted: {listing(changed)} {'is' if len(changed) == 1 else 'are'} not as "
                 "written with this result, but edited, damaged or of another one. Put the original back, or write the "
                 "result again. Save an edited study elsewhere, for 'ubayfs decide --study' or 'ubayfs select'."
             )
+        if self._digests is None:
+            Advice("no_manifest", {"directory": str(self.directory)}).warn()
 
-    def _unchanged(self, part: _Part) -> _Part:
-        """Return a part that was just read, unless another result has come to the directory since the first one."""
+    def _content(self, name: str) -> bytes:
+        """Return the content of a file."""
+        path = self.directory / name
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise InputError(f"{path} cannot be read ({error.strerror or error}).") from error
+
+    def _as_written(self, name: str, content: bytes) -> bool:
+        """Return whether a file is that of this result, as far as it is known."""
+        return self._digests is None or not changed_files(self._digests, {name: content})
+
+    def _check_not_replaced(self) -> None:
+        """Raise if another result has come to the directory since the manifest was read."""
         if self._files.in_switch or self._files.manifest() != self._digests:
             raise InputError(f"the result in {self.directory} was replaced while it was being read; read it again.")
-        return part
 
     @property
     def sources(self) -> list[Path]:
@@ -90,12 +98,12 @@ class StoredEvidence:
     @cached_property
     def study(self) -> Study:
         """The study as used."""
-        return self._unchanged(load_study(self.directory / STUDY))
+        return load_study(self.directory / STUDY, read=self._contents.__getitem__)
 
     @cached_property
     def evidence(self) -> Evidence:
         """The ensemble, or a part of it."""
-        return self._unchanged(Evidence.load(self.directory / EVIDENCE))
+        return Evidence.load(self.directory / EVIDENCE, read=self._contents.__getitem__)
 
 
 @contextmanager

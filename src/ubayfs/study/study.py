@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .._files import write_atomically
+from .._files import ReadBytes, read_bytes, write_atomically
 from ..constraints import Constraint
 from ..constraints.supported import SUPPORTED, with_supported
 from ..data.feature_data import FeatureData
@@ -246,12 +246,14 @@ def moved_path(path: str, old: Path, new: Path) -> str:
         return Path(target).as_posix()
 
 
-def load_study(path: str | os.PathLike[str]) -> Study:
+def load_study(path: str | os.PathLike[str], *, read: ReadBytes = read_bytes) -> Study:
     """Read a study file.
 
     Parameters
     ----------
     path : str or path
+    read : callable
+        Returns the content of the file.
 
     Returns
     -------
@@ -263,15 +265,15 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     StudyError
         If there is anything wrong: all problems at once, each with its line and key.
     """
-    study, problems = read_draft(path)
+    study, problems = read_draft(path, read)
     problems.raise_any()
     return study
 
 
-def read_draft(path: str | os.PathLike[str]) -> tuple[Study, Problems]:
+def read_draft(path: str | os.PathLike[str], read: ReadBytes = read_bytes) -> tuple[Study, Problems]:
     """Read as much of a study file as can be read: a study with defaults where it is wrong, and all that is wrong."""
     file = Path(path)
-    value, problems = read_document(file)
+    value, problems = read_document(file, read)
     if value is None:
         problems((), "is empty; a study needs at least 'data: {path: data.csv}'. 'ubayfs init data.csv' writes one.")
     elif not isinstance(value, dict):

@@ -14,7 +14,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from .._arguments import did_you_mean
-from .._files import as_path
+from .._files import ReadBytes, as_path, read_bytes
 from ..exceptions import InputError, MissingDependencyError, StudyError, repr_of
 from .diagnostics import Origin, Path, Problems, reported, study_error
 
@@ -64,7 +64,7 @@ def _resolvers() -> _Resolvers:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def read_document(file: FilePath) -> tuple[Any, Problems]:
+def read_document(file: FilePath, read: ReadBytes = read_bytes) -> tuple[Any, Problems]:
     """Read a YAML file into plain values.
 
     Returns
@@ -82,7 +82,7 @@ def read_document(file: FilePath) -> tuple[Any, Problems]:
     text = ""
     try:
         with reported(problems):
-            text = _content(file).decode("utf-8-sig")
+            text = _content(file, read).decode("utf-8-sig")
     except OSError as error:
         problems((), f"could not be read ({error.strerror or error}).")
     except UnicodeDecodeError as error:
@@ -93,7 +93,7 @@ def read_document(file: FilePath) -> tuple[Any, Problems]:
     return parse_document(text, problems), problems
 
 
-def _content(file: FilePath) -> bytes:
+def _content(file: FilePath, read: ReadBytes) -> bytes:
     as_path(file)
     if not file.exists():
         near = did_you_mean(file.name, [p.name for p in file.parent.glob("*") if p.suffix in (".yaml", ".yml")])
@@ -102,7 +102,7 @@ def _content(file: FilePath) -> bytes:
         raise InputError("is a directory; name the study file in it, for example study.yaml.")
     if file.stat().st_size > _LARGEST_FILE:
         raise InputError(f"has more than {_LARGEST_FILE // 10**6} MB, too much for a study. Is it the data table?")
-    return file.read_bytes()
+    return read(file)
 
 
 def parse_document(text: str, problems: Problems) -> Any:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._files import encode_record, load_record
+from .._files import ReadBytes, encode_record, load_record, read_bytes
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, EnsembleError, InputError
 from ..selectors.registry import SELECTORS
@@ -109,9 +109,9 @@ class Trust:
         return encode_record(_KIND, _VERSION, metadata, **arrays)
 
     @classmethod
-    def load(cls, path: Path) -> Trust:
+    def load(cls, path: Path, read: ReadBytes = read_bytes) -> Trust:
         """Read what :meth:`encode` returned; EnsembleError if the file is damaged, too new, or another one."""
-        metadata, arrays = load_record(path, _KIND, _VERSION)
+        metadata, arrays = load_record(path, _KIND, _VERSION, read)
         parts: dict[str, dict[str, Any]] = {"null": {}, "halves": {}}
         for name, array in arrays.items():
             part, _, key = name.partition(".")
