@@ -172,7 +172,8 @@ def test_every_command_opens_each_file_of_a_result_once(folder, opened, monkeypa
     few += "trust: {level: full, n_shuffles: 2, n_splits: 2, cv: 2, n_repeats: 1}\n"
     (folder / "study.yaml").write_text(STUDY + few)
     assert main(["select", "study.yaml", "-o", "first"]) == 0
-    needed = {f"first/{name}" for name in ("manifest.json", "study.yaml", "evidence.npz", "result.json", "summary.json")}
+    names = ("manifest.json", "study.yaml", "evidence.npz", "result.json", "summary.json")
+    needed = {f"first/{name}" for name in names}
     for command, more in (
         (["decide", "first", "-o", "second"], {"first/trust.npz", "first/figures/evidence.png"}),
         (["decide", "first", "--max-size", "1"], {"first/trust.npz"}),
