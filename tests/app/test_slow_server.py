@@ -205,6 +205,36 @@ def test_what_is_typed_for_the_next_rule_stays_when_the_form_is_drawn_again(page
         page.wait_for_function("title => document.getElementById('undo').title !== title", arg=title)
 
 
+def test_names_chosen_for_the_next_rule_stay_when_the_form_is_drawn_again_and_after_a_reload(page, line, server):
+    page.goto(f"{server.studies['laboratory']}/rules")
+    page.locator(".rules .about", has_text="inequalit").first.wait_for()
+    n = page.locator(".rules > li").count()
+    page.get_by_label("Kind of rule").select_option(label="Do not select these features")
+    names, chips = page.locator("[data-kind=exclude] input[type=text]"), page.locator(".chips button")
+    for name in ("gene_70", "gene_71"):
+        names.fill(name)
+        names.press("Enter")
+        chips.filter(has_text=name).wait_for()
+    line.hold()
+    page.locator("[data-keep=rule-save]").click()
+    names.fill("gene_72, gene_73")
+    names.press("Enter")
+    until_heard(line, page)
+    line.release()
+    page.locator(".rules > li").nth(n).locator(".says", has_text="Without gene_70 and gene_71").wait_for()
+    chips.filter(has_text="gene_73").wait_for()
+    chips.filter(has_text="gene_72").click()
+    chips.filter(has_text="gene_72").wait_for(state="detached")
+    page.reload()
+    page.get_by_label("Kind of rule").select_option(label="Do not select these features")
+    chips.filter(has_text="gene_73").wait_for()
+    assert chips.all_inner_texts() == ["gene_73"]
+    page.get_by_role("button", name="Start over").click()
+    chips.wait_for(state="detached")
+    page.locator("#undo").click()
+    page.locator(".rules > li").nth(n).wait_for(state="detached")
+
+
 def test_words_are_newer_than_a_table_that_was_asked_for_before(page, server):
     page.goto(f"{server.studies['laboratory']}/know")
     page.wait_for_selector(".ag-row")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from ubayfs import decorrelate, max_size
 from ubayfs.app.requests import REQUESTS
 from ubayfs.app.workbench import Workbench
 from ubayfs.app.worker import Worker, _Loop
+from ubayfs.cli.main import main
 from ubayfs.exceptions import UBayFSError
 from ubayfs.results import StoredResult
 from ubayfs.study import load_study, resolve_study
@@ -227,6 +229,12 @@ def test_exports(bench, tmp_path):
         assert set(chosen["feature"]) == set(features)
         everything = pd.read_excel(paths["excel"], sheet_name="all features").set_index("feature")
         assert everything.loc[NAMES, "votes"].tolist() == bench.votes.tolist()
+        unpacked = tmp_path / f"unpacked {version}"
+        zipfile.ZipFile(paths["results"]).extractall(unpacked)
+        main(["decide", str(unpacked / "results"), "--max-size", "1", "-o", str(unpacked / "one")])
+        assert StoredResult(unpacked / "one").selection.mask.sum() == 1  # its study finds the data from there
+        assert load_study(paths["study"]).outputs.directory == "results"
+        assert {path.name.partition("-")[0] for path in paths.values()} == {bench.name.lower()}
     script = tmp_path / "repeat.py"
     script.write_bytes(bench.export("script", number).result(120).read_bytes())
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -21,11 +22,12 @@ from ..comparison import compare
 from ..constraints.supported import with_supported
 from ..exceptions import InputError
 from ..results import Result, StoredResult, reserve
+from ..results.file_set import MANIFEST
 from ..results.finishing import finished
 from ..study.study import Study, load_study
 from ..summary import answer
 from .history import now
-from .state import EXPORTS, VERSION, VERSIONS
+from .state import EXPORTS, VERSION, VERSIONS, slug
 
 if TYPE_CHECKING:
     from .stages import Stages
@@ -135,8 +137,8 @@ def export(stages: Stages, what: str, version: int | None = None) -> Path:
         raise InputError.of("kind", f"must be one of {', '.join(_KINDS)}; got {what!r}.", what)
     folder = stages.directory / EXPORTS
     folder.mkdir(exist_ok=True)
-    name = "study" if version is None else f"version-{int(version)}"
-    target = folder / f"{name}-{what}{_KINDS[what][0]}"
+    name = slug(stages.state.name)  # type: ignore[union-attr]
+    target = folder / f"{name}{'' if version is None else f'-version-{int(version)}'}-{what}{_KINDS[what][0]}"
     with TemporaryDirectory(dir=folder) as temporary:
         place, made = Path(temporary), Path(temporary) / target.name
         if version is not None:
@@ -163,26 +165,33 @@ def _present(stages: Stages, place: Path) -> Path:
 
 
 def _study_file(place: Path, target: Path) -> None:
-    _absolute(load_study(place / "study.yaml")).save(target)
+    write_atomically(target, _for_anywhere(load_study(place / "study.yaml"), "results").to_yaml().encode())
 
 
-def _absolute(study: Study) -> Study:
-    """Return a study that finds its data from anywhere on this machine."""
-    return replace(study, data=study.data.with_paths(lambda path: os.path.abspath(study.folder / path)))
+def _for_anywhere(study: Study, directory: str) -> Study:
+    """Return a study that finds its files from anywhere on this machine, and writes beside itself."""
+    moved = study.moved_to(None)
+    return replace(moved, outputs=replace(moved.outputs, directory=directory))
 
 
 def _zipped(place: Path, target: Path) -> None:
+    """Pack a result; where it is unpacked, its study finds the data on this machine."""
+    study = _for_anywhere(load_study(place / "study.yaml"), ".").to_yaml().encode()
+    manifest = json.loads((place / MANIFEST).read_bytes())
+    manifest["files"]["study.yaml"] = hashlib.sha256(study).hexdigest()
+    changed = {"study.yaml": study, MANIFEST: json.dumps(manifest, indent=2).encode()}
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(place.rglob("*")):
             if path.is_file() and not path.name.startswith("."):
-                archive.write(path, Path("results") / path.relative_to(place))
+                name = path.relative_to(place).as_posix()
+                archive.writestr(f"results/{name}", changed.get(name) or path.read_bytes())
 
 
 def _script(place: Path, target: Path) -> None:
     stored = StoredResult(place)
     constraints = stored.selection.provenance.get("constraints", ())
     sizes = [given["arguments"]["n"] for given in constraints if given.get("note") == "supported"]
-    study = _absolute(stored.study)
+    study = _for_anywhere(stored.study, "results")
     study = replace(study, constraints=with_supported(study.constraints, sizes[0])) if sizes else study
     text = _SCRIPT.format(version=__version__, study=study.to_yaml(), features=list(stored.selection.features))
     write_atomically(target, text.encode())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import re
 import shutil
 import threading
 import time
@@ -20,7 +19,7 @@ from ..study.schema import DataSection
 from ..study.starter import write_demo
 from ..study.study import Study, load_study, study_of
 from .history import now
-from .state import APP, HISTORY, State
+from .state import APP, HISTORY, State, slug
 from .workbench import Workbench
 from .worker import Worker
 
@@ -104,7 +103,7 @@ class Library:
             A study file, or a table, for which the study is made that `ubayfs init` would write; None: without data.
         """
         name = name.strip() or "Study"
-        return self._create(self.root / f"{_slug(name)}-{uuid.uuid4().hex[:6]}", name, first_study(source))
+        return self._create(self.root / f"{slug(name)}-{uuid.uuid4().hex[:6]}", name, first_study(source))
 
     def _create(self, place: Path, name: str, study: Study) -> str:
         set_in_file = [*study.data.defaults(), "selector"] if study.origin is not None else []
@@ -172,10 +171,6 @@ class Library:
         for bench in benches:
             bench.close()
         self._turns.cleanup()
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()[:40] or "study"
 
 
 def first_study(source: str | Path | None) -> Study:

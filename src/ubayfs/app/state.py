@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from ..constraints import KINDS, Constraint
 from ..exceptions import InputError
@@ -25,6 +27,16 @@ VERSIONS, VERSION, EXPORTS = "versions", "version.json", "exports"
 
 # Votes or a word (None: nothing is stated any more), and why (None: as it is).
 Word = tuple[Stated | None, str | None]
+
+
+def slug(name: str) -> str:
+    """Return the name of a study as a part of names of files.
+
+    >>> slug("Tumour <München>"), slug("../")
+    ('tumour-munchen', 'study')
+    """
+    bare = normalize("NFKD", name).encode("ascii", "ignore").decode()  # letters without their accents
+    return re.sub(r"[^A-Za-z0-9]+", "-", bare).strip("-").lower()[:40] or "study"
 
 
 @dataclass(frozen=True)

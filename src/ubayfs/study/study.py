@@ -209,9 +209,9 @@ class Study:
             reason = error.strerror or error
             raise study_error(f"{file} could not be written ({reason}); nothing was changed there.") from error
 
-    def moved_to(self, folder: Path) -> Study:
-        """Return the study with its paths relative to another folder."""
-        old, folder = Path(os.path.abspath(self.folder)), Path(os.path.abspath(folder))
+    def moved_to(self, folder: Path | None) -> Study:
+        """Return the study with its paths relative to another folder; None: absolute ones, which hold anywhere."""
+        old, folder = Path(os.path.abspath(self.folder)), folder and Path(os.path.abspath(folder))
         parts: dict[str, Any] = {}
         for key in ("data", "prior"):
             parts[key] = getattr(self, key).with_paths(lambda path: moved_path(path, old, folder))
@@ -229,8 +229,8 @@ class Study:
         return tuple(path for path in (*self.data.files, *self.prior.files, *named) if isinstance(path, str))
 
 
-def moved_path(path: str, old: Path, new: Path) -> str:
-    """Return a path that is relative to one folder as one relative to another.
+def moved_path(path: str, old: Path, new: Path | None) -> str:
+    """Return a path that is relative to one folder as one relative to another, or as an absolute one.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def moved_path(path: str, old: Path, new: Path) -> str:
         return path
     target = os.path.abspath(old / path)
     try:
-        return Path(os.path.relpath(target, new)).as_posix()
+        return Path(target if new is None else os.path.relpath(target, new)).as_posix()
     except ValueError:  # another drive
         return Path(target).as_posix()
 

@@ -259,7 +259,8 @@ class Editor:
         value = self.values[field.name]
         if field.input == "names":
             chosen = self.values[field.name] = [str(name) for name in value]
-            return names_field(field.label, chosen, partial(self._names, field))
+            draft = self._draft(f"{self.form.kind} {field.name}")
+            return names_field(field.label, chosen, partial(self._names, field), draft)
         if field.input == "choice":
             return choice(field.label, field.choices, value, partial(self._set, field.name))
         shown = "" if value is None else value

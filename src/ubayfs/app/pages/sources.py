@@ -209,13 +209,14 @@ def draw_blocks(bench: Seat) -> None:
 
 def _new_block(bench: Seat) -> None:
     members: list[str] = []
-    name = entry("Or name a block ...", "")
+    name = entry("Or name a block ...", "", draft="block name")
     place = ui.element("div")
 
     def draw() -> None:
         place.clear()
         with place:
-            names_field("... and its features", members, lambda: (bench.facts or {}).get("feature_names", ()))
+            label, draft = "... and its features", "block features"
+            names_field(label, members, lambda: (bench.facts or {}).get("feature_names", ()), draft)
 
     def add(_: Any) -> None:
         if not name.value or not members:
@@ -226,7 +227,7 @@ def _new_block(bench: Seat) -> None:
         draw()
 
     draw()
-    button("Add this block", add)
+    button("Add this block", add).on("click", js_handler="() => window.ubayfs.forget('block ')")
 
 
 def _add_blocks(bench: Seat, new: dict[str, list[str]]) -> None:

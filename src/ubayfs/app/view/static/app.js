@@ -53,6 +53,17 @@ window.ubayfs = {
   forget(drafts) {
     const begin = `draft:${location.pathname}:${drafts}`;
     for (const key of Object.keys(sessionStorage)) if (key.startsWith(begin)) sessionStorage.removeItem(key);
+    for (const box of document.querySelectorAll(".aside")) if (draft_key(box).startsWith(begin)) box.value = "";
+  },
+  // Names that are chosen for a form are a draft: the one that was typed comes to those before, or one is taken out.
+  put_aside(source, adds) {
+    const control = source.closest(".control"), aside = control.querySelector(".aside");
+    const others = [...control.querySelectorAll(".chips button")].filter((chip) => chip !== source).map((chip) => chip.textContent);
+    const typed = adds ? source.value.trim() : "";
+    aside.value = (adds ? [aside.value, typed] : others).filter(Boolean).join("\n");
+    if (aside.dataset.draft) sessionStorage.setItem(draft_key(aside), aside.value);
+    if (adds) source.value = "";
+    return typed;
   },
 };
 
