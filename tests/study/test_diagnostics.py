@@ -303,6 +303,7 @@ MISTAKES = {
     "target": ("class", "klass", ("data", "target")),
     "groups": ("patient", "patent", ("data", "groups")),
     "ignore": ("[center]", "[center, nothing]", ("data", "ignore")),
+    "file_sheet": ("", ", sheet: first", ("data", "sheet")),
     "missing": ("error", "drop_all", ("data", "missing")),
     "max_missing": ("0.5", "2", ("data", "max_missing")),
     "duplicates": ("error", "frist", ("data", "duplicates")),
@@ -370,7 +371,7 @@ MISTAKES = {
     "section": ("versions", "version", ("version",)),
 }
 STUDY = """\
-data: {{path: {path}, features_in: {orientation}{key}{rule_key}, target: {target}, \
+data: {{path: {path}, features_in: {orientation}{key}{rule_key}{file_sheet}, target: {target}, \
 groups: {groups}, ignore: {ignore}, missing: {missing}, task: {task}, \
 max_missing: {max_missing}, duplicates: {duplicates}, keep: {keep}, encoding: {encoding}, below_detection: {detection}}}
 evidence: {{n_models: {n_models}, train_size: {train_size}, n_features_per_model: {per_model}, seed: {seed}, \
@@ -430,6 +431,33 @@ def test_no_mistake_hides_another(folder, seed):
     paths = [path for _, _, path, *beside in (MISTAKES[name] for name in wrong - hidden) if not wrong & set(beside)]
     expected = {(path, line_of[path[0]] + (path[1] + 1 if path[0] == "constraints" else 0)) for path in paths}
     assert set(places_of(folder, text)) == expected
+
+
+def test_ignoring_all_features_hides_no_other_mistake(folder):
+    text = (
+        DATA.replace("center]", "center, '*']")
+        + """\
+evidence: {n_features_per_model: 60, n_models: 10}
+prior: {weights: {features: {raduis: likely}, patterns: {"zzz*": 2}}}
+blocks: {size: [radius, aera]}
+constraints:
+  - max_size: {n: 2, rho: hard}
+  - min_size: {n: 3, rho: hard}
+  - must_link: [radius, smoth]
+  - linear: {A: [[1, 2]], b: 1}
+decision: {min_votes: 11}
+"""
+    )
+    assert places_of(folder, text) == [
+        (("data", "ignore"), 4),
+        (("evidence", "n_features_per_model"), 5),
+        (("prior", "weights", "patterns", "zzz*"), 6),
+        (("prior", "weights", "features", "raduis"), 6),
+        (("blocks", "size", 1), 7),
+        (("constraints", 1, "min_size"), 10),
+        (("constraints", 2, "must_link", "features", 1), 11),
+        (("decision", "min_votes"), 13),
+    ]
 
 
 def test_what_files_state_is_checked_without_the_data(folder):

@@ -329,7 +329,7 @@ def test_constraints_are_checked_where_all_columns_are_ignored(tmp_path):
     with pytest.raises(StudyError) as caught:
         load_and_resolve(tmp_path / "study.yaml")
     assert places_of(caught.value.problems) == [
-        (("data", "path"), 1),
+        (("data", "ignore"), 1),
         (("constraints", 1, "max_size"), 4),
         (("constraints", 2, "decorrelate"), 5),
     ]

@@ -123,7 +123,7 @@ def test_ordered_categories_of_a_target_stay_ordered(tmp_path):
         ({"target": "ill", "groups": "ill"}, "column 'ill' cannot be target and groups at once"),
         ({"target": "ill", "ignore": ["ill"]}, "column 'ill' is to be ignored, but it is the target or groups too"),
         ({"target": "id", "task": "regression"}, "target column 'id' holds no numbers, which regression needs"),
-        ({"target": "ill", "ignore": ["*"]}, "no feature columns are left"),
+        ({"target": "ill", "ignore": ["*"]}, "ignore leaves no feature"),
     ],
 )
 def test_roles_that_cannot_be(table, roles, message):

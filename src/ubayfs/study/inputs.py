@@ -32,8 +32,8 @@ from .study import Study
 if TYPE_CHECKING:
     from ..tables import Table
 
-# In place of a rule that is wrong: one that refuses nothing, or None for the default.
-_PERMISSIVE = {"duplicates": "suffix", "below_detection": "limit", "features": "as_is", "keep": None, "encoding": None}
+# In place of a rule that is wrong, if its default may refuse something: one that refuses nothing.
+_PERMISSIVE = {"duplicates": "suffix", "below_detection": "limit", "features": "as_is", "sheet": None}
 # Without these it is not known which names of a file are features; but all of them are in the file.
 _ORIENTATION = {"samples", "features_in", "id"}
 
@@ -79,6 +79,7 @@ class StudyData:
     def read(self, read: ReadBytes) -> None:
         """Read the data table and take the features out of it."""
         from ..tables import read_files
+        from ..tables.formats import has_sheets
 
         problems, section = self.problems, self.study.data
         for key in problems.wrong.keys_below("data") - vars(section).keys():
@@ -87,12 +88,12 @@ class StudyData:
                 problems(("data", meant), "")
         self._check_files()
         wrong = {name for name in section.LAYOUT if not problems.is_sound("data", name)}
-        if wrong & {"path", "sheet"}:
+        if "path" in wrong or ("sheet" in wrong and any(has_sheets(FilePath(file)) for file in section.files)):
             return
         if wrong & _ORIENTATION:
             self._read_names(read)
             return
-        rules = {name: _PERMISSIVE[name] for name in wrong if _PERMISSIVE[name]}
+        rules = {name: _PERMISSIVE[name] for name in wrong & _PERMISSIVE.keys()}
         try:
             self.table = read_files(**section.layout(self.study.folder) | rules, read=read)
             self._read_columns(self.table)
@@ -107,8 +108,8 @@ class StudyData:
                 problems(("data", argument), str(error))
 
     def _check_files(self) -> None:
-        """Report every file that is missing, however the files are to be read."""
-        from ..tables.formats import check_file
+        """Report every file that is missing or has no sheets, however the files are to be read."""
+        from ..tables.formats import check_file, check_sheet
 
         section = self.study.data
         files: list[tuple[Path, str | None]] = [(("samples",), section.samples)]
@@ -120,6 +121,8 @@ class StudyData:
             if file is not None and self.problems.is_sound("data", *at):
                 with reported(self.problems, ("data", *at)):
                     check_file(self.study.folder / file)
+                with reported(self.problems, ("data", "sheet")):
+                    check_sheet(self.study.folder / file, None if at == ("samples",) else section.sheet)
 
     def _read_names(self, read: ReadBytes) -> None:
         """Take all names that may be features out of a file of which it is not known how it is laid out.
@@ -133,10 +136,9 @@ class StudyData:
         section, problems = self.study.data, self.problems
         if not isinstance(section.path, str) or section.duplicates == "suffix":
             return
-        encoding = section.encoding if problems.is_sound("data", "encoding") else None
+        rules = {name: getattr(section, name) for name in ("sheet", "encoding") if problems.is_sound("data", name)}
         try:
-            file = self.study.folder / section.path
-            frame = read_table(file, sheet=section.sheet, encoding=encoding, distinct=False, read=read).frame
+            frame = read_table(self.study.folder / section.path, **rules, distinct=False, read=read).frame
         except InputError as error:
             problems(("data", "sheet" if error.argument == "sheet" else "path"), str(error))
             return
@@ -161,6 +163,9 @@ class StudyData:
         names, misplaced = feature_columns(table, **roles)
         names, _ = measurements(table, names, settings.get("ordered") or {})
         n_least = 0
+        if not names:  # a column that is ignored may be meant to be a feature
+            names, _ = feature_columns(table, **roles | {"ignore": ()})
+            self.ordered = False
         if len(roles) < 4:  # columns of an unknown role may seem to be features
             for problem in misplaced:
                 problems(("data", *problem.path), f"{table.path}: {problem.message}")
@@ -182,7 +187,7 @@ class StudyData:
 
     def _fewest(self, table: Table, names: list[str], misplaced: list[str | int], found: list[str | int]) -> int:
         """Return how few features there may be: columns may still have another role, or be left out."""
-        if found.count("ignore") != misplaced.count("ignore") or "missing" in found:
+        if not self.ordered or found.count("ignore") != misplaced.count("ignore") or "missing" in found:
             return 0
         if not self.problems.is_sound("data", "duplicates") and "duplicates_merged" in {n.code for n in table.notes}:
             return 0

@@ -110,7 +110,7 @@ def read_features(
     problems += wrong
     names = [name for name in names if name not in {problem.path[1] for problem in wrong if len(problem.path) > 1}]
     if not names and not problems:
-        none = f"no feature columns are left beside target, groups and ignored columns.{table.about_sheets}"
+        none = f"no feature columns are left beside target and groups.{table.about_sheets}"
         problems.append(Problem(none, ("path",)))
     for name in targets:
         if name in table.frame:
@@ -264,7 +264,10 @@ def feature_columns(
     roles = [*targets, *_listed(groups), *covariates]
     # A misspelled target is not a feature either; without this its text would be a problem of its own.
     others = {role if role in columns else nearest(role, columns) for role in roles} | table.annotations
-    names = [name for name in columns if name not in others and not matches(name, patterns)]
+    left = [name for name in columns if name not in others]
+    names = [name for name in left if not matches(name, patterns)]
+    if left and not names:
+        found.append(("ignore", f"ignore leaves no feature: {quoted(patterns)} cover all other columns. Ignore fewer."))
     return names, [Problem(message, (role,)) for role, message in found]
 
 

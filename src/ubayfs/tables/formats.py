@@ -79,10 +79,9 @@ def read_table(
         way_out = " Save it as .xlsx first." if suffix in (".xls", ".ods", ".xlsb") else ""
         known = f"Readable are {', '.join(SUFFIXES)}."
         raise file_error(path, f"has the suffix {suffix!r}, which is not a table that can be read. {known}{way_out}")
-    if sheet is not None and suffix not in _EXCEL:
-        raise _sheet_error(f"{path} is not an Excel file, and has no sheet {sheet!r}. Leave the sheet out.", sheet)
+    check_sheet(path, sheet)
     try:
-        if suffix in _EXCEL:
+        if has_sheets(path):
             return _read_excel(_open_sheets(path, read), path, sheet, choose_sheet, distinct)
         if suffix in _TEXT:
             return read_text(path, encoding, distinct, read)
@@ -105,7 +104,7 @@ def likely_sheet(path: str | os.PathLike[str]) -> str | None:
 
     That is the first sheet with a column of numbers, or else the first one.
     """
-    if _suffix(Path(path)) not in _EXCEL or not Path(path).is_file():
+    if not has_sheets(Path(path)) or not Path(path).is_file():
         return None
     table = read_table(path, choose_sheet=True)
     return table.sheet if table.other_sheets else None
@@ -121,6 +120,17 @@ def _suffix(path: Path) -> str:
     """Return the suffix that tells the format, in lower case: ``".csv.gz"`` counts as one."""
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     return "".join(suffixes) if suffixes[-1:] == [".gz"] else "".join(suffixes[-1:])
+
+
+def has_sheets(path: Path) -> bool:
+    """Tell whether a file is of a kind that has sheets."""
+    return _suffix(path) in _EXCEL
+
+
+def check_sheet(path: Path, sheet: str | None) -> None:
+    """Refuse the sheet of a file that cannot have any."""
+    if sheet is not None and not has_sheets(path):
+        raise _sheet_error(f"{path} is not an Excel file, and has no sheet {sheet!r}. Leave the sheet out.", sheet)
 
 
 def _sheet_error(message: str, sheet: str) -> InputError:
