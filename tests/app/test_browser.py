@@ -54,6 +54,20 @@ def test_upload_guess_correct_undo(page, server):
     page.locator("dl.key .value", has_text=re.compile("^5$")).wait_for()
 
 
+def test_a_table_of_a_german_spreadsheet_is_read_by_the_ways_out_that_are_offered(page, server):
+    new_study(page, server, "Labor")
+    rows = (f"Pat{i};{i % 7},5;{'k.A.' if i == 3 else i};{'ja' if i % 2 else 'nein'}" for i in range(40))
+    content = "\n".join(["Probe;Größe;01. Mär;Ansprechen", *rows]).encode("latin-1")
+    page.set_input_files("input[type=file]", [{"name": "Labor.csv", "mimeType": "text/csv", "buffer": content}])
+    page.get_by_role("button", name="Read them as text of Western Europe").click()
+    page.get_by_text("The target seems to be 'Ansprechen'").wait_for()  # guessed once the file could be read
+    page.get_by_text("Something is wrong: see the top of the page").wait_for()
+    page.get_by_role("button", name="Use the names as they are").click()
+    assert figure(page, "features") == "2"
+    assert figure(page, "empty cells") == "1"
+    page.get_by_text("Up to date").wait_for()
+
+
 def test_several_files_with_a_sample_sheet_by_their_paths(page, server, tmp_path):
     lines = table().decode().splitlines()
     split = [line.split(",") for line in lines]

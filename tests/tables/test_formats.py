@@ -293,11 +293,11 @@ def test_a_word_among_decimal_commas_is_what_is_wrong(tmp_path):
     """Not the numbers beside it, of which the column would be a category with too many labels."""
     path = tmp_path / "table.xlsx"
     crp = [f"{value},5" for value in range(20)]
-    pd.DataFrame({"CRP": [*crp[:7], "k.A.", *crp[8:]], "grade": ["a", "b"] * 10}).to_excel(path, index=False)
+    pd.DataFrame({"CRP": [*crp[:7], "unklar", *crp[8:]], "grade": ["a", "b"] * 10}).to_excel(path, index=False)
     frame = read_table(path).frame
-    assert frame["CRP"].tolist() == [value + 0.5 if value != 7 else "k.A." for value in range(20)]
+    assert frame["CRP"].tolist() == [value + 0.5 if value != 7 else "unklar" for value in range(20)]
     with pytest.raises(StudyError) as caught:
         read_data(path, target="grade")
     [problem] = caught.value.problems
     assert problem.path == ("path",)
-    assert "'k.A.' in row 9 is not a number" in problem.message
+    assert "'unklar' in row 9 is not a number" in problem.message

@@ -307,7 +307,7 @@ def test_values_below_detection(tmp_path, rule, expected):
     (tmp_path / "t.csv").write_text("a,b,y\n<0.5,n.d.,u\n2,BDL,v\n< 0.5,4,u\nND,2,v\n")
     with pytest.raises(StudyError, match="below_detection: half, missing or limit") as caught:
         read_data(tmp_path / "t.csv", target="y")
-    assert {problem.path for problem in caught.value.problems} == {("path",)}
+    assert {problem.path for problem in caught.value.problems} == {("below_detection",)}
     if rule == "missing":
         with pytest.raises(StudyError) as caught:
             read_data(tmp_path / "t.csv", target="y", below_detection=rule)
@@ -569,10 +569,10 @@ def test_tcga_ovarian(data_dir):
 
 
 def test_the_missing_of_clinical_files_is_not_a_class(frame, tmp_path):
-    frame["status"] = [*frame["status"][:-2], "n/a", "[Not Available]"]
+    frame["status"] = [*frame["status"][:-4], "n/a", "[Not Available]", "k.A.", "#NV"]
     data = read_data(**_csv(frame, tmp_path / "t.csv"), target="status")
     assert data.target.classes.tolist() == ["ill", "well"]
-    assert facts(data, "samples_without_target")["samples"] == SAMPLES[-2:]
+    assert facts(data, "samples_without_target")["samples"] == SAMPLES[-4:]
 
 
 def test_characteristics_of_a_series_matrix(tmp_path):

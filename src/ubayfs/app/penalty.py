@@ -73,6 +73,8 @@ def penalty_svg(rho: float, scale: Scale, farthest: int = 5) -> Markup:
 
     >>> penalty_svg(1.0, Scale(100, 1000.0)).count("<circle")
     6
+    >>> penalty_svg(math.inf, Scale(100, 1000.0)).count(">any<")  # no number of votes makes up for it
+    2
     """
     amounts = np.linspace(0.0, farthest, _N_POINTS)
     line = [(0.0, 1.0), (0.0, 0.0), (float(farthest), 0.0)]  # a hard rule: any violation at all leaves nothing
@@ -88,13 +90,13 @@ def penalty_svg(rho: float, scale: Scale, farthest: int = 5) -> Markup:
     parts = []
     for level in (lowest, (1.0 + lowest) / 2, 1.0):
         _, y = place(0.0, level)
-        cost = rounded(scale.strength * scale.total * (1.0 - level))
+        cost = rounded(scale.strength * scale.total * (1.0 - level)) if rho < math.inf or level == 1 else "any"
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y}" y2="{y}"/>')
         parts.append(f'<text x="{_LEFT - 6}" y="{y + 4}" class="y">{level:.6g}</text>')
         parts.append(f'<text x="{_WIDTH - _RIGHT + 6}" y="{y + 4}">{cost}</text>')
     parts += [f'<text x="{place(at, 1)[0]}" y="{_HEIGHT - 20}" class="x">{at:g}</text>' for at, _ in points]
     parts.append(
-        f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 4}" class="x">violated by (left: admissibility, right: votes)</text>'
+        f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 4}" class="x">violated by (left: admissibility, right: cost in votes)</text>'
     )
     parts.append(f'<polyline points="{" ".join("{},{}".format(*place(*point)) for point in line)}"/>')
     parts += ['<circle cx="{}" cy="{}" r="3"/>'.format(*place(*point)) for point in points]

@@ -6,7 +6,9 @@ import re
 from datetime import date, timedelta
 
 # Months by their abbreviations, with those of a German spreadsheet.
-_MONTHS = {"feb": 2, "mar": 3, "mrz": 3, "apr": 4, "sep": 9, "sept": 9, "oct": 10, "okt": 10, "dec": 12, "dez": 12}
+_MONTHS = {
+    "feb": 2, "mar": 3, "mrz": 3, "mär": 3, "apr": 4, "sep": 9, "sept": 9, "oct": 10, "okt": 10, "dec": 12, "dez": 12
+}  # fmt: skip
 _WORD = "|".join(_MONTHS)
 _DAY_FIRST = re.compile(rf"(\d{{1,2}})[-./ ]+({_WORD})(?:[-./ ]+\d{{2,4}})?", re.IGNORECASE)
 _MONTH_FIRST = re.compile(rf"({_WORD})[-./ ]+(\d{{1,2}})", re.IGNORECASE)
@@ -28,6 +30,8 @@ def symbols_before_damage(name: str, serials: bool = False) -> tuple[str, ...]:
     --------
     >>> symbols_before_damage("2-Sep"), symbols_before_damage("1-Mar")
     (('SEPT2', 'SEPTIN2'), ('MARCH1', 'MARCHF1', 'MARC1', 'MTARC1'))
+    >>> symbols_before_damage("01. Mär") == symbols_before_damage("1-Mar")
+    True
     >>> symbols_before_damage("43892", serials=True), symbols_before_damage("TP53")
     (('MARCH2', 'MARCHF2', 'MARC2', 'MTARC2'), ())
     """

@@ -111,7 +111,7 @@ def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_], role: str) ->
     rows = np.flatnonzero(bad)
     entries = table.frame[name].to_numpy(dtype=object)
     shown = listed([f"{entries[row]!r} in {table.place(row)}" for row in rows[:5]], len(rows), 5)
-    way_out = f"correct {'it' if len(rows) == 1 else 'them'}, or empty the cell if the value is missing"
+    way_out, about = f"correct {'it' if len(rows) == 1 else 'them'}, or empty the cell if the value is missing", role
     if all(reads_as_number(entries[row]) for row in rows):
         way_out = (
             "they are numbers stored as text: convert these cells to numbers"
@@ -119,9 +119,9 @@ def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_], role: str) ->
             else "write all numbers of the table with the same decimal sign and without thousands separators"
         )
     elif all(limit_of(entries[row]) is not None for row in rows):
-        way_out = "values below detection: choose below_detection: half, missing or limit"
+        way_out, about = "values below detection: choose below_detection: half, missing or limit", "below_detection"
     are = "is not a number" if len(rows) == 1 else "are not numbers"
-    return Problem(f"column {name!r}: {shown} {are}: {way_out}.", (role,))
+    return Problem(f"column {name!r}: {shown} {are}: {way_out}.", (about,))
 
 
 def reads_as_number(entry: Any) -> bool:

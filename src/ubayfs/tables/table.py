@@ -18,6 +18,7 @@ from ..exceptions import Advice, InputError, Problem, StudyError
 # Cells that count as missing, besides empty ones, in text tables and in Excel.
 MISSING_CODES = (
     "NA", "N/A", "n/a", "#N/A", "nan", "NaN", "null", "NULL", "None",
+    "n.a.", "k.A.", "k. A.", "#NV",  # the last three are German
     "[Not Available]", "[Not Applicable]", "[Not Evaluated]", "[Unknown]",  # clinical files of TCGA
 )  # fmt: skip
 

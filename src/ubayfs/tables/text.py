@@ -136,12 +136,12 @@ def _as_utf8(content: bytes, encoding: str | None, path: Path) -> bytes:
     except UnicodeDecodeError as error:
         start = error.start
         *above, last = content[:start].replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        raise file_error(
-            path,
+        rule = (
             f"is not text in UTF-8: byte 0x{content[start]:02x} at position {start}, in line {len(above) + 1}, "
             f"after {last.decode('utf-8')[-20:]!r}. Name its encoding (encoding: latin-1 for most files of Western "
-            f"Europe), or save it as UTF-8. {_SAVE_AS}",
-        ) from error
+            f"Europe), or save it as UTF-8. {_SAVE_AS}"
+        )
+        raise InputError(f"{path} {rule}", argument="encoding", value=encoding) from error
     return content
 
 

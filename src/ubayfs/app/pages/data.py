@@ -17,9 +17,9 @@ from ...study.schema import DataSection
 from ..intake import begin, copy_sheet, inspected, is_sample_sheet
 from ..view.fields import entry, fill, heading, panel, suggestions
 from ..view.frame import address, as_sent, button
-from ..view.live import clear_message, html, live, on, refreshed, show_message
+from ..view.live import clear_message, html, later, live, on, refreshed, show_message
 from ..view.parts import badge, notice, table, text
-from ..view.sections import key_field
+from ..view.sections import choices, key_field, label, meaning
 from ..view.uploads import drop_zone
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Files = tuple[Mapping[str, str] | list[str], str | None]  # data tables, and the sample sheet
 _ROLES = ("target", "groups", "adjust_for", "task", "missing", "ignore")  # what is asked first
 _OF_COLUMNS = ("target", "groups", "adjust_for")  # names of columns are suggested for them
+_READING = ("encoding", "id", "sheet")  # without these a file may not be read at all
+_OFTEN = {"encoding": ("latin-1",)}  # values that often help where any is allowed
 _FILES = ("path", "samples")  # drawn as a list of files
 _OFFERED = 100  # first and last columns that are offered as target or groups; any other can be typed
 _ACCEPT = ".csv,.tsv,.txt,.gz,.xlsx,.xls,.parquet,.h5ad"
@@ -35,6 +37,7 @@ _ACCEPT = ".csv,.tsv,.txt,.gz,.xlsx,.xls,.parquet,.h5ad"
 
 def draw_data(bench: Seat) -> None:
     """Draw the screen."""
+    _draw_ways_out(bench)
     heading(
         "What are your data?",
         "One table, or several of the same samples, and a sample sheet if the target is there. "
@@ -49,16 +52,35 @@ def draw_data(bench: Seat) -> None:
             _draw_table(bench)
 
 
+def _draw_ways_out(bench: Seat) -> None:
+    """Draw the settings that are ways out of what is wrong with the data, each as a button."""
+
+    def use(key: str, value: str) -> None:
+        bench.set("data", **{key: value})
+
+    @live(bench, "problems")
+    def ways_out() -> None:
+        about = [each["path"] for each in bench.problems]
+        for key in dict.fromkeys(str(path[1]) for path in about if path[:1] == ["data"] and len(path) > 1):
+            offered = [value for value in choices("data", key) or _OFTEN.get(key, ()) if value != "error"]
+            if offered:
+                with ui.element("div").classes("row ways-out"):
+                    html(text(f"{label(key)}:"), tag="strong")
+                    for value in offered:
+                        words = meaning(value)
+                        button(f"{words[:1].upper()}{words[1:]}", lambda _, key=key, value=value: use(key, value))
+
+
 def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
     adding = asyncio.Lock()
+    unread: list[Any] = []  # how files were read of which nothing could be guessed
 
     async def take(paths: Mapping[str, str] | list[str], samples: str | None) -> None:
         if not paths:
             return bench.set("data", path="", samples=None)
         show_message("info", "Reading the files ...", "")
         data, corrected = bench.state.study.data, bench.state.corrected
-        given = {key: value for key in ("encoding", "id", "sheet") if (value := getattr(data, key)) is not None}
-        given = {key: value for key, value in given.items() if key in corrected}
+        given = {key: getattr(data, key) for key in _READING if key in corrected and getattr(data, key) is not None}
         target = data.target if isinstance(data.target, str) and "target" in corrected else None
         try:
             found = await inspected(bench, paths, samples, target=target, **given)
@@ -66,8 +88,10 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
             if _is_read(bench):
                 raise InputError(as_sent(bench, str(error))) from None
             # The problem stands above; how the files are read, such as the encoding, can be corrected.
+            unread[:] = [_how_read(bench)]
             bench.set("data", path=paths if len(paths) > 1 else next(iter(_values(paths))), samples=samples)
             return clear_message()
+        unread.clear()
         known.update(found)
         begin(bench.bench, found)
         return _tell(found)
@@ -132,6 +156,9 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
     @refreshed(bench, "state")
     def refresh() -> None:
         again.set_visibility(bool(_files(bench)[0]))
+        if unread and unread[0] != _how_read(bench):
+            unread.clear()
+            later(lambda: change(lambda *now: now))
 
 
 def _files(bench: Seat) -> tuple[dict[str, str], str | None]:
@@ -139,6 +166,10 @@ def _files(bench: Seat) -> tuple[dict[str, str], str | None]:
     data = bench.state.study.data
     named = data.path if isinstance(data.path, dict) else {Path(data.path).name.split(".")[0]: data.path}
     return {block: path for block, path in named.items() if path}, data.samples
+
+
+def _how_read(bench: Seat) -> list[Any]:
+    return [getattr(bench.state.study.data, key) for key in _READING]
 
 
 def _but(path: str, tables: Mapping[str, str]) -> dict[str, str]:

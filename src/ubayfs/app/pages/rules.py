@@ -317,7 +317,8 @@ class Editor:
             self.values[strictness] = amount
         value = number_or_word(amount)
         if strictness == OWN:
-            self.curve.set_content(text("A pair with correlation r has the relaxation r / (1 - r)."))
+            costs = "The stronger the correlation r of two features, the more it costs to choose both"
+            self.curve.set_content(text(f"{costs}; the relaxation is r / (1 - r)."))
             return
         if strictness != MUST and not (isinstance(value, int | float) and 0 <= value < math.inf):
             self.curve.set_content(text("The curve appears for a number that is not negative."))

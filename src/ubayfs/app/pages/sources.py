@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,7 @@ from ..._plain import counted, listing
 from ...data.blocks import Blocks
 from ...exceptions import InputError
 from ...study.blocks import plain_blocks
-from ..matching import AMBIGUOUS, DAMAGED, UNKNOWN, Matching, match, stated_words
+from ..matching import AMBIGUOUS, DAMAGED, UNKNOWN, Doubt, Matching, match, stated_words
 from ..view.features import WORDS
 from ..view.fields import choice, entry, panel, tick
 from ..view.frame import address, as_sent, button
@@ -36,8 +38,8 @@ _GROUPS = {
 class Intake:
     """What was read from one source and is not used yet; nothing of it is part of the study."""
 
-    def __init__(self, bench: Seat, place: ui.element) -> None:
-        self.bench, self.place = bench, place
+    def __init__(self, bench: Seat, place: ui.element, used: Callable[[], None]) -> None:
+        self.bench, self.place, self.used = bench, place, used
         self.word: Any = "likely"
         self.choices: dict[str, str] = {}
         self.ticked: set[str] = set()
@@ -51,13 +53,15 @@ class Intake:
             found: Any = await run.io_bound(match, source, facts["feature_names"], study.prior.aliases, study.folder)
         except InputError as error:
             raise InputError(as_sent(self.bench, str(error))) from None
-        self.choices = {d.name: d.candidates[0] for d in found.doubted(DAMAGED) if len(d.candidates) == 1}
+        clear = [doubt for doubt in found.doubts if len(doubt.candidates) == 1 and _is_clear(doubt)]
+        self.choices = {doubt.name: doubt.candidates[0] for doubt in clear}
         self.ticked = set()
         self.show(found)
 
     def show(self, found: Matching) -> None:
         """Draw all groups of names as one message, with a choice for each doubt."""
         self.place.clear()
+        ui.run_javascript(f"document.getElementById('{self.place.html_id}').scrollIntoView({{block: 'nearest'}})")
         with self.place, ui.element("div").classes("found stack").props('role=region aria-label="What was found"'):
             html(text(f"{found.source}: {counted(len(found.features), 'feature')} found"), tag="h3")
             for problem in found.problems[:_SHOWN]:
@@ -146,6 +150,13 @@ class Intake:
     def _done(self, message: str) -> None:
         show_message("success", message)
         self.place.clear()
+        self.used()
+
+
+def _is_clear(doubt: Doubt) -> bool:
+    """Tell whether a name means its candidate: it is damaged, or differs in capitals, blanks and signs only."""
+    name, meant = (re.sub(r"[\W_]+", "", each).casefold() for each in (doubt.name, doubt.candidates[0]))
+    return doubt.kind == DAMAGED or name == meant
 
 
 def _is_table(found: Matching) -> bool:
@@ -164,10 +175,11 @@ def draw_sources(bench: Seat) -> None:
             await intake.read(bench.directory / path)
 
         button("Check names", lambda _: intake.read(str(pasted.value))).props("data-keep=check-names")
+        place = ui.element("div").props("aria-live=polite")
+        intake = Intake(bench, place, lambda: pasted.clear(pasted.value))
         drop_zone(
             "Spreadsheet (feature, weight, why ...), list or gene sets (GMT)", address(bench, "upload"), stored, _ACCEPT
         )
-        intake = Intake(bench, ui.element("div").props("aria-live=polite"))
 
 
 # -- blocks ------------------------------------------------------------------------------------------------------------

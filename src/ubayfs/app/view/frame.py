@@ -43,6 +43,8 @@ _STATUS = {
     "waiting": "Waiting for a free process ...",
     "reading": "Reading the data ...",
     "ready": "Up to date",
+    "explaining": "Finding the reasons ...",
+    "wrong": "Something is wrong: see the top of the page",
     "collecting": "Running the models ...",
     "deciding": "Finding the best set ...",
     "failed": "Something failed; see below",
@@ -149,7 +151,7 @@ def _changes(bench: Seat) -> None:
 
 
 def _status(bench: Seat) -> None:
-    @live(bench, "status", "progress", classes="status")
+    @live(bench, "status", "progress", "problems", "answer", classes="status")
     def status() -> None:
         html(status_text(bench), tag="span").props("role=status")
         progress = bench.progress
@@ -162,11 +164,20 @@ def status_text(bench: Seat) -> str:
     """Return what is going on, in a few words."""
     progress = bench.progress
     if not progress or not progress.get("total"):
-        return _STATUS.get(bench.status, bench.status)
+        return text(_STATUS.get(_activity(bench), bench.status))
     left = progress.get("seconds_left")
     part = str(progress["part"])
     done = f"{part[:1].upper()}{part[1:]}: {progress['done']:,} of {progress['total']:,}"
     return text(done if left is None else done + time_left(left))
+
+
+def _activity(bench: Seat) -> str:
+    """Return what is going on; what is ready may be wrong, or still be explained."""
+    if bench.status != "ready":
+        return bench.status
+    if any(not each.get("passing") for each in bench.problems):
+        return "wrong"
+    return "explaining" if "set" in bench.answer and "alternatives" not in bench.answer else "ready"
 
 
 def time_left(seconds: float) -> str:

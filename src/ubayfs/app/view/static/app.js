@@ -120,6 +120,12 @@ new MutationObserver(() => {
   }
 }).observe(document.documentElement, { childList: true, subtree: true });
 
+// Messages stay below the header, however many lines it has; on a narrow window it is scrolled away.
+new ResizeObserver(([{ target }]) => {
+  const header = target.querySelector(".top"), stays = header && getComputedStyle(header).position === "sticky";
+  target.style.setProperty("--top", `${stays ? header.offsetHeight : 0}px`);
+}).observe(document.documentElement);
+
 // On a narrow window the row of screens is longer than what is seen of it.
 const shown = setInterval(() => {
   const current = document.querySelector("nav.screens a[aria-current]");
