@@ -96,7 +96,7 @@ def penalty_svg(rho: float, scale: Scale, farthest: int = 5) -> Markup:
         parts.append(f'<text x="{_WIDTH - _RIGHT + 6}" y="{y + 4}">{cost}</text>')
     parts += [f'<text x="{place(at, 1)[0]}" y="{_HEIGHT - 20}" class="x">{at:g}</text>' for at, _ in points]
     parts.append(
-        f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 4}" class="x">violated by (left: admissibility, right: cost in votes)</text>'
+        f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 4}" class="x">violated by (left: admissibility, right: votes)</text>'
     )
     parts.append(f'<polyline points="{" ".join("{},{}".format(*place(*point)) for point in line)}"/>')
     parts += ['<circle cx="{}" cy="{}" r="3"/>'.format(*place(*point)) for point in points]

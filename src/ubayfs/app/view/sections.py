@@ -31,7 +31,8 @@ _MEANINGS = {
     "error": "refuse them", "available": "use the values that are there", "drop_rows": "leave out samples with gaps",
     "drop_columns": "leave out features with gaps", "median": "fill gaps with the median", "first": "take the first",
     "mean": "take the mean", "max_variance": "take the one that varies most", "suffix": "keep all, numbered",
-    "half": "half of the limit", "limit": "the limit", "missing": "count as missing", "as_is": "use the names as they are",
+    "half": "half of the limit", "limit": "the limit", "missing": "count as missing",
+    "as_is": "use the names as they are",
     "all": "those in all files", "any": "those in any file", "latin-1": "read them as text of Western Europe",
 }  # fmt: skip
 
