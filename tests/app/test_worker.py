@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import zipfile
 from pathlib import Path
 
@@ -400,6 +401,26 @@ def test_decisions_do_not_wait_for_files(tmp_path, monkeypatch):
     assert here.recv() == ("reply", 7, True, True)
     bench.close()
     PIPES.extend([here, there])  # a process of its own would end with them
+
+
+def test_an_ensemble_is_that_of_the_last_edit_however_long_it_takes_to_be_read(tmp_path, monkeypatch):
+    bench, (here, there) = make(tmp_path), multiprocessing.Pipe()
+    loop = _Loop(there, bench.directory)
+    for part in (loop.read, loop.run_ensembles, loop.decide_forever):
+        threading.Thread(target=part, daemon=True).start()
+    here.send(("state", 1, bench.state))
+    while here.recv() != ("status", "ready"):
+        pass
+    enter = loop._stages.enter
+    monkeypatch.setattr(loop._stages, "enter", lambda state: time.sleep(0.3) or enter(state))
+    bench.set("evidence", n_models=7)
+    here.send(("state", 2, bench.state))
+    here.send(("collect",))
+    while here.recv() != ("progress", None):
+        pass
+    assert loop._stages.evidence.n_models == 7
+    bench.close()
+    PIPES.extend([here, there])
 
 
 PIPES = []

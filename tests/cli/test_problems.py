@@ -116,7 +116,7 @@ BEFORE_THE_ENSEMBLE = {
     "contradicting constraints": (
         GOOD + "constraints:\n  - exclude: [a]\n  - max_size: 2\n  - require: [a, b]\n",
         "line 5, constraints[2].require: no feature set satisfies all hard constraints. These contradict each "
-        "other: exclude a; require a. Remove one of them, or make it soft with a number for rho. See also bad.yaml, "
+        "other: exclude a; require a. Remove one of them, or make it soft: a wish with a price. See also bad.yaml, "
         "line 3, constraints[0].exclude.",
     ),
     "too many are required": (

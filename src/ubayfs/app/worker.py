@@ -119,6 +119,7 @@ class _Loop:
         self._job: tuple[Any, ...] | None = None  # for the thread of ensembles: collect, or trust with work and level
         self._working = ""  # what that thread does
         self._stop = self._interrupting = self._interruptible = False
+        self._entering = False  # whether a state is on its way to the stages
         self._edited = time.monotonic()
         self._busy = False  # whether decisions go first
 
@@ -174,11 +175,12 @@ class _Loop:
     def _next(self) -> Callable[[], None]:
         """Wait for something to do: a new state, a request, the next stage."""
         with self._ready:
-            self._interrupting = False
+            self._interrupting = self._entering = False
+            self._ready.notify_all()
             while True:
                 self._busy = bool(self._state or self._requests or self._rest)
                 if self._state is not None:
-                    (revision, state), self._state = self._state, None
+                    (revision, state), self._state, self._entering = self._state, None, True
                     return lambda: self._enter(revision, state)
                 if self._requests:
                     number, kind, payload = self._requests.popleft()
@@ -353,8 +355,8 @@ class _Loop:
                 if self._job is not None:
                     kind, *more = self._job
                     wait: float | None = 0.0
-                    if self._stages.data is None:
-                        wait = None  # until they are read
+                    if self._stages.data is None or self._state is not None or self._entering:
+                        wait = None  # until they are read, and what was edited counts
                     elif kind == "trust":
                         wait = self._edited + more[-1] - time.monotonic()
                         wait = 10 * _SECONDS_PER_LOOK if wait <= 0 and not self._background.take() else wait

@@ -297,7 +297,7 @@ def _report_contradictions(
         problems(
             involved[-1],
             f"no feature set satisfies all hard constraints. These contradict each other: {error.shown}."
-            f"{excluded} Remove one of them, or make it soft with a number for rho.{also}",
+            f"{excluded} Remove one of them, or make it soft: a wish with a price.{also}",
             related=tuple(involved),
         )
         last = hard.rows_of(hard.parts[error.positions[-1]])

@@ -163,7 +163,13 @@ def _draw_word(bench: Seat) -> None:
             names = [bench.facts["feature_names"][i] for i in most]
         feature = entry("Feature", "", draft="feature", listed=suggestions(names).html_id)
         word = choice("What you say of it", {None: "nothing", **{word: word for word in VOTES}}, "likely")
-        button("State it", lambda _: bench.say([str(feature.value).strip()], word.value))
+
+        def state(_: Any) -> None:
+            given = feature.value
+            bench.say([str(given).strip()], word.value)
+            feature.clear(given)
+
+        button("State it", state)
 
 
 def _draw_trust(bench: Seat) -> None:

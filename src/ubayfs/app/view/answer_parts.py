@@ -92,10 +92,11 @@ def member_table(records: Sequence[Facts], stated: Facts, n_models: int, added: 
         Markup('<th scope="col"{}>{}</th>').format(Markup(' class="number"') if i == 3 else "", text(title))
         for i, title in enumerate(columns)
     )
+    longest = max((len(record["feature"]) for record in records), default=0)
     return Markup(
-        '<table class="members stacked"><caption>Chosen features, most important first. Solid: votes of the models; '
+        '<table class="members stacked" style="--letters: {}"><caption>Chosen features, most important first. Solid: votes of the models; '
         "hatched: votes that your words add.</caption><thead><tr>{}</tr></thead><tbody>{}</tbody></table>"
-    ).format(head, rows)
+    ).format(min(longest, 18), head, rows)
 
 
 def _weight(record: Facts, stated: Facts) -> float:

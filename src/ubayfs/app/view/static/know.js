@@ -117,7 +117,7 @@ window.ubayfs.features = {
     const box = document.createElement("div");
     box.className = "card";
     const parts = [["name", data.n], ["word", data.w === null ? "nothing stated" : String(data.w)],
-      ["why", [data.b, data.y, data.v === null ? "" : `${data.v} votes`].filter(Boolean).join(" · ")]];
+      ["why", [data.b, data.y, data.v === null ? "" : `${data.v} vote${data.v === 1 ? "" : "s"}`].filter(Boolean).join(" · ")]];
     for (const [kind, text] of parts) {
       const line = document.createElement("div");
       line.className = kind; line.dir = "auto"; line.textContent = this.visible(text);
