@@ -13,6 +13,7 @@ import _thread
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -44,18 +45,29 @@ class Superseded(BaseException):
     """A newer state has come: what is being computed is no longer wanted. No handler of errors shall catch it."""
 
 
+def _new_context() -> Any:
+    """Return a way to start processes; on Linux they are forked from one that has loaded the modules, once for all.
+
+    Elsewhere forks are not safe or not possible, and each process loads its own.
+    """
+    context: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+    if sys.platform == "linux":
+        context.set_forkserver_preload(["ubayfs.app.stages", "ubayfs.app.requests", "ubayfs.tables", "pandas", "joblib"])
+    return context
+
+
+_CONTEXT = _new_context()
+
+
 class Worker:
     """The server's side: starts the process, sends, and hands over what comes back, in a thread of its own."""
 
     def __init__(self, directory: Path, receive: Receive, turns: Path | None = None) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pipe, there = context.Pipe()
-        self._process = context.Process(target=run, args=(there, directory, turns), name=f"ubayfs {directory.name}")
-        self._process.start()
-        there.close()
-        self._lock = threading.Lock()
+        self._pipe, there = _CONTEXT.Pipe()
+        self._process = _CONTEXT.Process(target=run, args=(there, directory, turns), name=f"ubayfs {directory.name}")
+        self._lock, self._started = threading.Lock(), threading.Event()
         self._receive, self._closed = receive, False
-        threading.Thread(target=self._listen, name="ubayfs-worker-events", daemon=True).start()
+        threading.Thread(target=self._listen, args=(there,), name="ubayfs-worker-events", daemon=True).start()
 
     @property
     def pid(self) -> int | None:
@@ -67,7 +79,11 @@ class Worker:
         with self._lock, suppress(OSError, ValueError):
             self._pipe.send((kind, *content))
 
-    def _listen(self) -> None:
+    def _listen(self, there: Connection) -> None:
+        with suppress(OSError, EOFError):  # one that cannot be started has ended at once
+            self._process.start()  # the first one waits for the modules
+        there.close()
+        self._started.set()
         while True:
             try:
                 kind, *content = self._pipe.recv()
@@ -75,14 +91,19 @@ class Worker:
                 break
             self._receive(kind, tuple(content))
         if not self._closed:
-            self._process.join(_SECONDS_TO_END)
+            self._wait()
             self._receive("ended", (self._process.exitcode,))
+
+    def _wait(self) -> None:
+        self._started.wait()
+        if self.pid is not None:
+            self._process.join(_SECONDS_TO_END)
 
     def close(self) -> None:
         """End the process, whatever it does."""
         self._closed = True
         self.send("close")
-        self._process.join(_SECONDS_TO_END)
+        self._wait()
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
