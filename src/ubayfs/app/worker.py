@@ -34,6 +34,11 @@ from .turns import Turns, be_patient
 # Messages of the process that carry the revision of the state that they are about.
 Receive = Callable[[str, tuple[Any, ...]], None]
 
+# On Linux, processes are forked from one that has loaded these modules; elsewhere forks are not safe or not possible.
+_CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+if sys.platform == "linux":
+    _CONTEXT.set_forkserver_preload([f"ubayfs.{name}" for name in ("app.stages", "app.requests", "tables.reading")])
+
 _PAUSE = 3.0  # seconds without an edit after which trust is looked for
 _SECONDS_TO_END = 2.0
 _SECONDS_PER_REPORT = 0.25  # between two counts of the votes while models run
@@ -43,20 +48,6 @@ _AT_ONCE = ("set", "reasons")  # stages that wait for no other study
 
 class Superseded(BaseException):
     """A newer state has come: what is being computed is no longer wanted. No handler of errors shall catch it."""
-
-
-def _new_context() -> Any:
-    """Return a way to start processes; on Linux they are forked from one that has loaded the modules, once for all.
-
-    Elsewhere forks are not safe or not possible, and each process loads its own.
-    """
-    context: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
-    if sys.platform == "linux":
-        context.set_forkserver_preload(["ubayfs.app.stages", "ubayfs.app.requests", "ubayfs.tables", "pandas", "joblib"])
-    return context
-
-
-_CONTEXT = _new_context()
 
 
 class Worker:

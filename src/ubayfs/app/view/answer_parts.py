@@ -94,8 +94,9 @@ def member_table(records: Sequence[Facts], stated: Facts, n_models: int, added: 
     )
     longest = max((len(record["feature"]) for record in records), default=0)
     return Markup(
-        '<table class="members stacked" style="--letters: {}"><caption>Chosen features, most important first. Solid: votes of the models; '
-        "hatched: votes that your words add.</caption><thead><tr>{}</tr></thead><tbody>{}</tbody></table>"
+        '<table class="members stacked" style="--letters: {}"><caption>Chosen features, most important first. '
+        "Solid: votes of the models; hatched: votes that your words add.</caption>"
+        "<thead><tr>{}</tr></thead><tbody>{}</tbody></table>"
     ).format(min(longest, 18), head, rows)
 
 
