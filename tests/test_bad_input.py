@@ -497,7 +497,7 @@ def test_chosen_features_without_a_vote_warn_and_name_the_way_out():
     evidence = Evidence.from_sets([[1, 0, 0], [1, 0, 0]], ["radius", "area", "texture"])
     constraints = [require(["radius", "area"]), max_size(2)]
     with pytest.warns(
-        OptimizationWarning, match=r"1 of 2 chosen features have no vote of any model \(area\).*min_votes=1"
+        OptimizationWarning, match=r"no vote of any model for 1 of 2 chosen features \(area\).*min_votes=1"
     ):
         decide(evidence, constraints=constraints)
     refused("require area", decide, evidence, constraints=constraints, min_votes=1, error=InfeasibleError)

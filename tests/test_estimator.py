@@ -36,7 +36,7 @@ from ubayfs import (
 )
 
 # Few models and many constraints fill sets up with features nobody chose; that is tested with `decide`.
-pytestmark = pytest.mark.filterwarnings("ignore:.*have no vote of any model:ubayfs.exceptions.OptimizationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*no vote of any model:ubayfs.exceptions.OptimizationWarning")
 
 
 def diabetes():

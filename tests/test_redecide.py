@@ -19,7 +19,7 @@ from ubayfs import (
 )
 
 # Heavy weights bring in features that nobody chose: so it is meant here.
-pytestmark = pytest.mark.filterwarnings("ignore:.*have no vote of any model:ubayfs.exceptions.OptimizationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*no vote of any model:ubayfs.exceptions.OptimizationWarning")
 
 BLOCKS = {"radius": [0, 10, 20], "texture": [1, 11, 21]}
 

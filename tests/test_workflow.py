@@ -286,7 +286,7 @@ def test_members_without_a_vote_are_warned_about_and_min_votes_keeps_them_out():
     evidence = Evidence.from_sets(sets)
     constraints = [min_size(8, rho=INF), max_size(8)]
     with pytest.warns(
-        OptimizationWarning, match=r"6 of 8 chosen features have no vote .*x2.* and 1 more.*min_votes=1"
+        OptimizationWarning, match=r"no vote .* for 6 of 8 chosen features .*x2.* and 1 more.*min_votes=1"
     ) as caught:
         selection = decide(evidence, constraints=constraints)
     assert caught[0].filename == __file__

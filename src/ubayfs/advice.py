@@ -109,8 +109,8 @@ _DECISIONS: dict[str, _Sentence] = {
         "stands out by itself: the smallest q is {smallest:.2g}, above {limit}. At most one feature is selected."
     ),
     "without_votes": (
-        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
-        "alone are the reason.",
+        "There is no vote of any model for {n_unvoted} of {n_chosen} chosen features ({features}): weights or "
+        "constraints alone are the reason.",
         "Use min_votes=1 to exclude such features.",
     ),
 }
@@ -366,8 +366,8 @@ class Advice:
 
         >>> facts = {"n_unvoted": 7, "n_chosen": 9, "features": list("abcdefg")}
         >>> Advice("without_votes", facts).in_words("Raise --min-votes.")
-        '7 of 9 chosen features have no vote of any model (a, b, c, d, e and 2 more): weights or constraints alone are
-        the reason. Raise --min-votes.'
+        'There is no vote of any model for 7 of 9 chosen features (a, b, c, d, e and 2 more): weights or constraints
+        alone are the reason. Raise --min-votes.'
         """
         _, sentence, in_python = self.CODES[self.code]
         shown = {key: _first(fact) if isinstance(fact, list) else fact for key, fact in self.facts.items()}

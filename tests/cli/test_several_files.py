@@ -56,7 +56,7 @@ def test_from_files_to_a_result_without_an_edited_line(files, run):
     noted = {"samples_joined", "samples_not_matched", "samples_without_target", "file_transposed"}
     summary = Path("out/summary.json").read_text(encoding="utf-8")
     assert noted <= codes(summary)
-    of_data, warned = json.loads(summary)["sentences"]["data"], json.loads(summary)["warnings"]
+    of_data, warned = json.loads(summary)["notes"]["data"], json.loads(summary)["warnings"]
     assert sum("samples are not used" in note for note in of_data) == 2
     assert not any("samples are not used" in warning for warning in warned)
     assert "4 of 40 samples are not used" in Path("out/report.md").read_text(encoding="utf-8")

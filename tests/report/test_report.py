@@ -19,6 +19,7 @@ from ubayfs import (
     Evidence,
     MissingDependencyError,
     Selection,
+    cannot_link,
     collect_evidence,
     decide,
     decorrelate,
@@ -366,14 +367,16 @@ def test_all_forms_tell_the_same(html, markdown, summary):
     for record in summary["chosen"]:
         assert in_one_line(record["feature"]) in text
         assert in_one_line(record["feature"]) in lines
-    sentences = [sentence for section in summary["sentences"].values() for sentence in section]
+    sentences = [
+        sentence for key in ("sentences", "notes") for section in summary[key].values() for sentence in section
+    ]
     known = {
-        "chosen", "knowledge", "constraints", "data", "ensemble", "correlation", "reproduce", "substitutes", "left_out",
+        "chosen", "knowledge", "constraints", "ensemble", "correlation", "reproduce", "substitutes", "left_out",
         "validation", "noise", "reproducibility",
     }  # fmt: skip
     assert known == set(summary["sentences"])
     for sentence in (
-        summary["headline"], summary["lead"], *summary["terms"], *summary["question"], *summary["verdict"],
+        summary["headline"], summary["lead"], *summary["question"], *summary["verdict"],
         *summary["warnings"], *sentences, *(line for fact in summary["facts"] for line in fact["sentences"]),
         *(fact["question"] for fact in summary["facts"]), *(entry["meaning"] for entry in summary["legend"]),
     ):  # fmt: skip
@@ -406,7 +409,8 @@ def test_numbers_of_the_chosen_features_are_those_of_the_summary(summary, markdo
         assert float(row["Expected noise (q)"].replace("&lt;", "")) == pytest.approx(record["q"], abs=0.01)
         assert row["Chosen again"] == record["chosen_again"]
         assert row["Chosen because of"] == ", ".join(record["reasons"])
-        assert float(row["Prior weight"]) == record["weight"]
+        stated = summary["prior"]["weights"].get(record["feature"])
+        assert row["Prior weight"] == ("" if stated is None else f"{record['weight']:g}")
         assert " votes)" in row["Best replacement"]
 
 
@@ -417,6 +421,34 @@ def test_how_sure_the_models_are_stands_in_a_technical_section(summary, markdown
         assert float(row["Selection probability"]) == pytest.approx(record["probability"], abs=5e-3)
         assert row["Also without prior"] == ("yes" if record["without_prior"] else "no")
         assert row["Also without constraints"] == ("yes" if record["without_constraints"] else "no")
+
+
+def test_less_of_what_was_stated_is_one_table_with_the_sets_of_the_summary():
+    """Without any weight e leaves the set, without the link b is in it; half of the weights are enough."""
+    evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 20 + [[1, 0, 1, 1, 0]] * 6 + [[0, 0, 0, 1, 1]], list("abcde"))
+    constraints = [max_size(3, rho=np.inf), cannot_link(["a", "b"], rho=np.inf)]
+    summary = summarize(decide(evidence, {"e": 30}, constraints=constraints), n_draws=0)
+    rows = table_with(render_markdown(summary), "Would stay")
+    sets = [summary["sets"][key] for key in ("without_prior", "without_constraints", "data_alone")]
+    sets.insert(1, {"removed": [], "added": []})
+    assert set(summary["agreement"]["at"]["half"]) == {record["feature"] for record in summary["chosen"]}
+    assert [row["Without"] for row in rows] == [
+        "your weights", "half of your weights", "your constraints, at most the same size", "both: the votes alone"
+    ]  # fmt: skip
+    for row, change in zip(rows, sets, strict=True):
+        assert row["Would stay"] == f"{3 - len(change['removed'])} of 3"
+        assert row["Removed"] == " and ".join(change["removed"])
+        assert row["Added"] == " and ".join(change["added"])
+
+
+def test_what_was_not_stated_is_nothing_to_leave_out():
+    evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 1, 1]] * 6, list("abcd"))
+    link = [max_size(2, rho=np.inf), cannot_link(["a", "b"], rho=np.inf)]
+    found = summarize(decide(evidence, constraints=link), n_draws=0)
+    assert found["sentences"]["knowledge"][1] == "No weights were stated."
+    (row,) = table_with(render_markdown(found), "Would stay")
+    assert row["Without"] == "your constraints, at most the same size"
+    assert "Prior weight" not in render_markdown(found)
 
 
 def test_the_report_opens_with_three_facts_and_proves_later(summary, html, markdown):

@@ -26,8 +26,9 @@ from ubayfs.attribution import attribution
 from ubayfs.plotting import NoiseDisplay
 from ubayfs.report import render_csv
 from ubayfs.summary import answer, summarize
+from ubayfs.summary.knowledge_sentences import why_out
 from ubayfs.summary.trust_facts import validation_facts
-from ubayfs.summary.trust_sentences import supported, three_facts, validation_sentences, why_out
+from ubayfs.summary.trust_sentences import supported, three_facts, validation_sentences
 from ubayfs.trust import agreement, constraint_costs, left_out, substitutes
 from ubayfs.trust.noise import noise_of
 from ubayfs.trust.validation import OURS
@@ -139,6 +140,7 @@ def test_how_it_predicts_is_reported_with_the_hardest_baseline(summary, trust):
     )
     assert "No clear difference from all features: " in words(summary, "validation")
     section = summary["sentences"]["validation"]
+    assert "Better than as many random features: +" in words(summary, "validation")
     assert "Better than as many random features." in section
     assert "No clear difference from all features." in section
     alone = validation_sentences(validation_facts(trust.validation))
@@ -181,7 +183,8 @@ def test_a_worse_set_is_called_worse(selection, trust):
 def noise_facts(**changes):
     known = {
         "state": "known", "n_done": 20, "n_asked": 20, "failures": [], "expected": 5.9, "cautious": 8.4, "n_data": 10,
-        "filled": [], "p_value": 1 / 21, "passes": True, "supported": 3, "n_supported_chosen": 3, "limit": 0.2,
+        "filled": [], "filled_supported": [], "p_value": 1 / 21, "passes": True, "supported": 3, "limit": 0.2,
+        "n_supported_chosen": 3,
         "enough": True, "fewest": 19,
     }  # fmt: skip
     missing = {"state": "missing", "reason": None}
@@ -199,13 +202,32 @@ def noise_facts(**changes):
             "features hardly ever get this many votes: hardly any",
         ),
         ({"passes": False, "p_value": 0.3}, "perhaps all 10", "the votes look the same (p = 0.3); all may be"),
-        ({"n_data": 8, "filled": ["a", "b"]}, "about 6 of 8", "of the 8 that the data chose are expected"),
+        (
+            {"n_data": 8, "filled": ["a", "b"], "passes": False, "p_value": 0.3},
+            "perhaps all 10",
+            "all may be noise. a and b are in the set",
+        ),
         (
             {"n_data": 8, "filled": ["a", "b"]},
-            "about 6 of 8",
-            "a and b are in the set because of weights or constraints",
+            "about 6 of 8, perhaps 2 more",
+            "of the 8 that the data chose are expected",
         ),
-        ({"n_data": 0, "filled": ["a"]}, "none by data", "No chosen feature is there because of the data."),
+        (
+            {"n_data": 8, "filled": ["a", "b"]},
+            "about 6 of 8, perhaps 2 more",
+            "a and b are in the set because of weights or constraints; the data do not support them.",
+        ),
+        (
+            {"n_data": 8, "filled": ["a", "b"], "filled_supported": ["b"]},
+            "about 6 of 8, perhaps 1 more",
+            "a and b are in the set because of weights or constraints; the data do not support a.",
+        ),
+        (
+            {"n_data": 9, "filled": ["a"], "filled_supported": ["a"]},
+            "about 6 of 9",
+            "a is in the set because of weights or constraints; the data support it, too.",
+        ),
+        ({"n_data": 0, "filled": ["a"]}, "perhaps 1 of 1", "No chosen feature is there because of the data."),
         ({"n_done": 19, "state": "partial"}, "about 6 of 10", "This rests on 19 of 20 shuffles."),
         (
             {"n_done": 7, "state": "partial", "enough": False, "passes": False, "p_value": 1 / 8},
@@ -381,7 +403,10 @@ def test_members_by_weights_or_constraints_are_counted_apart(summary, selection)
     why = attribution(selection)
     own = [name for name in selection.features if why.reasons(name) != ("data",)]
     assert "x5" in own
-    assert summary["trust"]["noise"]["filled"] == own
+    noise = summary["trust"]["noise"]
+    assert noise["filled"] == own
+    q = {record["feature"]: record["q"] for record in summary["chosen"]}
+    assert noise["filled_supported"] == [name for name in own if q[name] <= noise["limit"]]
     line = summary["sentences"]["knowledge"][0]
     assert line.startswith(f"{len(own)} of 4 chosen features")
     assert all(name in line for name in own)
@@ -396,7 +421,7 @@ def test_an_opinion_that_changes_nothing_is_reported_as_such():
     favored, *less = summary["sentences"]["knowledge"][1:]
     assert favored.startswith("Your favored features did not clearly get more votes than random ones would (p = 0.2")
     assert less == [
-        "Without the prior, without the constraints or without both, this set or an equally good one is chosen.",
+        "Without weights, without constraints or without both, this set or an equally good one is chosen.",
     ]
 
 
@@ -410,6 +435,23 @@ def test_a_member_that_weights_and_constraints_would_each_keep():
         "1 of 2 chosen features is there because of your weights or constraints: c. The votes alone would choose the "
         "other one, too. Your weights alone would keep c, and so would your constraints."
     )
+
+
+def test_a_member_that_only_weights_and_constraints_together_would_remove_is_one_of_the_votes():
+    """By votes a, b, c; without the link b leaves c out beside the favored d; without both, c is in, too."""
+    evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 10 + [[1, 1, 1, 0, 0]] * 8 + [[0, 0, 0, 0, 1]], list("abcde"))
+    constraints = [max_size(3, rho=np.inf), cannot_link(["a", "b"], rho=np.inf)]
+    with pytest.warns(ubayfs.OptimizationWarning, match="no vote"):
+        selection = decide(evidence, {"d": 30, "e": 2}, constraints=constraints)
+    summary = summarize(selection, n_draws=0)
+    reasons = {record["feature"]: record["reasons"] for record in summary["chosen"]}
+    assert reasons == {"d": ["prior"], "a": ["data"], "c": ["constraints"]}
+    assert summary["sets"]["data_alone"]["removed"] == ["d"]
+    assert summary["sentences"]["knowledge"][:2] == [
+        "2 of 3 chosen features are there because of your weights or constraints: d and c. The votes alone would "
+        "choose the other one and c, too.",
+        "Of 2 features that you favored, 1 is in the set; e is not.",
+    ]
 
 
 def test_weights_that_do_not_agree_are_never_called_a_conflict(summary, selection):

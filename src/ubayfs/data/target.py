@@ -387,7 +387,7 @@ TASKS = {
         _stratum_counts,
         "Events",
         numbers=lambda target: target.time,
-        numbers_title="Follow-up",
+        numbers_title="Observed time",
         fewest_in_test=4,
         fewest_events=FEWEST_EVENTS,
     ),

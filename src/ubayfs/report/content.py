@@ -36,7 +36,7 @@ _TABLES = {
     "chosen": tables.chosen,
     "knowledge": knowledge_tables.decisions,
     "substitutes": tables.substitutes,
-    "left_out": tables.left_out,
+    "left_out": knowledge_tables.left_out,
     "validation": tables.validation,
     "asked": knowledge_tables.stated,
     "constraints": tables.constraints,
@@ -45,8 +45,6 @@ _TABLES = {
     "ensemble": tables.ensemble,
     "correlation": tables.correlation,
 }
-# Sentences that stand above the tables of a section; the others explain the tables, below them. Default: all.
-_ABOVE = {"constraints": 1, "data": 0}
 
 
 def document(summary: Mapping[str, Any]) -> Document:
@@ -74,15 +72,14 @@ def document(summary: Mapping[str, Any]) -> Document:
 
 
 def _section(summary: Mapping[str, Any], key: str) -> Section:
-    sentences, notes = _sentences(summary, key)
     return Section(
         key,
         HEADINGS[key],
-        sentences,
+        _sentences(summary, key),
         _TABLES[key](summary) if key in _TABLES else (),
         _figures(summary, key),
         _listings(summary, key),
-        notes,
+        tuple(summary["notes"].get(key, ())),
         tuple((tuple(entry["marks"]), entry["meaning"]) for entry in summary["legend"] if key == "chosen"),
         folded=key not in _OPEN,
         brief=summary["brief"].get(key, ""),
@@ -90,16 +87,14 @@ def _section(summary: Mapping[str, Any], key: str) -> Section:
     )
 
 
-def _sentences(summary: Mapping[str, Any], key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the sentences above the tables of a section, and the notes below them."""
+def _sentences(summary: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Return the sentences above the tables of a section."""
     elsewhere = {
         "asked": summary["question"],
         "quality": summary["verdict"],
         "methods": [summary["methods"]["text"], *summary["methods"]["references"]],
     }
-    lines = tuple(elsewhere.get(key, summary["sentences"].get(key, ())))
-    n_above = int(not summary["chosen"]) if key == "chosen" else _ABOVE.get(key, len(lines))
-    return lines[:n_above], (*lines[n_above:], *(summary["terms"] if key == "quality" else ()))
+    return tuple(elsewhere.get(key, summary["sentences"].get(key, ())))
 
 
 def _figures(summary: Mapping[str, Any], key: str) -> tuple[Figure, ...]:

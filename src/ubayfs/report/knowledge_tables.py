@@ -1,11 +1,13 @@
-"""Tables of what experts know: what they stated of features and why, and what less of it would choose."""
+"""Tables of what experts know: what they stated of features, what less of it would choose, what it keeps out."""
 
 from __future__ import annotations
 
 from itertools import starmap
 
+from .._plain import cost_text, listing
+from ..summary.knowledge_sentences import why_out
 from .document import Cell, Column, Table
-from .tables import Field, Record, as_table, changes_text, known_columns, marks_of, number_text, without, yes_no
+from .tables import Field, Record, as_table, known_columns, marks_of, number_text, without, yes_no
 
 
 def stated(summary: Record) -> tuple[Table, ...]:
@@ -56,16 +58,40 @@ def _together(record: Record) -> str:
 
 
 def decisions(summary: Record) -> tuple[Table, ...]:
-    """Return what would be chosen with none, half and all of the expert's weights."""
-    found = summary["agreement"]
-    if found is None:
-        return ()
-    before = [record["feature"] for record in summary["chosen"]]
-    if all(set(features) == set(before) for features in found["at"].values()):
-        return ()
-    words = {"none": "none", "half": "half of each", "all": "all, as here"}
-    columns: list[Field] = [
-        (Column("Your weights"), lambda r: words[r[0]]),
-        (Column("The chosen set"), lambda r: changes_text(without(r[1], before), without(before, r[1]))),
+    """Return what would be chosen with less of what the expert stated, if that is another set."""
+    before, sets, weights = [record["feature"] for record in summary["chosen"]], summary["sets"], summary["agreement"]
+    constraints = any(not entry["from_prior"] for entry in summary["constraints"])
+    found = {
+        "your weights": weights and sets["without_prior"],
+        "half of your weights": weights and (half := weights["at"]["half"]) and {"features": half},
+        "your constraints, at most the same size": constraints and sets["without_constraints"],
+        "both: the votes alone": weights and constraints and sets["data_alone"],
+    }
+    records = [
+        {"left_out": words, "removed": without(before, kept["features"]), "added": without(kept["features"], before)}
+        for words, kept in found.items()
+        if kept
     ]
-    return as_table("What would be chosen with less of your weights", list(found["at"].items()), columns)
+    columns: list[Field] = [
+        (Column("Without"), "left_out"),
+        (Column("Would stay", True), lambda r: f"{len(before) - len(r['removed'])} of {len(before)}"),
+        (Column("Removed"), lambda r: listing(r["removed"], 12)),
+        (Column("Added"), lambda r: listing(r["added"], 12)),
+    ]
+    differ = any(record["removed"] or record["added"] for record in records)
+    return as_table("What would be chosen with less of what you stated", records if differ else [], columns)
+
+
+def left_out(summary: Record) -> tuple[Table, ...]:
+    """Return features with many votes that are not in the set."""
+    columns: list[Field] = [
+        (Column("Feature"), "feature"),
+        (Column("Votes", True), lambda r: "" if (n := r["count"]) is None else f"{n:,}"),
+        (Column("Why it is out"), why_out),
+        (Column("Taking it would cost", True), _loss),
+    ]
+    return as_table("Strongest by votes and weights", summary["left_out"], columns)
+
+
+def _loss(entry: Record) -> str:
+    return ("" if entry.get("proved", True) else "at most ") + cost_text(entry["loss_votes"], entry["loss"])

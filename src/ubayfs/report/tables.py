@@ -10,7 +10,6 @@ from .._plain import cost_range, cost_text, counted, listing, price_text, relaxa
 from ..data.target import TASKS
 from ..plotting.profile import effect_text
 from ..summary.sentences import MARKS, levels_text, mark_text, target_words
-from ..summary.trust_sentences import why_out
 from ..trust.prediction_metrics import interval_text, method_name, metric_name
 from .document import Cell, Column, Table
 
@@ -66,13 +65,15 @@ def chosen(summary: Record) -> tuple[Table, ...]:
         "effect": (Column("In the data"), _effect),
         "half_low": (Column("On half of the samples", True), _shares),
         "blocks": (Column("Blocks"), lambda r: ", ".join(r["blocks"])),
-        "weight": (Column("Prior weight", True), lambda r: number_text(r["weight"])),
+        "stated": (Column("Prior weight", True), lambda r: number_text(w) if (w := r["stated"]) is not None else ""),
         "why": (Column("Why (expert)"), lambda r: r["why"] or ""),
         "source": (Column("Source"), lambda r: r["source"] or ""),
     }
     if ensemble is None:
         columns["importance"] = _IMPORTANCE
-    found = known_columns("Chosen features, most important first", summary["chosen"], columns)
+    stated = {} if summary["prior"] is None else summary["prior"]["weights"]
+    records = [{**record, "stated": stated.get(record["feature"])} for record in summary["chosen"]]
+    found = known_columns("Chosen features, most important first", records, columns)
     return *found, *_beyond_covariates(summary)
 
 
@@ -165,21 +166,6 @@ def _instead(entry: Record) -> str:
     if not entry["replaceable"]:
         return "no set satisfies the hard constraints without it" if entry["proved"] else "no set was found in time"
     return listing(entry["added"], _LISTED) or "nothing"
-
-
-def left_out(summary: Record) -> tuple[Table, ...]:
-    """Return features with many votes that are not in the set."""
-    columns: list[Field] = [
-        (Column("Feature"), "feature"),
-        (Column("Votes", True), lambda r: "" if (n := r["count"]) is None else f"{n:,}"),
-        (Column("Why it is out"), lambda r: why_out(r)),
-        (Column("Taking it would cost", True), _loss),
-    ]
-    return as_table("Features with most votes that were not chosen", summary["left_out"], columns)
-
-
-def _loss(entry: Record) -> str:
-    return ("" if entry.get("proved", True) else "at most ") + cost_text(entry["loss_votes"], entry["loss"])
 
 
 def validation(summary: Record) -> tuple[Table, ...]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["advice_facts", "answer", "known_correlations", "summarize"]
 
-FORMAT = 7
+FORMAT = 8
 
 
 def answer(

@@ -1,4 +1,4 @@
-"""Sentences on what an expert knows: weights and constraints, what they changed, and whether they agree with votes."""
+"""Sentences on what an expert knows: weights and constraints, what they changed and kept out, and what votes say."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from .._plain import counted, listing, price_text, rounded, strictness
 Facts = Mapping[str, Any]
 
 _LISTED = 12
-_SETS = {
-    "without_prior": "Without the prior (the default weight for every feature, none unlikely; constraints as they are)",
-    "without_constraints": "Without the constraints (the best set of at most the same size; prior as it is)",
-    "data_alone": "By the data alone (neither prior nor constraints, at most the same size, no feature without a vote)",
-}
 
 
 def opinion_and_data(facts: Facts) -> list[str]:
     """Return whether weights and constraints made a difference, and whether the weights agree with the votes."""
     records = [record for record in facts["chosen"] if record["reasons"]]
-    if not records or not (facts["constraints"] or facts["agreement"]):
+    stated = {"weights": facts["agreement"], "constraints": any(not e["from_prior"] for e in facts["constraints"])}
+    kinds = [kind for kind, given in stated.items() if given]
+    if not records or not kinds:
         return []
     own = [record["feature"] for record in records if record["reasons"] != ["data"]]
-    line = "Your weights and constraints made no difference: the votes alone would choose these features, too."
+    line = f"Your {' and '.join(kinds)} made no difference: the votes alone would choose these features, too."
     if own:
-        are, rest = "is" if len(own) == 1 else "are", len(records) - len(own)
+        rest, kept = len(records) - len(own), [r["feature"] for r in records if r["feature"] in own and r["data_alone"]]
+        others = [f"the other {'one' if rest == 1 else rest}"] * (rest > 0) + kept
         line = (
-            f"{len(own)} of {counted(len(records), 'chosen feature')} {are} there because of your weights or "
-            f"constraints: {listing(own, _LISTED)}."
-            + (f" The votes alone would choose the other {'one' if rest == 1 else rest}, too." if rest else "")
+            f"{len(own)} of {counted(len(records), 'chosen feature')} {_are(len(own))} there because of your "
+            f"{' or '.join(kinds)}: {listing(own, _LISTED)}."
+            + (f" The votes alone would choose {listing(others, _LISTED)}, too." if others else "")
             + _either_alone(facts["sets"], own)
         )
-    return [line, *_weights_and_data(facts["agreement"])]
+    return [line, *_favored(facts)]
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
 
 
 def _either_alone(sets: Facts, own: list[str]) -> str:
@@ -44,24 +46,26 @@ def _either_alone(sets: Facts, own: list[str]) -> str:
     return f" Your weights alone would keep {listing(both, _LISTED)}, and so would your constraints." if both else ""
 
 
-def _weights_and_data(found: Facts | None) -> list[str]:
-    """Return whether the weights agree with the votes; that they do not is no conflict."""
-    if found is None:
-        return []
-    none, half = (set(found["at"][key]) == set(found["at"]["all"]) for key in ("none", "half"))
-    line = "With half of your weights the same set would be chosen, with none another one."
-    return [*_favored(found["p_value"]), *([line] if half and not none else [])]
-
-
-def _favored(p_value: float | None) -> list[str]:
+def _favored(facts: Facts) -> list[str]:
+    """Return which favored features are in the set, and whether votes favor them, too; if not, it is no conflict."""
+    if facts["agreement"] is None:
+        return ["No weights were stated."]
+    p_value, prior = facts["agreement"]["p_value"], facts["prior"]
     if p_value is None:
         return []
-    p = rounded(p_value, 2)
+    chosen = {record["feature"] for record in facts["chosen"]}
+    favored = [name for name, weight in prior["weights"].items() if weight > prior["default"]]
+    out = [name for name in favored if name not in chosen]
+    lines, p = [], rounded(p_value, 2)
+    if out:
+        n, of_all = len(favored) - len(out), f"Of {counted(len(favored), 'feature')} that you favored"
+        lines.append(f"{of_all}, {n} {_are(n)} in the set; {listing(out, _LISTED)} {_are(len(out))} not.")
     if p_value <= 0.05:
-        return [f"Your favored features got more votes than random ones would (p = {p})."]
+        return [*lines, f"Your favored features got more votes than random ones would (p = {p})."]
     return [
+        *lines,
         f"Your favored features did not clearly get more votes than random ones would (p = {p}). That does not make "
-        "them wrong: these data may be too few to show it."
+        "them wrong: these data may be too few to show it.",
     ]
 
 
@@ -101,41 +105,21 @@ def _moment(time: str) -> str:
 
 
 def less_knowledge(facts: Facts) -> list[str]:
-    """Return what less knowledge would change."""
+    """Return what there is to say of sets that less knowledge would choose; a table has the sets."""
     records = facts["chosen"]
-    known = {lead: change for key, lead in _SETS.items() if records and (change := facts["sets"][key]) is not None}
-    if not known:
-        return []
-    if len(known) == len(_SETS) and not any(map(_differs, known.values())):
-        lines = [
-            "Without the prior, without the constraints or without both, this set or an equally good one is chosen."
-        ]
-    else:
-        lines = [_compared(lead, change, len(records)) for lead, change in known.items()]
-        lines.append(
-            "Several sets may be equally good; the one that shares most with the chosen set is meant. So read each "
-            "line as: this set or an equally good one."
-        )
+    known = [change for change in facts["sets"].values() if change is not None] if records else []
+    lines = []
+    if any(change["added"] or change["removed"] for change in known):
+        lines.append("Several sets may be equally good; the one that shares most with the chosen set is meant.")
+    elif known:
+        lines.append("Without weights, without constraints or without both, this set or an equally good one is chosen.")
+    if filling := (facts["sets"]["without_prior"] or {}).get("filling"):
+        lines.append(f"No model chose {listing(filling, _LISTED)}: without its weight anything would do in its place.")
     tied = [record["feature"] for record in records if record["tied"]]
     if tied:
         which = "it is" if len(tied) == 1 else "each of them is"
         lines.append(f"Ties: other features would do as well as {listing(tied, _LISTED)}; {which} marked in the table.")
     return lines
-
-
-def _differs(change: Facts) -> bool:
-    return bool(change["added"] or change["removed"] or change.get("filling"))
-
-
-def _compared(lead: str, change: Facts, n: int) -> str:
-    filling = change.get("filling")
-    fills = f" No model chose {listing(filling, _LISTED)}: anything would fill that place as well." if filling else ""
-    if not change["added"] and not change["removed"]:
-        return f"{lead}: the same set would be chosen.{fills}"
-    changed = "".join(
-        f" {key.capitalize()}: {listing(change[key], _LISTED)}." for key in ("removed", "added") if change[key]
-    )
-    return f"{lead}: {n - len(change['removed'])} of {counted(n, 'chosen feature')} would stay.{changed}{fills}"
 
 
 def prior_name(kind: str) -> str:
@@ -198,27 +182,24 @@ def constraints_hold(facts: Facts) -> str:
     n_violated = sum(not entry["holds"] for entry in used)
     if n_violated:
         return f"{n_violated} of {counted(len(used), 'constraint')} {'is' if n_violated == 1 else 'are'} violated."
-    return f"All {len(used)} constraints hold." if len(used) > 1 else "The constraint holds."
+    return {1: "The constraint holds.", 2: "Both constraints hold."}.get(n := len(used), f"All {n} constraints hold.")
 
 
 def constraint_sentences(facts: Facts) -> list[str]:
-    """Return the sentences of the section on constraints."""
+    """Return whether the constraints hold, and what it means if they do not."""
+    if all(entry["holds"] for entry in facts["constraints"]):
+        return [constraints_hold(facts)]
+    left = rounded(facts["admissibility"])
+    return [constraints_hold(facts), f"This lowers the admissibility of the set to {left} (1 when all hold)."]
+
+
+def constraint_notes(facts: Facts) -> list[str]:
+    """Return what the columns of the constraints mean, as far as they are needed."""
     entries = facts["constraints"]
     if not entries:
-        return [constraints_hold(facts)]
+        return []
     n_left_out = sum(entry["left_out"] for entry in entries)
-    first = constraints_hold(facts)
-    if not all(entry["holds"] for entry in entries):
-        first = (
-            f"{first[:-1]}; together they lower the admissibility of the set to {rounded(facts['admissibility'])} (1 "
-            "when all hold)."
-        )
-    lines = [
-        first,
-        "Strictness (rho): how strictly a constraint is meant; a hard one is never violated.",
-    ]
-    if not all(entry["holds"] for entry in entries):
-        lines.append("The admissibility is 1 when all constraints hold, and less the more they are violated.")
+    lines = ["Strictness (rho): how strictly a constraint is meant; a hard one is never violated."]
     if any(entry.get("cost_votes") for entry in entries):
         lines.append("Costs: votes that the set would gain without this constraint, all others as they are.")
     if 0 < n_left_out < len(entries):
@@ -239,3 +220,40 @@ def constraint_sentences(facts: Facts) -> list[str]:
             lines.append(f"An unlikely feature is taken only if it has {more}.")
         lines.append("What the expert holds unlikely is prior knowledge; it is listed here because it works this way.")
     return lines
+
+
+_WHY_OUT = {
+    "constant": "it is the same in all samples",
+    "min_votes": "it has fewer votes than were asked for",
+    "contradiction": "excluded by {titles}",
+    "tie": "a set with it would be just as good",
+    "constraint": "left out by {kinds}",
+    "prior": "left out by the prior weights",
+    "rival": "left out for {rivals}: the places are limited by {titles}",
+    "search": "not known: the search ended before a proof, and it may belong in the set",
+}
+
+
+def why_out(entry: Facts) -> str:
+    """Return why a feature with many votes is not in the set."""
+    titles, rivals = " and by ".join(entry["titles"][:3]), listing(entry["rivals"], 5)  # titles have commas themselves
+    by = {"titles": titles or "constraints", "kinds": listing(entry["kinds"]) or "constraints"}
+    words = {"constraint": " with {}", "prior": "; in its place: {}", "tie": "; in its place: {}"}
+    instead = words.get(entry["because"], "").format(rivals) if rivals else ""
+    because = _WHY_OUT.get(entry["because"], f"it cannot be selected ({entry['because']})")
+    return because.format(**by, rivals=rivals or "others") + instead
+
+
+NONE_LEFT_OUT = "None: no feature that was not chosen has more votes than the weakest chosen one."
+_NOT_EXAMINED = "Not examined: a selection that was read from a file does not know its constraints. Decide again."
+
+
+def left_out_sentences(facts: Facts) -> list[str]:
+    """Return how it was found out why strong features are out, or why there is nothing to find out."""
+    if facts["left_out"]:
+        return ["The decision was made again with each of them required; the reason is what had to give way for it."]
+    if facts["ensemble"] is None or not facts["chosen"]:
+        return []
+    if not facts["left_out_known"]:
+        return [_NOT_EXAMINED]
+    return [NONE_LEFT_OUT]

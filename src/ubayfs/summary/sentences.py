@@ -10,9 +10,11 @@ from ..data.target import TASKS
 from ..exceptions import Advice
 from .knowledge_sentences import (
     constraint_label,
+    constraint_notes,
     constraint_sentences,
     constraints_hold,
     experts_and_times,
+    left_out_sentences,
     less_knowledge,
     opinion_and_data,
     prior_sentence,
@@ -24,10 +26,8 @@ Facts = Mapping[str, Any]
 
 _LISTED = 12
 _LEGEND = {
-    ("data",): (
-        "the votes alone are enough: without prior and constraints this set, or an equally good one, has it, too"
-    ),
-    ("prior",): "it would not be chosen without the prior, or the prior alone speaks for it",
+    ("data",): "it would be chosen without weights, without constraints and without both, too: the votes are enough",
+    ("prior",): "it would not be chosen without the weights (the prior), or they alone speak for it",
     ("constraints",): (
         "it would not be chosen without the constraints: they ask for it, or they exclude features that have more votes"
     ),
@@ -70,16 +70,22 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
         "question": _question(facts),
         "verdict": _verdict(facts),
         "warnings": [*messages, *(given["message"] for given in advice if given["code"] not in NOTES)],
-        "terms": _terms(facts),
         "sentences": {
-            "chosen": _chosen(facts),
+            "chosen": [] if facts["chosen"] else ["No feature was chosen."],
             "knowledge": [*opinion_and_data(facts), *less_knowledge(facts)],
             "constraints": constraint_sentences(facts),
-            "data": [given["message"] for given in advice if given["code"] in NOTES],
             "ensemble": _ensemble(facts),
             "correlation": _correlation(facts["correlation"]),
             "reproduce": _reproduce(facts),
+            "left_out": left_out_sentences(facts),
             **trust_sections(facts),
+        },
+        # These stand below the tables of a section, and explain them.
+        "notes": {
+            "chosen": _about_chosen(facts),
+            "constraints": constraint_notes(facts),
+            "data": [given["message"] for given in advice if given["code"] in NOTES],
+            "quality": _terms(facts),
         },
         "legend": _legend(facts["chosen"]),
     }
@@ -97,13 +103,16 @@ def headline(facts: Facts) -> str:
 
 
 def _lead(facts: Facts) -> str:
-    """Return what the answer rests on, and whether the constraints hold."""
-    ensemble, n_samples = facts["ensemble"], facts["data"]["n_samples"]
+    """Return what the features are to explain, what the answer rests on, and whether the constraints hold."""
+    ensemble, data, n_samples = facts["ensemble"], facts["data"], facts["data"]["n_samples"]
+    classes = [f"{label['label']} {label['count']:,}" for label in data["classes"]]
+    counts = f" ({listing(classes, 5)})" if classes else ""
+    target = f"Target: {target_words(data['target'])}{counts}. " if data["target"] else ""
     samples = f" on {counted(n_samples, 'sample')}" if n_samples else ""
     votes = "" if ensemble is None else f"{counted(ensemble['n_models'], 'model')} voted{samples}. "
-    covariates = facts["data"].get("adjust_for")
+    covariates = data.get("adjust_for")
     adjusted = f"Adjusted for {listing(covariates, len(covariates))}. " if covariates else ""
-    return votes + adjusted + constraints_hold(facts)
+    return target + votes + adjusted + constraints_hold(facts)
 
 
 def proof(facts: Facts) -> str:
@@ -222,9 +231,7 @@ def _legend(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"marks": list(marks), "meaning": meaning} for marks, meaning in _LEGEND.items() if marks in used]
 
 
-def _chosen(facts: Facts) -> list[str]:
-    if not facts["chosen"]:
-        return ["No feature was chosen."]
+def _about_chosen(facts: Facts) -> list[str]:
     lines = chosen_columns(facts)
     if any(record["identical_to"] for record in facts["chosen"]):
         lines.append(

@@ -79,19 +79,20 @@ def _state(n_done: int, n_asked: int, failures: Iterable[str]) -> dict[str, Any]
 
 def _noise(selection: Selection, noise: Noise, reasons: Attribution) -> dict[str, Any]:
     found = noise.estimate(selection, reasons)
-    supported = noise.q_values <= SUPPORTED
+    supported = set(selection.feature_names[noise.q_values <= SUPPORTED])
     return {
         **_state(noise.null.n_done, noise.null.n_shuffles, noise.null.failures),
         "expected": found.expected,
         "cautious": found.cautious,
         "n_data": found.n_data,
         "filled": list(found.filled),
+        "filled_supported": [name for name in found.filled if name in supported],
         "p_value": noise.p_value,
         "passes": noise.passes,
         "enough": noise.enough,
         "fewest": FEWEST_SHUFFLES,
         "supported": noise.supported,
-        "n_supported_chosen": int(supported[selection.mask].sum()),
+        "n_supported_chosen": len(supported.intersection(selection.features)),
         "limit": SUPPORTED,
         "share": found.share,
     }

@@ -93,13 +93,18 @@ def predicts(found: Facts) -> tuple[str, list[str]]:
     name = metric_name(found["metric"])
     if found["mean"] is None:
         return "", ["No score can be computed in any fold, as where the target is constant in the part that is tested."]
-    scored = interval_text(found["mean"], found["lower"], found["upper"])
+    return f"{name} {score_text(found['mean'])}", [*_scored(found), *_added(found), *_closest(found)]
+
+
+def _scored(found: Facts) -> list[str]:
+    """Return the score in words, and whether it is that of guessing."""
+    name, scored = metric_name(found["metric"]), interval_text(found["mean"], found["lower"], found["upper"])
     metric = METRICS.get(found["metric"])
     meaning, guessing = ("more is better", None) if metric is None else (metric.meaning, metric.guessing)
     lines = [f"On samples not used for choosing: {name} {scored}. {name[0].upper()}{name[1:]}: {meaning}."]
     if guessing is not None and found["lower"] is not None and found["lower"] <= guessing:
         lines.append("That is not clearly better than guessing.")
-    return f"{name} {score_text(found['mean'])}", [*lines, *_added(found), *_closest(found)]
+    return lines
 
 
 def _added(found: Facts) -> list[str]:
@@ -115,10 +120,11 @@ def _added(found: Facts) -> list[str]:
 
 
 def _closest(found: Facts) -> list[str]:
-    """Return how ours compares with the baseline that comes closest to it, or beats it."""
+    """Return how ours compares with the baseline that comes closest to it, or beats it, and with random features."""
     others = [row for row in _baselines(found) if row["method"] not in OF_COVARIATES]
     other_sets = [row for row in others if outcome_of(row) != "same"] or others
-    return [_comparison(min(other_sets, key=lambda row: row["difference"]))] if others else []
+    closest = min(other_sets, key=lambda row: row["difference"], default=None)
+    return [_comparison(row) for row in other_sets if row is closest or row["method"] == "random"]
 
 
 def _comparison(row: Facts) -> str:
@@ -143,22 +149,19 @@ def _baselines(found: Facts) -> list[Facts]:
 
 def _noise(found: Facts) -> tuple[str, list[str]]:
     n, filled = found["n_data"], found["filled"]
-    these = f"of these {n}" if not filled else f"of the {n} that the data chose"
-    apart = []
-    if filled:
-        are = "is" if len(filled) == 1 else "are"
-        named = listing(filled, _LISTED)
-        apart = [f"{named} {are} in the set because of weights or constraints, and {are} not counted here."]
-    if n == 0:
-        return "none by data", ["No chosen feature is there because of the data.", *apart]
-    expected, cautious = round(found["expected"]), round(found["cautious"])
+    n_open = len(filled) - len(found["filled_supported"])
     if not found["enough"]:
         done = f"{found['n_done']} of {counted(found['n_asked'], 'shuffle')} of the target"
         return "", [f"Not known: {done} can be used, and it takes at least {found['fewest']}."]
+    if n == 0:
+        value = f"perhaps {n_open}" if n_open else "hardly any"
+        return f"{value} of {len(filled)}", ["No chosen feature is there because of the data.", *_filled(found)]
+    expected, cautious = round(found["expected"]), round(found["cautious"])
     if not found["passes"]:
-        p = rounded(found["p_value"], 2)
-        value, all_of_them = ("perhaps all", "it") if n == 1 else (f"perhaps all {n}", "all")
-        return value, [f"{_SHUFFLED}, the votes look the same (p = {p}); {all_of_them} may be noise.", *apart]
+        p, k = rounded(found["p_value"], 2), n + len(filled)
+        value, all_of_them = ("perhaps this one", "it") if k == 1 else (f"perhaps all {k}", "all")
+        return value, [f"{_SHUFFLED}, the votes look the same (p = {p}); {all_of_them} may be noise.", *_filled(found)]
+    these = f"of these {n}" if not filled else f"of the {n} that the data chose"
     about, start = f"about {expected}", f"{_SHUFFLED}, features get this many votes, too"
     if expected == 0:
         about, start = "hardly any", f"{_SHUFFLED}, features hardly ever get this many votes"
@@ -168,7 +171,21 @@ def _noise(found: Facts) -> tuple[str, list[str]]:
     if n == 1:
         one = "the one that the data chose" if filled else "this feature"
         found_out = f"{one} is expected to be {'related' if expected == 0 else 'unrelated'} to the target."
-    return f"{about} of {n}", [f"{start}: {found_out}", *apart]
+    more = f", perhaps {n_open} more" if n_open else ""
+    return f"{about} of {n}{more}", [f"{start}: {found_out}", *_filled(found)]
+
+
+def _filled(found: Facts) -> list[str]:
+    """Return which members are there because of weights or constraints, and whether the data support them, too."""
+    names = found["filled"]
+    if not names:
+        return []
+    unsupported = [name for name in names if name not in found["filled_supported"]]
+    meant = unsupported or names
+    which = listing(meant, _LISTED) if len(meant) < len(names) else "it" if len(names) == 1 else "them"
+    support = f"do not support {which}" if unsupported else f"support {which}, too"
+    are = "is" if len(names) == 1 else "are"
+    return [f"{listing(names, _LISTED)} {are} in the set because of weights or constraints; the data {support}."]
 
 
 def supported(found: Facts, n_chosen: int) -> str:
@@ -218,9 +235,14 @@ _COLUMNS = {
         "{limit:g} the data support the feature."
     ),
     "chosen_again": (
-        "Chosen again, by another study: rarely is less than one time in three, usually more than two in three."
+        "Chosen again, by another study with the same weights and constraints: rarely is less than one time in three, "
+        "usually more than two in three."
     ),
-    "replaceable": "Best replacement: what the best set has instead if the feature cannot be measured, and the cost.",
+    "replaceable": (
+        "Best replacement: what the best set has instead if the feature cannot be measured, and the votes that this "
+        "costs; it need not measure the same thing."
+    ),
+    "hazard_ratio": "Hazard per SD: what a standard deviation more of the feature multiplies the hazard (the risk) by.",
     "marks": "Marks a class: the one that it tells best from all others. Somers' D: 1 always higher there, -1 lower.",
     "effect": "In the data: {effect}. These samples chose the features, so that on others it will be smaller.",
     "half_low": (
@@ -247,7 +269,6 @@ def trust_sections(facts: Facts) -> dict[str, list[str]]:
     trust = facts["trust"]
     return {
         "substitutes": _substitutes(facts),
-        "left_out": _left_out(facts),
         "validation": _of_validation(trust["validation"]),
         "noise": _of_noise(trust),
         "reproducibility": _of_reproducibility(trust["reproducibility"]),
@@ -261,33 +282,39 @@ def _is_known(found: Facts) -> bool:
 def _of_validation(found: Facts) -> list[str]:
     if not _is_known(found):
         return []
-    lines = [
+    return [
         "The whole procedure, models and decision, was repeated without a part of the samples, and its set then had to "
         f"predict that part: {counted(found['n_done'], 'fold')} in all. A set that is chosen and tested on the same "
-        "samples would look too good."
+        f"samples would look too good. Ours means this procedure; by {metric_name(found['metric'])} it compares with "
+        "other ways of choosing as follows.",
+        *_compared(found),
+        *_of_sizes(found),
     ]
-    return lines + compared(found)
 
 
-def compared(found: Facts) -> list[str]:
-    """Return how ours compares with baselines and with other sizes."""
+def _compared(found: Facts) -> list[str]:
+    """Return how ours compares with baselines."""
     groups: dict[str, list[str]] = {}
     for row in _baselines(found):
         groups.setdefault(_OUTCOMES[outcome_of(row)], []).append(method_name(row["method"]))
-    lines = [f"{words} {listing(names, len(names))}." for words, names in groups.items()]
-    if found["one_se_size"] is not None:
-        fewest, best = found["one_se_size"], found["best_size"]
-        fewer = f"; {fewest} would predict as well, within one standard error" if fewest < best else ""
-        lines.append(f"Of the sizes compared, {counted(best, 'feature')} predict{'s' * (best == 1)} best{fewer}.")
-    return lines
+    return [f"{words} {listing(names, len(names))}." for words, names in groups.items()]
+
+
+def _of_sizes(found: Facts) -> list[str]:
+    """Return which of the sizes that were compared predicts best, and which as well."""
+    fewest, best = found["one_se_size"], found["best_size"]
+    if fewest is None:
+        return []
+    fewer = f"; {fewest} would predict as well, within one standard error" if fewest < best else ""
+    return [f"Of the sizes compared, {counted(best, 'feature')} predict{'s' * (best == 1)} best{fewer}."]
 
 
 def validation_sentences(found: Facts) -> list[str]:
     """Return a validation in words, for whoever asked for nothing else."""
-    of_size = compared(found)[-1:] if found["one_se_size"] is not None else []
+    if found["mean"] is None:
+        return predicts(found)[1]
     others = [_comparison(row) for row in _baselines(found) if row["method"] != COVARIATES_ALONE]
-    score = predicts(found)[1]
-    return [*(score[:-1] if others else score), *_rests_on("validation", found), *others, *of_size]
+    return [*_scored(found), *_added(found), *_rests_on("validation", found), *others, *_of_sizes(found)]
 
 
 def _of_noise(trust: Facts) -> list[str]:
@@ -299,7 +326,8 @@ def _of_noise(trust: Facts) -> list[str]:
         "then is noise.",
         *([supported(found, trust["n_chosen"])] if found["enough"] else []),
         "Noise means unrelated to the target. A feature that is merely correlated with the true cause is related to "
-        "it, and is not noise.",
+        "it, and is not noise. Features that say the same share their votes, so that one with few votes may be related "
+        "to the target, too.",
     ]
 
 
@@ -345,39 +373,3 @@ def _substitutes(facts: Facts) -> list[str]:
         if pair["correlation"] is not None and pair["correlation"] >= _SAME
     ]
     return lines
-
-
-_WHY_OUT = {
-    "constant": "it is the same in all samples",
-    "min_votes": "it has fewer votes than were asked for",
-    "contradiction": "excluded by {titles}",
-    "tie": "a set with it would be just as good",
-    "constraint": "left out by {kinds}",
-    "prior": "left out by the prior weights",
-    "rival": "left out for {rivals}: the places are limited by {titles}",
-    "search": "not known: the search ended before a proof, and it may belong in the set",
-}
-
-
-def why_out(entry: Facts) -> str:
-    """Return why a feature with many votes is not in the set."""
-    titles, rivals = " and by ".join(entry["titles"][:3]), listing(entry["rivals"], 5)  # titles have commas themselves
-    by = {"titles": titles or "constraints", "kinds": listing(entry["kinds"]) or "constraints"}
-    words = {"constraint": " with {}", "prior": "; in its place: {}", "tie": "; in its place: {}"}
-    instead = words.get(entry["because"], "").format(rivals) if rivals else ""
-    because = _WHY_OUT.get(entry["because"], f"it cannot be selected ({entry['because']})")
-    return because.format(**by, rivals=rivals or "others") + instead
-
-
-NONE_LEFT_OUT = "None: no feature that was not chosen has more votes than the weakest chosen one."
-_NOT_EXAMINED = "Not examined: a selection that was read from a file does not know its constraints. Decide again."
-
-
-def _left_out(facts: Facts) -> list[str]:
-    if facts["left_out"]:
-        return ["The decision was made again with each of them required; the reason is what had to give way for it."]
-    if facts["ensemble"] is None or not facts["chosen"]:
-        return []
-    if not facts["left_out_known"]:
-        return [_NOT_EXAMINED]
-    return [NONE_LEFT_OUT]

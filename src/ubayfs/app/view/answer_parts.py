@@ -12,8 +12,8 @@ from markupsafe import Markup
 
 from ..._plain import cost_range, cost_text, counted, listing, price_text, rounded
 from ...knowledge.scale import VOTES
+from ...summary.knowledge_sentences import NONE_LEFT_OUT, why_out
 from ...summary.sentences import MARKS
-from ...summary.trust_sentences import NONE_LEFT_OUT, why_out
 from .parts import badge, bar, because, choices, table, text
 
 Facts = Mapping[str, Any]
