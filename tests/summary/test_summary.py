@@ -351,7 +351,7 @@ def test_the_lead_names_the_target_and_its_classes(selection, rng):
     X = rng.normal(size=(30, len(selection.feature_names)))
     data = FeatureData.from_table(X, ["ill", "well", "well"] * 10)
     lead = summarize(selection, data, asked={"data": {"target": "diagnosis"}}, n_draws=0)["lead"]
-    assert lead.startswith("Target: diagnosis (ill 10 and well 20). ")
+    assert lead.startswith("Target: diagnosis (ill: 10 and well: 20). ")
 
 
 def test_two_constraints_are_both():
@@ -550,7 +550,7 @@ def test_members_that_could_be_exchanged_are_tied(counts, constraint, n_alternat
     assert tied == exchanged_without_loss(selection) | by_alternatives
     assert (["tie"] in [entry["marks"] for entry in summary["legend"]]) == bool(tied)
     assert bool(tied) == any(stated.startswith("Ties: ") for stated in summary["sentences"]["knowledge"])
-    assert "equally good" in " ".join(summary["sentences"]["knowledge"])
+    assert "equally good" in " ".join(summary["sentences"]["knowledge"] + summary["notes"]["knowledge"])
 
 
 def test_simulated_importances_tie_within_their_error():

@@ -107,12 +107,9 @@ def _moment(time: str) -> str:
 def less_knowledge(facts: Facts) -> list[str]:
     """Return what there is to say of sets that less knowledge would choose; a table has the sets."""
     records = facts["chosen"]
-    known = [change for change in facts["sets"].values() if change is not None] if records else []
-    lines = []
-    if any(change["added"] or change["removed"] for change in known):
-        lines.append("Several sets may be equally good; the one that shares most with the chosen set is meant.")
-    elif known:
-        lines.append("Without weights, without constraints or without both, this set or an equally good one is chosen.")
+    known = records and any(change is not None for change in facts["sets"].values())
+    same = "Without weights, without constraints or without both, this set or an equally good one is chosen."
+    lines = [same] if known and not _differ(facts) else []
     if filling := (facts["sets"]["without_prior"] or {}).get("filling"):
         lines.append(f"No model chose {listing(filling, _LISTED)}: without its weight anything would do in its place.")
     tied = [record["feature"] for record in records if record["tied"]]
@@ -120,6 +117,16 @@ def less_knowledge(facts: Facts) -> list[str]:
         which = "it is" if len(tied) == 1 else "each of them is"
         lines.append(f"Ties: other features would do as well as {listing(tied, _LISTED)}; {which} marked in the table.")
     return lines
+
+
+def _differ(facts: Facts) -> bool:
+    return any(change and (change["added"] or change["removed"]) for change in facts["sets"].values())
+
+
+def knowledge_notes(facts: Facts) -> list[str]:
+    """Return which sets are meant where less knowledge would choose another one."""
+    meant = "Several sets may be equally good; the one that shares most with the chosen set is meant."
+    return [meant] if facts["chosen"] and _differ(facts) else []
 
 
 def prior_name(kind: str) -> str:

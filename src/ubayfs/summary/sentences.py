@@ -14,6 +14,7 @@ from .knowledge_sentences import (
     constraint_sentences,
     constraints_hold,
     experts_and_times,
+    knowledge_notes,
     left_out_sentences,
     less_knowledge,
     opinion_and_data,
@@ -83,6 +84,7 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
         # These stand below the tables of a section, and explain them.
         "notes": {
             "chosen": _about_chosen(facts),
+            "knowledge": knowledge_notes(facts),
             "constraints": constraint_notes(facts),
             "data": [given["message"] for given in advice if given["code"] in NOTES],
             "quality": _terms(facts),
@@ -105,7 +107,7 @@ def headline(facts: Facts) -> str:
 def _lead(facts: Facts) -> str:
     """Return what the features are to explain, what the answer rests on, and whether the constraints hold."""
     ensemble, data, n_samples = facts["ensemble"], facts["data"], facts["data"]["n_samples"]
-    classes = [f"{label['label']} {label['count']:,}" for label in data["classes"]]
+    classes = [f"{label['label']}: {label['count']:,}" for label in data["classes"]]
     counts = f" ({listing(classes, 5)})" if classes else ""
     target = f"Target: {target_words(data['target'])}{counts}. " if data["target"] else ""
     samples = f" on {counted(n_samples, 'sample')}" if n_samples else ""
