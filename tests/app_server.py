@@ -14,6 +14,7 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--no-first-run",
 ]  # fmt: skip
+LONGEST = 120_000  # milliseconds that a browser waits for anything; only ends a test that would hang
 HOW_TO_GET_IT = (
     "there is no Chromium: install it (apt-get install chromium) or name it in UBAYFS_CHROMIUM, "
     'and pip install "ubayfs[browser]"'

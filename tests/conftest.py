@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_breast_cancer
 
 from amounts import examples
-from app_server import CHROMIUM, FLAGS, HOW_TO_GET_IT
+from app_server import CHROMIUM, FLAGS, HOW_TO_GET_IT, LONGEST
 from ubayfs.plotting import Display
 from ubayfs.plotting.png import encode_png
 
@@ -105,8 +105,9 @@ def browser():
     playwright = pytest.importorskip("playwright.sync_api", reason=HOW_TO_GET_IT)
     if CHROMIUM is None:
         pytest.skip(HOW_TO_GET_IT)
+    playwright.expect.set_options(timeout=LONGEST)
     with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=LONGEST)
         yield opened
         opened.close()
 
@@ -116,7 +117,7 @@ def context(browser):
     """A browser without cookies; a request to anywhere else, or an error of a script, fails the test."""
     wrong = []
     opened = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
-    opened.set_default_timeout(120_000)  # only ends a test that would hang
+    opened.set_default_timeout(LONGEST)
     opened.on("request", lambda request: is_foreign(request.url) and wrong.append(request.url))
     opened.on("weberror", lambda error: wrong.append(str(error.error)))
     yield opened

@@ -7,6 +7,7 @@ import pytest
 
 from app_server import start_server, stop_server
 from app_studies import hostile, laboratory, patients
+from browsing import expect, undo
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +60,36 @@ def collected(server, request):
         return address
 
     return collect
+
+
+@pytest.fixture
+def answered(page, collected):
+    """The address of a small study whose models have voted, and whose knowledge is confirmed."""
+    return collected(page, "patients")
+
+
+@pytest.fixture
+def ready(page):
+    """Function that waits until the page Answer has all of the answer to the present state."""
+
+    def wait():
+        page.wait_for_selector("table.members")
+        expect(page.locator(".lead")).not_to_contain_text("Your change")
+        expect(page.locator(".members .waiting")).to_have_count(0)
+
+    return wait
+
+
+@pytest.fixture
+def answer(page, answered, ready):
+    """The page Answer, with all edits of earlier tests undone."""
+    page.goto(f"{answered}/answer")
+    page.wait_for_selector("table.members")
+    while page.locator("#undo").is_enabled():
+        undo(page)
+    page.reload()  # its parts are drawn one after another, and all of them must know of the undoing
+    ready()
+    return page
 
 
 @pytest.fixture

@@ -6,6 +6,9 @@ import re
 import pandas as pd
 import pytest
 
+from app_server import LONGEST
+from browsing import expect
+
 pytest.importorskip("nicegui")
 
 SCREENS = ("data", "know", "rules", "evidence", "answer", "versions")
@@ -29,29 +32,30 @@ def new_study(page, server, name):
     page.get_by_role("heading", name="What are your data?").wait_for()
 
 
-def figure(page, what):
-    """Wait for a key figure and return it."""
-    return page.locator("dl.key div", has_text=what).locator(".value").first.inner_text()
+def expect_figure(page, what, value):
+    """Wait until a key figure is this."""
+    expect(page.locator("dl.key div", has_text=what).locator(".value").first).to_have_text(value)
 
 
 def test_upload_guess_correct_undo(page, server):
     new_study(page, server, "Uploaded")
     files = [{"name": "cells <b>.csv.gz", "mimeType": "application/gzip", "buffer": gzip.compress(table())}]
     page.set_input_files("input[type=file]", files)
-    assert figure(page, "features") == "6"
-    assert figure(page, "samples") == "60"
-    assert page.get_by_label("Target").input_value() == "outcome"
-    assert page.locator("b", has_text=".csv").count() == 0
+    expect_figure(page, "features", "6")
+    expect_figure(page, "samples", "60")
+    expect(page.get_by_label("Target")).to_have_value("outcome")
+    expect(page.locator(".file")).to_contain_text(".csv.gz")
+    expect(page.locator("b", has_text=".csv")).to_have_count(0)
     ignore = page.get_by_label("Columns that are not features")
     ignore.fill("x5")
     ignore.press("Enter")
-    page.locator("dl.key .value", has_text=re.compile("^5$")).wait_for()
+    expect_figure(page, "features", "5")
     page.locator("h1").click()
     page.keyboard.press("Control+z")
-    page.locator("dl.key .value", has_text=re.compile("^6$")).wait_for()
-    page.wait_for_function("document.querySelector('[aria-label=\"Columns that are not features\"]').value === ''")
+    expect_figure(page, "features", "6")
+    expect(ignore).to_have_value("")
     page.keyboard.press("Control+Shift+z")
-    page.locator("dl.key .value", has_text=re.compile("^5$")).wait_for()
+    expect_figure(page, "features", "5")
 
 
 def test_a_table_of_a_german_spreadsheet_is_read_by_the_ways_out_that_are_offered(page, server):
@@ -106,7 +110,7 @@ def test_another_sheet_of_a_workbook_describes_the_samples(page, server, tmp_pat
     page.get_by_role("button", name="Its sheet Patients describes the samples").click()
     page.locator(".file", has_text="both-Patients.csv").wait_for()
     page.locator("dl.key .value", has_text="binary").wait_for()
-    assert page.get_by_label("Target").input_value() == "outcome"
+    expect(page.get_by_label("Target")).to_have_value("outcome")
 
 
 def test_a_file_that_is_not_a_table_is_reported_and_nothing_is_lost(page, server, check_access):
@@ -121,7 +125,7 @@ def test_a_file_that_is_not_a_table_is_reported_and_nothing_is_lost(page, server
         page.locator(".notice.error", has_text=name).first.wait_for()
     check_access((390, 1280))
     page.set_input_files("input[type=file]", [{"name": "good.csv", "mimeType": "text/csv", "buffer": table()}])
-    assert figure(page, "features") == "6"
+    expect_figure(page, "features", "6")
     asked = page.request.get(page.url.replace("/data", "/upload?name=huge.csv&size=2000000000"))
     assert (asked.status, "read up to 1 GB" in asked.text()) == (413, True)
 
@@ -130,7 +134,7 @@ def test_stop_keeps_finished_runs_and_resume_completes_them(page, server):
     wanted = 200_000  # far more than there is time for, in short batches: a stop comes in between on any machine
     new_study(page, server, "Stopped")
     page.set_input_files("input[type=file]", [{"name": "cells.csv", "mimeType": "text/csv", "buffer": table()}])
-    assert figure(page, "features") == "6"
+    expect_figure(page, "features", "6")
     page.get_by_role("link", name="Evidence", exact=True).click()
     models = page.get_by_label("Models", exact=True)
     models.fill(str(wanted))
@@ -139,12 +143,11 @@ def test_stop_keeps_finished_runs_and_resume_completes_them(page, server):
     page.wait_for_function("document.querySelector('.wide-meter').value > 20")
     page.get_by_role("button", name="Stop", exact=True).click()
     resume = page.get_by_role("button", name="Resume")
-    resume.wait_for()
-    missing = int(re.search(r"\d+", resume.inner_text())[0])
+    left = resume.inner_text()
+    missing = int(re.search(r"\d+", left)[0])
     assert 0 < missing < wanted
     page.reload()
-    resume.wait_for()
-    assert int(re.search(r"\d+", resume.inner_text())[0]) == missing
+    expect(resume).to_have_text(left)
     models.fill(str(wanted - missing + 5))
     models.press("Enter")
     page.get_by_role("button", name="Resume: 5 runs").click()
@@ -160,10 +163,10 @@ def test_tabs_of_a_study_follow_each_other(page, context, study):
     seen.wait_for()
     seed.fill("77")
     seed.press("Enter")
-    other.wait_for_function("document.querySelector('[aria-label=Seed]').value === '77'")
+    expect(seen).to_have_value("77")
     seed.fill(before)
     seed.press("Enter")
-    other.wait_for_function(f"document.querySelector('[aria-label=Seed]').value === '{before}'")
+    expect(seen).to_have_value(before)
 
 
 def test_typed_text_survives_a_cut_of_the_network_and_a_reload(page, context, study):
@@ -171,14 +174,17 @@ def test_typed_text_survives_a_cut_of_the_network_and_a_reload(page, context, st
     box = page.get_by_label("Or the path of a file on this machine")
     box.click()
     page.keyboard.type("/home/me/my ce")
+    page.wait_for_function("window.did_handshake")
+    lost = page.get_by_text("Connection lost")
     context.set_offline(True)
-    page.wait_for_timeout(15_000)
+    page.evaluate("window.socket.io.engine.close()")  # as the operating system does when a network goes
+    expect(lost).to_be_visible()
     page.keyboard.type("lls.csv")
     context.set_offline(False)
-    page.get_by_text("Connection lost").wait_for(state="hidden")
-    assert box.input_value() == "/home/me/my cells.csv"
+    expect(lost).to_be_hidden()
+    expect(box).to_have_value("/home/me/my cells.csv")
     page.reload()
-    page.wait_for_function("document.querySelector('[data-draft=path]')?.value === '/home/me/my cells.csv'")
+    expect(box).to_have_value("/home/me/my cells.csv")
 
 
 def test_every_screen_is_reached_without_a_mouse(page, study):
@@ -189,7 +195,7 @@ def test_every_screen_is_reached_without_a_mouse(page, study):
         link.focus()
         page.keyboard.press("Enter")
         page.wait_for_url(f"**/{screen}")
-        assert page.locator("nav.screens a[aria-current=page]").get_attribute("href").endswith(screen)
+        expect(page.locator("nav.screens a[aria-current=page]")).to_have_attribute("href", re.compile(f"/{screen}$"))
         page.get_by_role("heading", level=1).wait_for()
 
 
@@ -200,7 +206,7 @@ def test_accessible_and_no_wider_than_the_window(page, server, collected, check_
     seen = {"data": ".preview td", "know": ".ag-row", "answer": ".curve", "evidence": "td svg.votes"}
     page.locator(seen.get(screen, "h1")).first.wait_for()
     if screen == "answer":
-        page.wait_for_function("!document.querySelector('.members .waiting')")
+        expect(page.locator(".members .waiting")).to_have_count(0)
         page.get_by_role("button", name="Ask me 10 questions").click()
         page.wait_for_selector(".card")
     check_access()
@@ -225,6 +231,7 @@ def test_a_page_of_another_site_gets_no_connection(page, browser, server):
                 socket.onopen = () => done("open"); socket.onerror = () => done("refused"); })"""
     assert page.evaluate(script, address) == "open"
     foreign = browser.new_context()
+    foreign.set_default_timeout(LONGEST)
     foreign.add_cookies([cookie])
     elsewhere = foreign.new_page()
     elsewhere.route("http://localhost:1/*", lambda route: route.fulfill(body="<h1>evil</h1>", content_type="text/html"))
@@ -242,4 +249,5 @@ def test_the_tour_leads_through_the_screens(page, server):
     page.get_by_role("button", name="End the tour").click()
     page.reload()
     page.get_by_role("heading", level=1).wait_for()
-    assert not page.locator(".tour").is_visible()
+    expect(page.locator(".tour")).to_be_attached()
+    expect(page.locator(".tour")).to_be_hidden()

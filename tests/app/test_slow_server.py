@@ -1,6 +1,10 @@
 """What a person does while the server answers late stays: nothing that arrives afterwards undoes it."""
 
+import re
+
 import pytest
+
+from browsing import expect, undo, wait_until
 
 pytest.importorskip("nicegui")
 
@@ -10,7 +14,8 @@ def line(page):
     """The connection of the page; `hold` keeps what the server sends until `release`."""
 
     class Line:
-        held, waiting = False, []
+        def __init__(self):
+            self.held, self.waiting = False, []
 
         def take(self, socket):
             server = socket.connect_to_server()
@@ -27,22 +32,13 @@ def line(page):
                 socket.send(message)
             self.waiting = []
 
+        def until_heard(self, word):
+            """Wait until the server has sent a word that the page does not know yet."""
+            wait_until(page, lambda: any(word in str(message) for _, message in self.waiting))
+
     connection = Line()
     page.route_web_socket("**/socket.io/**", connection.take)
     return connection
-
-
-def until_heard(line, page):
-    """Wait until the server has sent something that the page does not know yet."""
-    while not line.waiting:
-        page.wait_for_timeout(20)
-
-
-def holds(page, label, value):
-    """Wait until a box has a value."""
-    page.wait_for_function(
-        "([label, value]) => document.querySelector(`[aria-label='${label}']`).value === value", arg=[label, value]
-    )
 
 
 @pytest.fixture
@@ -58,7 +54,7 @@ def seeds(page, line, context, study):
     line.release()
     theirs.fill(before)
     theirs.press("Enter")
-    holds(page, "Seed", before)
+    expect(mine).to_have_value(before)
 
 
 def test_text_being_typed_stays_and_one_taken_back_shows_what_is_true(page, line, seeds):
@@ -68,15 +64,15 @@ def test_text_being_typed_stays_and_one_taken_back_shows_what_is_true(page, line
     line.hold()
     theirs.fill("77")
     theirs.press("Enter")
-    until_heard(line, page)
+    line.until_heard("seed 77")
     page.keyboard.press("End")
     page.keyboard.type("5")
     line.release()
-    page.get_by_role("button", name="Undo").and_(page.locator("[title*=seed]")).wait_for()
-    assert mine.input_value() == f"{before}5"
+    page.wait_for_function("document.querySelector('[aria-label=Seed]').known === '77'")  # the page has heard of it
+    expect(mine).to_have_value(f"{before}5")
     page.keyboard.press("Backspace")
     page.keyboard.press("Tab")
-    holds(page, "Seed", "77")
+    expect(mine).to_have_value("77")
 
 
 def test_a_box_that_has_the_focus_follows_if_nothing_is_typed(page, seeds):
@@ -84,7 +80,7 @@ def test_a_box_that_has_the_focus_follows_if_nothing_is_typed(page, seeds):
     mine.focus()
     theirs.fill("78")
     theirs.press("Enter")
-    holds(page, "Seed", "78")
+    expect(mine).to_have_value("78")
 
 
 def test_what_was_sent_meanwhile_counts(page, line, seeds):
@@ -92,13 +88,13 @@ def test_what_was_sent_meanwhile_counts(page, line, seeds):
     line.hold()
     theirs.fill("79")
     theirs.press("Enter")
-    until_heard(line, page)
+    line.until_heard("seed 79")
     mine.fill("80")
     mine.press("Enter")
-    holds(theirs.page, "Seed", "80")
+    expect(theirs).to_have_value("80")
     line.release()
-    page.wait_for_function("document.getElementById('undo').title.includes('80')")
-    assert mine.input_value() == "80"
+    expect(page.locator("#undo")).to_have_attribute("title", re.compile("80"))
+    expect(mine).to_have_value("80")
 
 
 def test_a_draft_of_an_earlier_visit_is_sent_by_enter(page, seeds):
@@ -107,58 +103,58 @@ def test_a_draft_of_an_earlier_visit_is_sent_by_enter(page, seeds):
     page.keyboard.type("6")
     typed = mine.input_value()
     page.reload()
-    holds(page, "Seed", typed)
+    expect(mine).to_have_value(typed)
     mine.press("Enter")
-    holds(theirs.page, "Seed", typed)
+    expect(theirs).to_have_value(typed)
 
 
-def test_a_draft_is_what_its_button_takes(page, collected):
-    study = collected(page, "patients")
-    page.goto(f"{study}/versions")
-    page.get_by_label("Name", exact=True).fill("Typed before")
+def test_a_draft_is_what_its_button_takes(page, answered):
+    page.goto(f"{answered}/versions")
+    name = page.get_by_label("Name", exact=True)
+    name.fill("Typed before")
     page.reload()
-    holds(page, "Name", "Typed before")
+    expect(name).to_have_value("Typed before")
     page.get_by_role("button", name="Save", exact=True).click()
     page.locator(".notice.success", has_text="Typed before").wait_for()
-    holds(page, "Name", "")
+    expect(name).to_have_value("")
 
 
-def test_the_slider_stays_where_it_was_moved(page, line, collected):
-    study = collected(page, "patients")
-    page.goto(f"{study}/answer")
+def test_the_slider_stays_where_it_was_moved(page, line, answered):
+    page.goto(f"{answered}/answer")
     page.wait_for_selector("svg.curve")
     slider, shown = page.get_by_label("At most"), page.locator(".size output")
     before = int(slider.input_value())
     slider.focus()
     line.hold()
     page.keyboard.press("ArrowRight")
-    until_heard(line, page)
+    line.until_heard(f"At most {before + 1} features")
     page.keyboard.press("ArrowRight")
     line.release()
-    page.wait_for_selector(f"h1:has-text('{before + 2} of 8 features')")
     page.wait_for_selector(f"svg.curve[aria-label*='it is {before + 2} now']")
-    assert (slider.input_value(), shown.inner_text()) == (str(before + 2),) * 2
-    for left in (1, 0):
-        page.keyboard.press("Control+z")
-        page.wait_for_selector(f"h1:has-text('{before + left} of 8 features')")
-        assert (slider.input_value(), shown.inner_text()) == (str(before + left),) * 2
+    for more in (2, 1, 0):
+        expect(page.locator("h1")).to_contain_text(f"{before + more} of 8 features")
+        expect(slider).to_have_value(str(before + more))
+        expect(shown).to_have_text(str(before + more))
+        if more:
+            page.keyboard.press("Control+z")
 
 
-def test_lists_of_the_set_stay_open_while_reasons_and_alternatives_arrive(page, collected):
-    study = collected(page, "patients")
-    page.goto(f"{study}/answer")
-    page.wait_for_function("document.querySelector('.members') && !document.querySelector('.members .waiting')")
-    page.wait_for_selector("svg.curve")
-    page.get_by_text("Numbers").click()
-    boxes = page.locator(".members select")
+def test_lists_of_the_set_stay_open_while_reasons_and_alternatives_arrive(answer, ready):
+    answer.wait_for_selector("svg.curve")
+    answer.get_by_text("Numbers").click()
+    boxes = answer.locator(".members select")
     boxes.evaluate_all("boxes => boxes.forEach(box => { box.mine = true; })")
+    feature = boxes.last.get_attribute("data-feature")
     boxes.last.select_option("very likely")
-    page.wait_for_selector(".since:has-text('very likely')")
-    page.wait_for_function("!document.querySelector('.members .waiting')")
+    expect(answer.locator(".since")).to_contain_text(f"{feature}: very likely")
+    expect(answer.locator(f"tr[data-feature='{feature}'] svg.votes")).to_have_attribute(
+        "aria-label", re.compile("and a weight of 20$")
+    )
+    ready()
     assert all(boxes.evaluate_all("boxes => boxes.map(box => box.mine)"))
-    assert page.locator("details[open]", has_text="Numbers").count() == 1
-    page.locator("#undo").click()
-    page.wait_for_function("document.querySelector('.members tr:last-child select').value === ''")
+    expect(answer.locator("details[open]", has_text="Numbers")).to_have_count(1)
+    undo(answer)
+    expect(answer.locator(f"select[data-feature='{feature}']")).to_have_value("")
 
 
 def test_a_reason_typed_while_rules_are_drawn_again_stays(page, line, server):
@@ -168,18 +164,16 @@ def test_a_reason_typed_while_rules_are_drawn_again_stays(page, line, server):
     page.locator("[data-keep=rule-0-on]").click()
     page.locator("[data-keep=rule-0-why]").focus()
     page.keyboard.type("the panel has ten")
-    until_heard(line, page)
+    line.until_heard("Switch off rule")
     line.release()
     page.locator(".rules li.off").wait_for()
     page.keyboard.type(" places")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.getElementById('undo').title.startsWith('Undo: Change rule')")
+    expect(page.locator("#undo")).to_have_attribute("title", re.compile("^Undo: Change rule"))
     page.reload()
-    holds(page, "Why rule 1", "the panel has ten places")
+    expect(page.get_by_label("Why rule 1", exact=True)).to_have_value("the panel has ten places")
     for _ in range(2):
-        title = page.locator("#undo").get_attribute("title")
-        page.locator("#undo").click()
-        page.wait_for_function("title => document.getElementById('undo').title !== title", arg=title)
+        undo(page)
 
 
 def test_what_is_typed_for_the_next_rule_stays_when_the_form_is_drawn_again(page, line, server):
@@ -191,18 +185,16 @@ def test_what_is_typed_for_the_next_rule_stays_when_the_form_is_drawn_again(page
     page.locator("[data-keep=rule-save]").click()
     number.fill("18")
     page.get_by_label("Why", exact=True).fill("a later idea")
-    until_heard(line, page)
+    line.until_heard("At most 17 features")
     line.release()
     page.locator(".rules > li").nth(n).locator(".says", has_text="At most 17 features").wait_for()
     page.locator("[data-keep=rule-save]").click()
     added = page.locator(".rules > li").nth(n + 1)
     added.locator(".says", has_text="At most 18 features").wait_for()
-    assert added.get_by_label(f"Why rule {n + 2}").input_value() == "a later idea"
-    holds(page, "Number", "")
+    expect(added.get_by_label(f"Why rule {n + 2}")).to_have_value("a later idea")
+    expect(number).to_have_value("")
     for _ in range(2):
-        title = page.locator("#undo").get_attribute("title")
-        page.locator("#undo").click()
-        page.wait_for_function("title => document.getElementById('undo').title !== title", arg=title)
+        undo(page)
 
 
 def test_names_chosen_for_the_next_rule_stay_when_the_form_is_drawn_again_and_after_a_reload(page, line, server):
@@ -263,6 +255,6 @@ def test_words_are_newer_than_a_table_that_was_asked_for_before(page, server):
         }"""
     )
     page.wait_for_function("window.ubayfs.features.missed === null")
-    assert word.inner_text() == "likely"
-    page.locator("#undo").click()
-    word.wait_for(state="detached")
+    expect(word).to_have_text("likely")
+    undo(page)
+    expect(word).to_have_count(0)

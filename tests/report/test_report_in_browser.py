@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from browsing import expect
 from ubayfs.cli.main import main
 from ubayfs.study.starter import write_demo
 
@@ -47,17 +48,17 @@ def test_names_and_methods_are_copied_as_often_as_asked(page, context, results):
         place = page.locator(f'button[data-copy="{button.get_attribute("data-copy")}"]')
         for _ in range(2):
             place.click()
-            page.wait_for_function("e => e.textContent === 'Copied'", arg=place.element_handle())
+            expect(place).to_have_text("Copied")
         assert page.evaluate("navigator.clipboard.readText()").split("\n") == lines
         page.clock.run_for(2000)
-        assert place.text_content() == words
+        expect(place).to_have_text(words)
 
 
 def test_a_refused_copy_is_not_called_copied(page):
     page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('refused')); }")
     button = page.locator('button[data-copy="names"]')
     button.click()
-    page.wait_for_function("e => e.textContent.startsWith('Not copied')", arg=button.element_handle())
+    expect(button).to_have_text(re.compile("^Not copied"))
 
 
 def test_the_downloaded_workbook_has_what_the_csv_has(page, results, tmp_path):
@@ -158,16 +159,15 @@ def test_sections_open_one_by_one_by_their_links_and_all_at_once(page):
     sections = page.locator("details.section")
     n_open = page.locator("details.section[open]")
     assert sections.count() > 5
-    assert n_open.count() == 0
+    expect(n_open).to_have_count(0)
     page.get_by_role("navigation").get_by_role("link", name="Constraints and what they cost").click()
-    n_open.first.wait_for()
-    assert n_open.locator("h2").all_text_contents() == ["Constraints and what they cost"]
+    expect(n_open.locator("h2")).to_have_text(["Constraints and what they cost"])
     n_open.locator("summary").first.click()
-    assert n_open.count() == 0
+    expect(n_open).to_have_count(0)
     page.get_by_role("button", name="Open all sections").click()
-    assert n_open.count() == sections.count()
+    expect(n_open).to_have_count(sections.count())
     page.get_by_role("button", name="Close all sections").click()
-    assert n_open.count() == 0
+    expect(n_open).to_have_count(0)
 
 
 def n_pages(pdf):
@@ -179,8 +179,8 @@ def test_the_demo_prints_on_four_pages_without_what_only_a_screen_has(page):
     assert 2 <= short <= 4
     page.emulate_media(media="print")
     for screen_only in ("nav", ".actions", "details.section"):
-        assert not any(part.is_visible() for part in page.locator(screen_only).all())
-    assert page.get_by_text("Folded sections are not printed").is_visible()
+        expect(page.locator(screen_only).filter(visible=True)).to_have_count(0)
+    expect(page.get_by_text("Folded sections are not printed")).to_be_visible()
     page.emulate_media(media="screen")
     page.get_by_role("button", name="Open all sections").click()
     assert n_pages(page.pdf(prefer_css_page_size=True)) > short
@@ -191,4 +191,4 @@ def test_nothing_is_wider_than_the_window(page, width):
     page.set_viewport_size({"width": width, "height": 900})
     page.get_by_role("button", name="Open all sections").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("img").evaluate_all("all => all.every((e) => e.complete && e.naturalWidth > 0)")
+    page.wait_for_function("[...document.images].every((e) => e.complete && e.naturalWidth > 0)")

@@ -145,7 +145,7 @@ class Library:
 
     def _launch(self, directory: Path, receive: Callable[..., None]) -> Worker | None:
         """Start a worker; if there are too many, one that is idle gives way, or this one waits."""
-        working = [bench for bench in self._open.values() if not bench.resting]
+        working = [bench for bench in list(self._open.values()) if not bench.resting]
         if len(working) >= self.most_workers:
             idle = [bench for bench in working if bench.idle]
             if not idle:

@@ -38,7 +38,8 @@ class Workbench(Document):
     status : {"reading", "ready", "collecting", "deciding", "failed", "no data", "waiting"}
         Waiting: too many other studies are at work.
     answer : dict
-        By stage: set, reasons, alternatives, figures, trust; ``revision`` tells of which state.
+        By stage: set, reasons, alternatives, figures, trust; ``revision`` tells of which state. It is replaced, never
+        changed, so that whoever holds it has stages of one answer.
     progress : dict or None
         ``part``, ``done``, ``total`` and ``seconds_left`` of what is being collected.
     votes : ndarray of int of shape (n_features,) or None
@@ -129,7 +130,8 @@ class Workbench(Document):
             worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
-            self._give_up("The study was closed meanwhile.")
+            with self._lock:
+                self._give_up("The study was closed meanwhile.")
 
     def _tell(self, kind: str, *content: Any) -> None:
         """Send the worker a message; it is started if it rests."""
@@ -179,9 +181,9 @@ class Workbench(Document):
         return frozenset(name for name, _ in getattr(given, "features", ()))
 
     def _on_evidence(self, revision: int, evidence: dict[str, Any] | None, votes: Any) -> Any:
-        self.evidence, self.votes = evidence, votes
         if (evidence is None or not evidence["current"]) and revision == self.revision:
             self.answer = {"revision": revision}  # no set of an ensemble that the study does not ask for
+        self.evidence, self.votes = evidence, votes
         return [("votes",), ("answer", None)]
 
     def _on_votes(self, votes: Any) -> Any:
@@ -202,19 +204,20 @@ class Workbench(Document):
     def _on_answer(self, revision: int, stage: str, content: dict[str, Any]) -> Any:
         if revision != self.revision:
             return None
+        known = self.answer
         if stage == "set":
             before = self._features
             features = content["features"]
             content["added"] = [] if before is None else [name for name in features if name not in before]
             content["removed"] = [] if before is None else [name for name in before if name not in features]
             content["because"], self._labels = [] if before is None else self._labels, []
-            self.answer, self._features = {"revision": revision}, features
-        self.answer[stage] = content
+            known, self._features = {"revision": revision}, features
+        self.answer = {**known, stage: content}
         return [("answer", stage)]
 
     def _on_reply(self, number: int, found: bool, content: Any) -> Any:
         future = self._waiting.pop(number, None)
-        if future is not None and not future.cancelled():
+        if future is not None and future.set_running_or_notify_cancel():
             if found:
                 future.set_result(content)
             else:
@@ -247,7 +250,7 @@ class Workbench(Document):
     def _give_up(self, message: str) -> None:
         waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
-            if not future.cancelled():
+            if future.set_running_or_notify_cancel():
                 future.set_exception(UBayFSError(message))
 
     @property

@@ -42,7 +42,7 @@ def draw_answer(bench: Seat) -> None:
     _draw_blocked(bench)
     with ui.element("div").classes("columns") as content:
         with ui.element("div"):
-            follow(bench, lambda: parts.since(bench.answer["set"]) if _has(bench) else Markup(), "answer")
+            follow(bench, lambda: parts.since(found) if (found := _found(bench)) else Markup(), "answer")
             _draw_trust(bench)
             with ui.element("section").classes("panel").props('aria-label="The set"'):
                 _draw_members(bench)
@@ -60,7 +60,7 @@ def draw_answer(bench: Seat) -> None:
 
     @refreshed(bench, "answer", "state")
     def refresh() -> None:
-        content.set_visibility(_has(bench))
+        content.set_visibility(_found(bench) is not None)
 
 
 _EXPLANATIONS: dict[str, tuple[str, Callable[[Any], Markup]]] = {
@@ -69,8 +69,10 @@ _EXPLANATIONS: dict[str, tuple[str, Callable[[Any], Markup]]] = {
 }
 
 
-def _has(bench: Seat) -> bool:
-    return "set" in bench.answer
+def _found(bench: Seat) -> dict[str, Any] | None:
+    """Return the set that was found; the worker may have taken it back a moment later."""
+    found: dict[str, Any] | None = bench.answer.get("set")
+    return found
 
 
 def _of_stage(bench: Seat, stage: str, make: Callable[[Any], Markup]) -> Markup:
@@ -82,11 +84,12 @@ def _of_stage(bench: Seat, stage: str, make: Callable[[Any], Markup]) -> Markup:
 
 
 def _heading(bench: Seat) -> Markup:
-    if not _has(bench) or bench.facts is None:
+    answer, facts = bench.answer, bench.facts
+    if "set" not in answer or facts is None:
         return Markup("<h1>Which features?</h1>")
-    found = bench.answer["set"]
-    known = {"chosen": found["features"], "n_features": bench.facts["n_features"], "complete": True, **found}
-    older = bench.answer["revision"] != bench.revision
+    found = answer["set"]
+    known = {"chosen": found["features"], "n_features": facts["n_features"], "complete": True, **found}
+    older = answer["revision"] != bench.revision
     seconds = max(found["seconds"], 0.01)
     lead = "Your change is being applied ..." if older else f"{proof(known)} Found in {seconds:.2f} s."
     return Markup('<h1>{}</h1><p class="lead" role="status">{}</p>').format(text(headline(known)), text(lead))
@@ -94,8 +97,8 @@ def _heading(bench: Seat) -> Markup:
 
 def _blocked(bench: Seat) -> Markup:
     """Return what to know of the set, or why there is none."""
-    if _has(bench):
-        return Markup().join(notice("warning", advice["message"]) for advice in bench.answer["set"]["advice"])
+    if (found := _found(bench)) is not None:
+        return Markup().join(notice("warning", advice["message"]) for advice in found["advice"])
     if bench.facts is None:
         return notice("info", "The data are being read." if bench.status == "reading" else "Choose the data first.")
     if bench.status == "collecting":
@@ -138,13 +141,14 @@ def _draw_blocked(bench: Seat) -> None:
 
 def _draw_members(bench: Seat) -> None:
     def make() -> Markup:
-        if not _has(bench):
+        answer = bench.answer
+        if "set" not in answer:
             return Markup()
-        records = parts.members(bench.answer)
+        records = parts.members(answer)
         if not records:
             return Markup('<p class="empty">No feature was chosen.</p>')
-        n_models, ready = (bench.evidence or {}).get("n_models", 0), "alternatives" in bench.answer
-        return parts.member_table(records, bench.stated, n_models, bench.answer["set"]["added"], ready)
+        n_models, ready = (bench.evidence or {}).get("n_models", 0), "alternatives" in answer
+        return parts.member_table(records, bench.stated, n_models, answer["set"]["added"], ready)
 
     def state(given: Any) -> None:
         feature, word = given.args
@@ -270,7 +274,7 @@ def _draw_size(bench: Seat) -> None:
             html(text(_limit(bench)), tag="output")  # follows the box (static/app.js)
         field.holds(box)
         place = html("")
-    seen = {"revision": -1}
+    seen: dict[str, Any] = {"set": None}
 
     @refreshed(bench, "state", "facts", "answer")
     def refresh() -> None:
@@ -280,13 +284,14 @@ def _draw_size(bench: Seat) -> None:
         field.show(_limit(bench))
 
     async def curve() -> None:
-        if "alternatives" not in bench.answer or seen["revision"] == (now := bench.answer["revision"]):
+        answer = bench.answer
+        if "alternatives" not in answer or seen["set"] is answer["set"]:
             return
-        seen["revision"] = now
-        most, chosen = int(box.props["max"]), len(bench.answer["set"]["features"])
+        seen["set"] = now = answer["set"]
+        most, chosen = int(box.props["max"]), len(now["features"])
         every = np.unique(np.linspace(1, most, min(most, _MOST_SIZES)).round().astype(int)).tolist()
         points = await _quietly(asyncio.wrap_future(bench.request("sizes", sizes=[*every, chosen])))
-        if points and seen["revision"] == now:
+        if points and seen["set"] is now:
             place.set_content(parts.size_table(points, _performance(bench), chosen))
 
     box.props["defaultValue"] = _limit(bench)  # after the largest value

@@ -124,7 +124,7 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
         on(bench, "state", lambda: name.show(bench.name))
     with panel("Files", "CSV, TSV (also .gz), GEO series matrix, Parquet, Excel or AnnData."):
 
-        @live(bench, "state")
+        @live(bench, "state", of=lambda: (_files(bench), known.get("sheets")))
         def files() -> None:
             tables, samples = _files(bench)
             for block, path in tables.items():

@@ -99,7 +99,7 @@ def _act(label: Any, word: str) -> ui.element:
 def _summary(bench: Seat) -> None:
     with panel("What you stated"):
 
-        @live(bench, "state", "facts")
+        @live(bench, "state", "facts", of=lambda: (bench.stated, bench.confirmed))
         def stated() -> None:
             html(stated_list(bench.stated))
             if bench.confirmed is None:
@@ -157,7 +157,7 @@ def _experts(bench: Seat) -> None:
         hint = "Empty: there is one expert, or what you state holds for all of them."
         entry("You are", bench.expert, sit_down, hint, listed=known.html_id)
 
-        @live(bench, "state")
+        @live(bench, "state", of=lambda: (bench.state.study.prior, bench.confirmed))
         def experts() -> None:
             prior = bench.state.study.prior
             if prior.experts:

@@ -104,7 +104,7 @@ def _rules(bench: Seat, edit: Callable[[int], None]) -> None:
         for i, place in enumerate(remarks[: len(bench.state.rules)]):
             place.set_content(_remark(bench, i, known))
 
-    @live(bench, "state", "facts")
+    @live(bench, "state", of=lambda: bench.state.rules)
     def rules() -> None:
         if not bench.state.rules:
             none = "There are no rules: the best set would be all features. Add how many you want."
@@ -113,7 +113,7 @@ def _rules(bench: Seat, edit: Callable[[int], None]) -> None:
             remarks[:] = [_rule(bench, i, rule, edit) for i, rule in enumerate(bench.state.rules)]
         remark()
 
-    on(bench, ("problems", "answer"), remark)
+    on(bench, ("state", "facts", "problems", "answer"), remark)
 
 
 def _rule(bench: Seat, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.html:

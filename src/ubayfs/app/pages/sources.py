@@ -189,7 +189,7 @@ def draw_blocks(bench: Seat) -> None:
     """Draw the blocks of features, and ways to make them."""
     with panel("Blocks", "Groups of features that rules can be about: pathways, devices, kinds of measurements."):
 
-        @live(bench, "state", "facts")
+        @live(bench, "state", "facts", of=lambda: (bench.state.study.blocks, (bench.facts or {}).get("blocks")))
         def blocks() -> None:
             given, found = bench.state.study.blocks, (bench.facts or {}).get("blocks", {})
             own = plain_blocks(given) if isinstance(given, Blocks) else {}  # listed by the study itself

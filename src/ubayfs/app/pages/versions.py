@@ -68,7 +68,7 @@ def _draw_save(bench: Seat) -> None:
 def _draw_list(bench: Seat) -> None:
     with panel("Versions"):
 
-        @live(bench, "versions", "state")
+        @live(bench, "versions", "state", of=lambda: (bench.versions, bench.confirmed))
         def versions() -> None:
             if not bench.versions:
                 html(text("None yet. Save the answer before you try something else."), tag="p").classes("empty")

@@ -100,18 +100,26 @@ def refreshed(bench: Seat, *kinds: str) -> Callable[[Draw], Draw]:
     return decorate
 
 
-def live(bench: Seat, *kinds: str, tag: str = "div", classes: str = "") -> Callable[[Draw], Draw]:
+def live(
+    bench: Seat, *kinds: str, of: Callable[[], Any] | None = None, tag: str = "div", classes: str = ""
+) -> Callable[[Draw], Draw]:
     """Draw a part now, and again after events of these kinds: a decorator of the function that draws it.
 
     What is typed into a field there is lost when it is drawn again: fields stand outside, or read their own events.
-    Returns a function that draws the part again.
+    Where there are buttons, `of` returns what the part shows, and it is drawn again only if that is another value: a
+    button must not vanish while it is pressed. Returns a function that draws the part again.
     """
 
     def decorate(draw: Draw) -> Draw:
         place = ui.element(tag).classes(classes)
+        shown: list[Any] = []
 
         @refreshed(bench, *kinds)
         def redraw() -> None:
+            now = [] if of is None else [of()]
+            if now and now == shown:
+                return
+            shown[:] = now
             place.clear()
             with place:
                 draw()
