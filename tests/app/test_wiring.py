@@ -130,6 +130,24 @@ def test_the_page_follows_another_window(simulated, library):
     visit(simulated, library, "/s/demo/data", act)
 
 
+@pytest.mark.parametrize("screen", ["data", "know", "rules"])
+def test_buttons_stay_while_they_are_pressed(simulated, library, screen):
+    bench = library.bench
+    bench.facts = {"feature_names": ["radius", "area"], "n_samples": 20, "n_features": 2, "task": "binary"}
+    bench.set_blocks({"size": ["radius", "area"]})
+
+    async def act(user):
+        buttons = [element for element in user.client.elements.values() if element.props.get("tag") == "button"]
+        bench.set("evidence", n_models=50)  # changes nothing of what they stand by
+        for kind in ("state", "facts", "votes", "answer", "status", "progress", "problems", "versions"):
+            bench._publish(kind)
+        await asyncio.sleep(0)
+        assert buttons
+        assert not any(element.is_deleted for element in buttons)
+
+    visit(simulated, library, f"/s/demo/{screen}", act)
+
+
 def test_pages_leave_no_listeners_behind(simulated, library):
     async def act(user):
         assert library.bench._listeners

@@ -455,6 +455,17 @@ def test_an_answer_to_an_older_state_is_not_shown(tmp_path):
     bench.close()
 
 
+def test_an_answer_that_a_page_holds_stays_whole(tmp_path):
+    bench = make(tmp_path, Silent)
+    bench._worker.receive("answer", (0, "set", a_set(["gene1"])))
+    held = bench.answer
+    bench._worker.receive("answer", (0, "reasons", {}))
+    bench._worker.receive("answer", (0, "set", a_set(["gene2"])))
+    assert (list(held), held["set"]["features"]) == (["revision", "set"], ["gene1"])
+    assert (list(bench.answer), bench.answer["set"]["features"]) == (["revision", "set"], ["gene2"])
+    bench.close()
+
+
 def test_a_worker_that_dies_again_and_again_is_left_alone_until_the_next_edit(tmp_path):
     started = []
 
