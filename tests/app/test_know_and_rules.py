@@ -104,14 +104,15 @@ def test_names_of_a_list_that_differ_in_capitals_are_meant_and_the_list_is_used_
     pasted.fill("GENE_75, Gene 76, gene_705")
     page.locator("[data-keep=check-names]").click()
     found = page.get_by_role("region", name="What was found")
-    meant = found.get_by_label("GENE_75").locator("option:checked")
-    assert meant.inner_text() == "gene_75"
-    assert found.get_by_label("gene_705").locator("option:checked").inner_text() == "leave it out"
+    expect(found.get_by_label("GENE_75").locator("option:checked")).to_have_text("gene_75")
+    expect(found.get_by_label("gene_705").locator("option:checked")).to_have_text("leave it out")
     page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
     page.locator("[data-keep=use-found]").click()
     page.get_by_text("of the list stated").wait_for()
-    assert page.locator(".messages").bounding_box()["y"] >= page.locator("header.top").bounding_box()["height"]
-    page.wait_for_function("document.querySelector('[data-draft=pasted]').value === ''")
+    page.wait_for_function(
+        "document.querySelector('.messages').getBoundingClientRect().top >= document.querySelector('.top').offsetHeight"
+    )
+    expect(pasted).to_have_value("")
     page.locator("#undo").click()
     page.locator("ul.stated", has_text="gene_75").wait_for(state="detached")
 

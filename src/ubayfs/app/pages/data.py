@@ -58,10 +58,12 @@ def _draw_ways_out(bench: Seat) -> None:
     def use(key: str, value: str) -> None:
         bench.set("data", **{key: value})
 
-    @live(bench, "problems")
+    def about() -> list[Any]:
+        return [each["path"] for each in bench.problems]
+
+    @live(bench, "problems", of=about)
     def ways_out() -> None:
-        about = [each["path"] for each in bench.problems]
-        for key in dict.fromkeys(str(path[1]) for path in about if path[:1] == ["data"] and len(path) > 1):
+        for key in dict.fromkeys(str(path[1]) for path in about() if path[:1] == ["data"] and len(path) > 1):
             offered = [value for value in choices("data", key) or _OFTEN.get(key, ()) if value != "error"]
             if offered:
                 with ui.element("div").classes("row ways-out"):
