@@ -163,7 +163,7 @@ def _experts(bench: Seat) -> None:
             if prior.experts:
                 done = [f"{name} (confirmed)" if own.confirmed else name for name, own in prior.experts.items()]
                 html(text(f"So far: {listing(done)}."), tag="p").classes("note")
-            if len(prior.experts) > 1 and bench.confirmed is not None:
+            if len(prior.experts or ()) > 1 and bench.confirmed is not None:
                 html(disagreement(prior.experts))
                 pool = help_text("prior", "pool")
                 choice("Pooled by", tuple(POOLS), prior.pool, lambda value: bench.set("prior", pool=value), pool)
