@@ -646,6 +646,7 @@ def test_missing_values_are_stated(rng):
         "rule": "median", "n_values": 7, "n_samples": 5, "n_features": 2, "features": ["x0", "x2"],
         "words": str(data.notes[0]).replace("missing values", "Missing values", 1),
     }  # fmt: skip
+    assert summary["notes"]["data"][0] == summary["data"]["missing"]["words"]  # once: no row of the table repeats it
     assert json.loads(json.dumps(summary)) == summary
 
 

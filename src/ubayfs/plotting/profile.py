@@ -38,11 +38,13 @@ def effect_text(kind: str, effect: float, highest_in: str) -> str:
 
     >>> effect_text("difference", -1.2, "benign"), effect_text("correlation", 0.5, "highest third")
     ('higher in benign (d 1.20)', 'rises with the target (r +0.50)')
+    >>> effect_text("risk", -0.2, "lowest third")
+    'lower risk if high (r -0.20)'
     """
     if kind == "correlation":
         return f"{'rises' if effect > 0 else 'falls'} with the target (r {effect:+.2f})"
     if kind == "risk":
-        return f"{'higher' if effect > 0 else 'lower'} risk (r {effect:+.2f})"
+        return f"{'higher' if effect > 0 else 'lower'} risk if high (r {effect:+.2f})"
     where = "higher" if kind == "difference" else "highest"
     return f"{where} in {highest_in} ({_SYMBOLS[kind]} {abs(effect):.2f})"
 

@@ -335,7 +335,6 @@ def data(summary: Record) -> tuple[Table, ...]:
             "Median follow-up": rounded(found["follow_up"]) if found.get("follow_up") is not None else "",
             "Adjusted for": listing(names := found.get("adjust_for") or [], len(names)),
             "Groups": f"{found['groups']:,}; samples of one group stay together" if found["groups"] is not None else "",
-            "Missing values": "" if found["missing"] is None else found["missing"]["words"],
             "Constant features": named + (f" and {more:,} more" if more else ""),
         },
     )

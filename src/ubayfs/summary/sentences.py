@@ -86,7 +86,7 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
             "chosen": _about_chosen(facts),
             "knowledge": knowledge_notes(facts),
             "constraints": constraint_notes(facts),
-            "data": [given["message"] for given in advice if given["code"] in NOTES],
+            "data": [*_missing(facts["data"]), *(given["message"] for given in advice if given["code"] in NOTES)],
             "quality": _terms(facts),
         },
         "legend": _legend(facts["chosen"]),
@@ -241,6 +241,10 @@ def _about_chosen(facts: Facts) -> list[str]:
             "choice between them is by their position in the table."
         )
     return lines + _adjusted(facts)
+
+
+def _missing(data: Facts) -> list[str]:
+    return [] if data["missing"] is None else [data["missing"]["words"]]
 
 
 def _ensemble(facts: Facts) -> list[str]:
