@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import warnings
+from concurrent.futures import Future
 
 import pytest
 
@@ -191,6 +192,33 @@ def test_files_are_read_one_after_another_and_each_finds_what_the_one_before_lef
         assert bench.state.study.data.path == "more.csv"
 
     visit(simulated, library, "/s/demo/data", act)
+
+
+def test_a_double_click_saves_one_version(simulated, library, monkeypatch):
+    bench, asked = library.bench, []
+
+    def save(name):
+        asked.append(Future())
+        return asked[-1]
+
+    monkeypatch.setattr(bench, "save_version", save)
+
+    async def act(user):
+        send = next(each for each in user.client.elements.values() if getattr(each, "content", "") == "Save")
+
+        async def press():
+            with user.client:
+                await next(iter(send._event_listeners.values())).handler(None)
+
+        for number in (1, 2):
+            first = asyncio.create_task(press())
+            await asyncio.sleep(0)
+            await asyncio.wait_for(press(), 60)  # at once
+            asked[-1].set_result({"number": number, "name": "Saved"})
+            await first
+            assert len(asked) == number
+
+    visit(simulated, library, "/s/demo/versions", act)
 
 
 @pytest.mark.parametrize("screen", ["data", "know", "rules", "evidence", "answer", "versions"])

@@ -1,6 +1,7 @@
 """Edits, undo and files of an open study, without a worker."""
 
 import errno
+import json
 import math
 import os
 import subprocess
@@ -409,3 +410,15 @@ def test_a_study_made_by_hand_keeps_its_meaning(tmp_path):
     assert made.state.study.read_data().n_features == len(NAMES)
     assert made.state.rules == (Rule(max_size(3, rho=math.inf)),)
     made.close()
+
+
+def test_a_study_that_is_only_looked_at_is_not_changed(bench, monkeypatch):
+    def changed():
+        bench._save()
+        bench.flush()
+        return json.loads((bench.directory / "app.json").read_text())["changed"]
+
+    bench.set_size(2)
+    before = changed()
+    monkeypatch.setattr(document, "now", lambda: "2099-01-01T00:00:00+00:00")
+    assert changed() == before

@@ -214,11 +214,25 @@ def _problems(bench: Seat) -> None:
 
 
 def button(label: str, action: Callable[..., Any], *, enabled: bool = True, classes: str = "") -> ui.element:
-    """Draw a button that calls `action` with the event; errors of the package are shown on the page."""
+    """Draw a button that calls `action` with the event; errors of the package are shown on the page.
+
+    What takes a while is not begun a second time meanwhile, as by a double click.
+    """
+    running, act = False, guarded(action)
+
+    async def once(event: Any) -> None:
+        nonlocal running
+        if not running:
+            running = True
+            try:
+                await act(event)
+            finally:
+                running = False
+
     element = html(text(label), tag="button").props("type=button").classes(classes)
     if not enabled:
         element.props("disabled")
-    return element.on("click", guarded(action), args=[])
+    return element.on("click", once, args=[])
 
 
 def missing(message: str) -> None:
