@@ -47,6 +47,11 @@ def test_a_change_of_mind_changes_the_set_and_undo_takes_it_back(answer, ready):
     assert chosen(answer) == before
 
 
+def test_the_set_is_named_at_the_top(answer):
+    named = answer.locator(".names").inner_text()
+    assert sorted(re.split(", | and ", named)) == sorted(chosen(answer))
+
+
 def test_the_row_keeps_the_focus_and_shows_why(answer):
     first = members(answer).first
     name = first.get_attribute("data-feature")

@@ -12,7 +12,7 @@ import numpy as np
 from markupsafe import Markup
 from nicegui import ui
 
-from ..._plain import counted
+from ..._plain import counted, listing
 from ...exceptions import UBayFSError
 from ...knowledge.scale import VOTES, number_or_word
 from ...summary.sentences import headline, proof
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..seat import Seat
 
 _N_QUESTIONS, _MOST_SUGGESTED, _SMALLEST_RANGE, _MOST_SIZES = 10, 200, 20, 25
+_MOST_NAMED = 12  # members that are named in the heading
 _HATCHED = (
     '<svg width="0" height="0" style="position: absolute" aria-hidden="true"><defs>'
     '<pattern id="hatched" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
@@ -92,7 +93,8 @@ def _heading(bench: Seat) -> Markup:
     older = answer["revision"] != bench.revision
     seconds = max(found["seconds"], 0.01)
     lead = "Your change is being applied ..." if older else f"{proof(known)} Found in {seconds:.2f} s."
-    return Markup('<h1>{}</h1><p class="lead" role="status">{}</p>').format(text(headline(known)), text(lead))
+    page = Markup('<h1>{}</h1><p class="names">{}</p><p class="lead" role="status">{}</p>')
+    return page.format(text(headline(known)), text(listing(found["features"], _MOST_NAMED)), text(lead))
 
 
 def _blocked(bench: Seat) -> Markup:
