@@ -34,18 +34,9 @@ class EnsembleWarning(UBayFSWarning):
 
     Examples
     --------
-    >>> import warnings
     >>> import ubayfs
-    >>> def fragile(X, y, n_features, rng):
-    ...     if rng.random() < 0.2:
-    ...         raise ValueError("no luck")
-    ...     return [0]
-    >>> X, y = [[1, 2], [3, 5], [5, 7], [6, 8]], [0, 1, 0, 1]
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     evidence = ubayfs.collect_evidence(X, y, fragile, n_models=20, n_features_per_model=1, random_state=0)
-    >>> caught[0].category.__name__, len(evidence.failures) > 0
-    ('EnsembleWarning', True)
+    >>> issubclass(ubayfs.EnsembleWarning, ubayfs.UBayFSWarning)
+    True
     """
 
 
@@ -130,6 +121,15 @@ _ENSEMBLES: dict[str, _Sentence] = {
     "runs_without_choice": (
         "{n_empty} of {n_runs} runs chose no feature: their selector found nothing in the subsample. They count as "
         "runs without a vote."
+    ),
+    "checkpoint_damaged": "the checkpoint is damaged, and what it lacks is done again: {reason}.",
+    "checkpoint_of_versions": (
+        "checkpoint {directory!r} was begun with other versions ({changed}); its runs are used all the same. Name "
+        "another directory if all runs must come from one installation."
+    ),
+    "parts_of_versions": (
+        "parts come from different versions of packages: {others} from {theirs}, {first} from {versions}. Collect them "
+        "with one installation if all runs must come from one."
     ),
     "repeats_failed": "{n_failed} of {n} {what} could not be used and are left out, the first because: {error}",
     "repeats_cancelled": "cancelled after {n_done} of {n} {what}; the result rests on those.",

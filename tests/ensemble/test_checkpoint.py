@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ubayfs._files import save_record
 from ubayfs.data import TASKS
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.ensemble.evidence import Evidence
@@ -222,71 +221,6 @@ def test_lines_of_another_ensemble_are_not_read(table, tmp_path):
     assert selector.n_runs == 2
 
 
-# The earlier format: batches of 25 runs
-
-
-def write_batches(directory, evidence, n_batches, failures=()):
-    """Write the first runs of an ensemble as ubayfs 1 did."""
-    ensemble = evidence.runs[0].split(":")[0]
-    directory.mkdir(exist_ok=True)
-    manifest = {"kind": "ubayfs checkpoint", "version": 1, "settings": dict(evidence.settings)}
-    (directory / "manifest.json").write_text(json.dumps(manifest))
-    found = np.split(evidence.sets.indices, evidence.sets.indptr[1:-1])
-    for number in range(n_batches):
-        part = found[25 * number : 25 * number + 25]
-        metadata = {"ensemble": ensemble, "start": 25 * number, "failures": list(failures)}
-        arrays = {"columns": np.concatenate(part).astype(np.int64), "lengths": np.array([len(row) for row in part])}
-        save_record(directory / f"batch-{number:05d}.npz", "an ubayfs checkpoint batch", 1, metadata, **arrays)
-
-
-def test_batches_of_the_earlier_format_are_read(table, tmp_path):
-    expected = collect(table)
-    write_batches(tmp_path, expected, 3)
-    selector = Counting()
-    assert rows_of(collect(table, tmp_path, selector)) == rows_of(expected)
-    assert selector.n_runs == 35
-    # With the new files in it, the directory is of the new format for those who know the earlier one only.
-    assert json.loads((tmp_path / "manifest.json").read_text())["version"] == 2
-
-
-def test_failures_of_the_earlier_format_are_read(table, tmp_path):
-    failure = {"run": 3, "selector": "counting", "error": "ValueError: no luck", "by_caller": False}
-    write_batches(tmp_path, collect(table), 3, [failure])
-    with pytest.warns(EnsembleWarning, match="1 of 110 elementary runs failed"):
-        assert [one.run for one in collect(table, tmp_path).failures] == [3]
-
-
-@pytest.mark.parametrize(
-    ("damage", "reason"),
-    [
-        ("cut", "was cut short"),
-        ("empty", "was cut short"),
-        ("garbage", "was cut short"),
-        ("other ensemble", "holds other runs, copied from elsewhere"),
-        ("parts missing", r"is damaged \(KeyError: 'ensemble'\)"),
-    ],
-)
-def test_a_damaged_batch_of_the_earlier_format_is_named(table, tmp_path, damage, reason):
-    write_batches(tmp_path, collect(table), 5)
-    path = tmp_path / "batch-00001.npz"
-    if damage == "cut":
-        path.write_bytes(path.read_bytes()[:-40])
-    elif damage == "empty":
-        path.write_bytes(b"")
-    elif damage == "garbage":
-        path.write_bytes(b"\x93NUMPY not really")
-    elif damage == "other ensemble":
-        write_batches(tmp_path / "other", collect(table, random_state=4), 2)
-        os.replace(tmp_path / "other" / "batch-00001.npz", path)
-    else:
-        save_record(path, "an ubayfs checkpoint batch", 1, {})
-    selector = Counting()
-    with pytest.warns(EnsembleWarning, match=rf"what it lacks is done again: .*batch-00001\.npz.*{reason}"):
-        evidence = collect(table, tmp_path, selector)
-    assert rows_of(evidence) == rows_of(collect(table))
-    assert selector.n_runs == 25
-
-
 def test_n_models_may_grow_and_shrink(table, tmp_path):
     collect(table, tmp_path, n_models=60)
     selector = Counting()
@@ -403,7 +337,14 @@ def test_other_versions_are_reported(table, tmp_path):
         ("{", "cannot be read .*name another checkpoint directory"),
         ("[]", "does not belong to ubayfs checkpoint"),
         ('{"kind": "something"}', "does not belong to ubayfs checkpoint"),
-        ('{"kind": "ubayfs checkpoint", "version": 3, "settings": {}}', "has format version 3, newer than 2; update"),
+        (
+            '{"kind": "ubayfs checkpoint", "version": 3, "settings": {}}',
+            "has format version 3; this ubayfs reads 2 only",
+        ),
+        (
+            '{"kind": "ubayfs checkpoint", "version": 1, "settings": {}}',
+            "has format version 1; this ubayfs reads 2 only",
+        ),
         ('{"kind": "ubayfs checkpoint", "settings": {"versions": "1.0"}}', "does not belong to ubayfs checkpoint"),
         ("[" * 100_000, "cannot be read .*name another checkpoint directory"),
     ],

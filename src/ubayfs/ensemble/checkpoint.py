@@ -7,7 +7,7 @@ a call off, its log is good up to the last whole line; a line that was damaged l
 done again. Which worker did a run, in which unit of work, is not recorded and does not matter.
 
 When more than half of the stored runs have failed, as in an ensemble that gave up, the failures do not count: their
-cause may be gone. Batches of 25 runs in ``batch-00003.npz`` are of an earlier format, and read.
+cause may be gone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import json
 import os
 import time
 import uuid
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -26,14 +25,13 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .._files import as_path, load_record, write_atomically
-from ..exceptions import EnsembleError, EnsembleWarning, InputError, repr_of
+from .._files import as_path, write_atomically
+from ..exceptions import Advice, EnsembleError, InputError, repr_of
 from .batches import Batch, Outcome
 from .evidence import RunFailure
 
 _VERSION = 2
 _KIND, _LOG_KIND = "ubayfs checkpoint", "ubayfs runs"
-_BATCH_KIND, _BATCH_VERSION = "an ubayfs checkpoint batch", 1
 
 # Seconds after which what was written is also forced onto the disk: a crash of the process loses nothing that was
 # written, a power failure at most so much of it.
@@ -90,12 +88,11 @@ class Checkpoint:
         """Return what every stored run has found, and what is wrong with files that do not hold all they should."""
         found: dict[int, Outcome] = {}
         damage: list[str] = []
-        for read, pattern in ((self._read_batch, "batch-*.npz"), (self._read_log, "runs-*.log")):
-            for path in sorted(self.directory.glob(pattern)):
-                for run, outcome in read(path, damage):
-                    # A failure does not replace what another attempt at the run has found.
-                    if not isinstance(outcome, RunFailure) or run not in found:
-                        found[run] = outcome
+        for path in sorted(self.directory.glob("runs-*.log")):
+            for run, outcome in self._read_log(path, damage):
+                # A failure does not replace what another attempt at the run has found.
+                if not isinstance(outcome, RunFailure) or run not in found:
+                    found[run] = outcome
         n_failed = sum(isinstance(outcome, RunFailure) for outcome in found.values())
         if 2 * n_failed > len(found):
             found = {run: outcome for run, outcome in found.items() if not isinstance(outcome, RunFailure)}
@@ -117,21 +114,6 @@ class Checkpoint:
                 yield _outcome(json.loads(content))
             else:
                 damage.append(f"line {number} of {path} is damaged")
-
-    def _read_batch(self, path: Path, damage: list[str]) -> list[tuple[int, Outcome]]:
-        """Return the runs of a file of the earlier format."""
-        try:
-            metadata, arrays = load_record(path, _BATCH_KIND, _BATCH_VERSION)
-            if metadata["ensemble"] != self.ensemble:
-                raise EnsembleError(f"{path} holds other runs, copied from elsewhere.")
-            failures = {failure["run"]: RunFailure(**failure) for failure in metadata["failures"]}
-            found = np.split(arrays["columns"], np.cumsum(arrays["lengths"])[:-1])
-            return [(run, failures.get(run, columns)) for run, columns in enumerate(found, start=metadata["start"])]
-        except EnsembleError as error:
-            damage.append(str(error).rstrip("."))
-        except (OSError, KeyError, TypeError, ValueError, IndexError) as error:
-            damage.append(f"{path} is damaged ({type(error).__name__}: {error})")
-        return []
 
     def save(self, batch: Batch) -> None:
         """Store finished runs at once."""
@@ -206,8 +188,11 @@ def read_manifest(directory: Path) -> dict[str, Any] | None:
         or not isinstance(manifest["settings"].get("versions", {}), dict)
     ):
         raise EnsembleError(f"{path} does not belong to {_KIND}; name another checkpoint directory.")
-    if not isinstance(version := manifest.get("version", 0), int) or version > _VERSION:
-        raise EnsembleError(f"{path} has format version {version!r}, newer than {_VERSION}; update ubayfs.")
+    if (version := manifest.get("version")) != _VERSION:
+        raise EnsembleError(
+            f"{path} has format version {version!r}; this ubayfs reads {_VERSION} only. Name another checkpoint "
+            "directory."
+        )
     return manifest
 
 
@@ -244,9 +229,5 @@ def _warn_of_versions(directory: Path, before: Mapping[str, str], now: Mapping[s
         f"{name} {before[name]} -> {now[name]}" for name in sorted(now) if before.get(name, now[name]) != now[name]
     ]
     if changed:
-        warnings.warn(
-            f"checkpoint {str(directory)!r} was begun with other versions ({', '.join(changed)}); its runs are used "
-            "all the same. Name another directory if all runs must come from one installation.",
-            EnsembleWarning,
-            stacklevel=6,
-        )
+        facts = {"directory": str(directory), "changed": changed}
+        Advice("checkpoint_of_versions", facts).warn(stacklevel=6)

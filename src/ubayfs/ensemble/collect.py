@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from ..data.anndata_object import parts_of
 from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
-from ..exceptions import Advice, EnsembleWarning, InputError
+from ..exceptions import Advice, InputError
 from ..selectors.adapters import as_selector, check_task, describe, kind_of
 from ..selectors.base import ElementarySelector
 from .batches import EnsembleTask, Outcome
@@ -290,8 +289,7 @@ def _run_all(
     """Return what the runs have found, in their order: those of the checkpoint, and those that are done now."""
     stored, damage = ({}, []) if store is None else store.load()
     for reason in damage:
-        message = f"the checkpoint is damaged, and what it lacks is done again: {reason}."
-        warnings.warn(message, EnsembleWarning, stacklevel=4)
+        Advice("checkpoint_damaged", {"reason": reason}).warn(stacklevel=4)
     found = {run: outcome for run, outcome in stored.items() if run in runs}
     done = frozenset(found)
     if found:

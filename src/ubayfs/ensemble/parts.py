@@ -7,7 +7,6 @@ same data, settings and seed.
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 
 from .._arguments import check_int
 from ..data.blocks import sets_matrix
-from ..exceptions import EnsembleError, EnsembleWarning, InputError, repr_of
+from ..exceptions import Advice, EnsembleError, InputError, repr_of
 from .checkpoint import differences, identity
 from .evidence import Evidence, check_failures
 
@@ -137,12 +136,9 @@ def _warn_of_versions(parts: Mapping[str, Evidence]) -> None:
     first = next(iter(versions))
     others = [name for name, packages in versions.items() if packages != versions[first]]
     if others:
-        warnings.warn(
-            f"parts come from different versions of packages: {_listed(others)} from {versions[others[0]]}, {first} "
-            f"from {versions[first]}. Collect them with one installation if all runs must come from one.",
-            EnsembleWarning,
-            stacklevel=3,
-        )
+        theirs, ours = (str(versions[name]) for name in (others[0], first))
+        facts = {"others": others, "theirs": theirs, "first": first, "versions": ours}
+        Advice("parts_of_versions", facts).warn(stacklevel=3)
 
 
 def _joined(parts: list[Evidence]) -> Evidence:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +22,7 @@ from ..ensemble.collect import check_ensemble, collect_evidence, gather, run_ens
 from ..ensemble.evidence import Evidence, check_failures
 from ..ensemble.progress import Progress, as_progress
 from ..ensemble.workers import blas_limit, restored_filters, threads_for
-from ..exceptions import Advice, EnsembleError, EnsembleWarning, InputError
+from ..exceptions import Advice, EnsembleError, InputError
 from .procedure import ENSEMBLE, Procedure, same_ensemble
 
 _KIND, _VERSION = "ubayfs repeated ensembles", 1
@@ -258,8 +257,7 @@ class EnsembleRepeats(Repeats):
                 raise EnsembleError(f"{path} holds something else, copied from elsewhere.")
             return read(arrays)
         except EnsembleError as error:
-            message = f"the checkpoint is damaged, and what it lacks is done again: {error}"
-            warnings.warn(message, EnsembleWarning, stacklevel=7)
+            Advice("checkpoint_damaged", {"reason": str(error).rstrip(".")}).warn(stacklevel=7)
             return None
 
 
