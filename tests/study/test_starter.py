@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from amounts import examples
 from ubayfs.exceptions import InputError, StudyError
 from ubayfs.study import PrefixBlocks, check_study, load_study, template
-from ubayfs.tables import Table, likely_sheet, read_table
+from ubayfs.tables import Table, read_table
 
 
 def table_of(tmp_path, frame, name="data.csv"):
@@ -73,7 +73,6 @@ def test_the_other_sheets_of_an_excel_file_are_named(tmp_path, clinical):
         pd.DataFrame().to_excel(writer, sheet_name="Empty", index=False)
         clinical.to_excel(writer, sheet_name="Data", index=False)
     table = read_table(tmp_path / "d.xlsx", choose_sheet=True)
-    assert likely_sheet(tmp_path / "d.xlsx") == table.sheet
     assert table.sheet == "Data"
     text = template(table, "d.xlsx", sheet="Data")
     assert re.search(r"^  sheet: Data +# sheet of an Excel file; its other sheets: Notes, Empty$", text, re.MULTILINE)
@@ -90,7 +89,6 @@ def test_there_is_no_choice_of_a_sheet_where_there_is_one(tmp_path, clinical):
     clinical.to_csv(tmp_path / "d.csv", index=False)
     assert read_table(tmp_path / "d.xlsx", choose_sheet=True).other_sheets == ()
     assert read_table(tmp_path / "d.csv", choose_sheet=True).sheet is None
-    assert likely_sheet(tmp_path / "d.xlsx") is likely_sheet(tmp_path / "d.csv") is likely_sheet("nowhere.xlsx") is None
 
 
 def test_what_is_commented_out_is_valid_too(tmp_path, clinical):

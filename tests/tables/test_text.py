@@ -346,7 +346,7 @@ def test_many_equal_names_are_found_before_the_work_and_reported_briefly(tmp_pat
 def test_many_pairs_of_equal_names_are_reported_briefly(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(",".join(f"a{i // 2}" for i in range(10_000)) + "\n" + ",".join("1" * 10_000), encoding="utf-8")
-    with pytest.raises(InputError, match=r"'a9' \(columns 19 and 20\) and 4990 more\. Names must") as caught:
+    with pytest.raises(InputError, match=r"'a9' \(columns 19 and 20\) and 4,990 more\. Names must") as caught:
         read_table(path)
     assert len(str(caught.value)) < 600
 

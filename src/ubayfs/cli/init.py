@@ -34,12 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Write the file."""
     from .._files import write_atomically
+    from .._plain import quoted
     from ..exceptions import InputError
     from ..study.starter import starter_text
     from ..study.study import moved_path
     from ..summary import advice_facts
     from ..tables.reading import inspect_files
-    from ..tables.table import quoted
     from .steps import echo_advice
 
     output: Path = arguments.output

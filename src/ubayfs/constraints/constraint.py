@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arguments import Array, FeatureIndex, Floats, Ints, entries_of
-from .._plain import ShownAsCard
+from .._plain import ShownAsCard, listed
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..exceptions import ConstraintError, InputError, repr_of
@@ -251,8 +251,7 @@ def as_constraints(constraints: Any) -> tuple[Constraint, ...]:
 
 def names_at(names: Any, positions: Ints) -> str:
     """Return the first few names at some positions."""
-    first = ", ".join(str(names[int(i)]) for i in positions[:_LISTED])
-    return first + (f" and {len(positions) - _LISTED:,} more" if len(positions) > _LISTED else "")
+    return listed([names[int(i)] for i in positions[:_LISTED]], _LISTED, len(positions))
 
 
 def one_text(text: str, number: int) -> str:

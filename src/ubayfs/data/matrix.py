@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._arguments import Array, Floats, as_array, as_names, check_not_complex, made_names
+from .._plain import quoted
 from ..exceptions import ColumnTypeError, InputError
 from .categories import ReadCategory, is_category
 from .sparse_columns import SparseColumns
@@ -62,12 +63,6 @@ def read_matrix(X: Any, missing: str, labels: Any = None) -> tuple[Any, Array, d
     return values, names, categories
 
 
-def _some(names: Any, limit: int = 5) -> str:
-    """List a few names and say how many more there are."""
-    shown = ", ".join(repr(str(n)) for n in names[:limit])
-    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
-
-
 def _read_array(X: Any) -> Any:
     if isinstance(X, SparseColumns):
         return X
@@ -94,8 +89,8 @@ def _read_array(X: Any) -> Any:
 
 def _not_numeric(columns: Any, types: set[str]) -> str:
     return (
-        f"X has non-numeric columns: {_some(columns)} (type {', '.join(sorted(types))}). Drop them or convert them to "
-        "numbers; words and categoricals in columns of a DataFrame are categories."
+        f"X has non-numeric columns: {quoted(columns, 5)} (type {', '.join(sorted(types))}). Drop them or convert them "
+        "to numbers; words and categoricals in columns of a DataFrame are categories."
     )
 
 
@@ -126,7 +121,7 @@ def _distinct(labels: Any) -> Array:
     unique, counts = np.unique(names.astype(str), return_counts=True)
     if (counts > 1).any():
         raise InputError.of(
-            "X", f"has duplicate feature names: {_some(unique[counts > 1])}. Rename them so that each is unique."
+            "X", f"has duplicate feature names: {quoted(unique[counts > 1], 5)}. Rename them so that each is unique."
         )
     return names
 
@@ -212,5 +207,5 @@ def _check_finite(values: Array, names: Array, missing: str, about: str = "") ->
             "sklearn.impute.SimpleImputer in a pipeline: make_pipeline(SimpleImputer(), UBayFSSelector())."
         ] * nan
         ways += ["Correct infinite values, or mark them as missing (NaN)."] * (len(kinds) > nan)
-        found = f"contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {_some(bad)}."
+        found = f"contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {quoted(bad, 5)}."
         raise InputError.of("X", " ".join([found, *ways]))

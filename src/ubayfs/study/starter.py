@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._files import write_atomically
+from .._plain import listed
 from ..data.blocks import members_by_prefix
 from ..ensemble.features_per_model import features_per_model
 from ..exceptions import InputError
@@ -115,8 +116,7 @@ def _section(name: str, *keys: str, **given: str) -> str:
 
 
 def _listed(names: Sequence[Any], limit: int = _SHOWN) -> str:
-    shown = ", ".join(dump_scalar(str(name)) for name in names[:limit])
-    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
+    return listed([dump_scalar(str(name)) for name in names[:limit]], limit, len(names))
 
 
 def _data(
@@ -150,8 +150,8 @@ def _data(
 
 def _target(table: Table, roles: ColumnRoles, inferred: bool) -> str:
     from ..tables import TO_BE_CHOSEN
+    from ..tables.coding import with_targets
     from ..tables.column_roles import is_censoring, n_events
-    from ..tables.features import with_targets
 
     if roles.is_undecided:
         question = (

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._arguments import did_you_mean
+from .._plain import quoted
 from ..data.blocks import members_by_prefix
 from ..data.categories import MOST_LEVELS
 from ..data.reading_rules import SurvivalColumns, target_columns
 from ..data.survival import EVENT_WORDS, TIME_WORDS, Survival
 from ..exceptions import InputError, repr_of
 from .columns import as_floats, is_number_type, offending, reads_as_number
-from .covariates import likely_covariates
 from .layout import GROUP_WORDS, ID_WORDS, numbers_rows, words
-from .table import Table, quoted
+from .table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,8 @@ _TARGET_WORDS = (
     "target", "diagnosis", "class", "label", "outcome", "y", "response", "phenotype", "status", "condition", "disease",
     "subtype", "species", "group", "cls", "event", "survival", "case",
 )  # fmt: skip
+_COVARIATE_WORDS = frozenset({"age", "sex", "gender", "batch", "site", "center", "centre", "plate", "lane", "scanner",
+                              "bmi", "smoker", "smoking", "ancestry", "ethnicity", "purity"})  # fmt: skip
 _SEPARATORS = ("_", ".", "-", " ")
 
 _FEW_VALUES = 20  # distinct values of a column of classes, at most
@@ -120,7 +122,7 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
         _separator(features),
         int(frame[list(features)].isna().to_numpy().sum()),
         survival,
-        tuple(name for name in likely_covariates(possible) if name not in {target, groups, *taken}),
+        tuple(name for name in possible if _is_covariate(name) and name not in {target, groups, *taken}),
         frozenset(text),
     )
 
@@ -129,6 +131,11 @@ def _is_text(column: pd.Series, decimal: str | None) -> bool:
     """Tell whether a column holds words; a few wrong cells among numbers are a mistake."""
     bad = offending(column, decimal)
     return 2 * int(bad.sum()) > int(column.notna().sum()) and not all(map(reads_as_number, column[bad]))
+
+
+def _is_covariate(name: str) -> bool:
+    """Tell whether a column is named like something to adjust for."""
+    return not _COVARIATE_WORDS.isdisjoint(words(name))
 
 
 def _is_category(column: pd.Series) -> bool:

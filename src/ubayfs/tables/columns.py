@@ -14,9 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import as_float
+from .._plain import listed
 from ..data.advice import folded_label
 from ..exceptions import Problem
-from .table import Table, listed
+from .table import Table
 
 _EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
 _NUMBER = re.compile(rf"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}")
@@ -110,7 +111,7 @@ def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_], role: str) ->
     """Describe which entries of a column are not numbers, and where; `bad` is their mask of shape (n_rows,)."""
     rows = np.flatnonzero(bad)
     entries = table.frame[name].to_numpy(dtype=object)
-    shown = listed([f"{entries[row]!r} in {table.place(row)}" for row in rows[:5]], len(rows), 5)
+    shown = listed([f"{entries[row]!r} in {table.place(row)}" for row in rows[:5]], 5, len(rows))
     way_out, about = f"correct {'it' if len(rows) == 1 else 'them'}, or empty the cell if the value is missing", role
     if all(reads_as_number(entries[row]) for row in rows):
         way_out = (
@@ -167,7 +168,7 @@ def missing_problem(table: Table, names: Sequence[str], values: NDArray[Any]) ->
         shown.append(f"{names[j]!r} ({len(rows)}: {table.places(rows, 3)})")
     rule = (
         f"{int(gaps.sum())} value(s) are missing in {len(columns)} feature column(s): "
-        f"{listed(shown, len(columns), 10)}. Choose missing: available (each feature counts with the samples that have "
+        f"{listed(shown, 10, len(columns))}. Choose missing: available (each feature counts with the samples that have "
         "it), median (the same, with medians where a selector needs complete data), "
         f"drop_rows (keeps {int((~gaps.any(axis=1)).sum())} of {len(values)} rows) or "
         f"drop_columns (keeps {len(names) - len(columns)} of {len(names)} feature columns), or "
@@ -183,7 +184,7 @@ def infinite_problems(table: Table, names: Sequence[str], values: NDArray[Any]) 
     if not len(columns):
         return []
     shown = [f"{names[j]!r} ({table.places(np.flatnonzero(infinite[:, j]), 3)})" for j in columns[:10]]
-    rule = f"values are infinite in {listed(shown, len(columns), 10)}: correct them, or empty the cells."
+    rule = f"values are infinite in {listed(shown, 10, len(columns))}: correct them, or empty the cells."
     return [Problem(rule, ("path",))]
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import check_choice, check_names, check_text, did_you_mean, freeze, nearest
+from .._plain import quoted
 from ..data.blocks import Blocks
 from ..data.categories import with_levels
 from ..data.covariates import covariate_advice
@@ -22,10 +23,9 @@ from ..data.survival import Survival
 from ..data.target import TASKS
 from ..exceptions import Advice, InputError, Problem
 from . import columns as cells
-from .categories import with_codes
-from .covariates import with_covariates
+from .coding import with_codes, with_covariates, with_targets
 from .layout import as_names, id_columns, likely_features_in
-from .table import MISSING_CODES, TO_BE_CHOSEN, Table, TableError, quoted
+from .table import MISSING_CODES, TO_BE_CHOSEN, Table, TableError
 
 
 def read_features(
@@ -190,33 +190,6 @@ def measurements(table: Table, names: list[str], ordered: Mapping[str, Any] = {}
         notes.append(Advice("ids_ignored", {"n_columns": len(ids), "columns": ids}))
     left_out = wholly | set(ids)
     return [name for name in names if name not in left_out] if left_out else names, notes
-
-
-def with_targets(table: Table, target: Any, task: str | None) -> tuple[Table, list[Advice]]:
-    """Return the samples that have a target, with its labels in one spelling, and what was changed for it."""
-    targets = [name for name in target_columns(target) if name in table.frame]
-    labeled = targets if task is None or TASKS[task].labeled else []
-    if isinstance(target, SurvivalColumns):
-        labeled = [name for name in targets if name == target["event"]]
-    notes = []
-    gaps = table.frame[targets].isna().to_numpy().any(axis=1)
-    if gaps.any() and not gaps.all():
-        without = np.flatnonzero(gaps)
-        facts = {"column": quoted(targets), "n_samples": len(without), "n_left": int((~gaps).sum())}
-        facts["samples"] = (
-            as_names(table.frame.index[gaps]) if table.has_names else [table.place(int(row)) for row in without]
-        )
-        notes.append(Advice("samples_without_target", facts))
-        table = table.at(np.flatnonzero(~gaps))
-    for name in labeled:
-        column, merged = cells.one_spelling(table.frame[name])
-        if column.dtype.kind == "f" and (gaps.any() or table.unit == "sample") and (column % 1 == 0).all():
-            column = column.astype(np.int64)  # whole numbers that a gap, or text beside them, made floats of
-        if merged:
-            notes.append(Advice("labels_merged", {"column": name, "labels": merged}))
-        if not column.equals(table.frame[name]):
-            table = replace(table, frame=table.frame.assign(**{name: column}))
-    return table, notes
 
 
 def _data_problem(error: InputError, targets: Sequence[str], groups: str | None, covariates: Sequence[str]) -> Problem:

@@ -17,9 +17,10 @@ import pandas as pd
 
 from .._arguments import did_you_mean
 from .._files import ReadBytes, as_path, protected, read_bytes, save_content
+from .._plain import quoted
 from ..exceptions import Advice, InputError, MissingDependencyError
 from .columns import comma_decimals, is_number_type, n_title_rows
-from .table import MISSING_CODES, Table, check_distinct, file_error, quoted, tidy
+from .table import MISSING_CODES, Table, check_distinct, file_error, tidy
 from .text import read_text, text_lines
 
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".csv.gz", ".tsv.gz", ".txt.gz", ".tab.gz")
@@ -97,17 +98,6 @@ def read_lines(path: str | os.PathLike[str], read: ReadBytes = read_bytes) -> li
         return text_lines(path, read)
     except OSError as error:
         raise file_error(path, f"cannot be read ({error.strerror or error}).") from error
-
-
-def likely_sheet(path: str | os.PathLike[str]) -> str | None:
-    """Return the sheet of an Excel file that most likely holds the data; None when there is no choice.
-
-    That is the first sheet with a column of numbers, or else the first one.
-    """
-    if not has_sheets(Path(path)) or not Path(path).is_file():
-        return None
-    table = read_table(path, choose_sheet=True)
-    return table.sheet if table.other_sheets else None
 
 
 def _shortened(path: Path) -> Path:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._plain import listed, quoted
 from ..exceptions import Advice, Problem
 from . import columns as cells
-from .table import Table, TableError, check_distinct, listed, quoted
+from .table import Table, TableError, check_distinct
 
 # Words in names of columns and rows.
 ID_WORDS = frozenset(

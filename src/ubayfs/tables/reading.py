@@ -14,6 +14,7 @@ from typing import Any
 
 from .._arguments import check_choice, check_text, entries_of
 from .._files import ReadBytes, as_path, read_bytes
+from .._plain import listed
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
 from ..data.reading_rules import (
@@ -33,7 +34,7 @@ from .features import read_features
 from .formats import read_table
 from .joining import as_sheet, join
 from .layout import as_names, likely_features_in, merge_duplicates, shown_orientation, transposed, with_ids
-from .table import Table, TableError, listed
+from .table import Table, TableError
 
 AnyPath = str | os.PathLike[str]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._plain import listing
+from .._plain import listed, listing, quoted
 from ..data.reading_rules import DUPLICATE_RULES
 from ..exceptions import Advice, InputError, Problem, StudyError
 
@@ -113,24 +113,7 @@ class Table:
 
     def places(self, rows: Sequence[int] | NDArray[Any], limit: int = 5) -> str:
         """List where a few rows are and say how many more there are."""
-        return listed([self.place(int(row)) for row in rows[:limit]], len(rows), limit)
-
-
-def listed(shown: Sequence[str], total: int | None = None, limit: int = 10) -> str:
-    """List at most `limit` entries of `total` and say how many more there are.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"], limit=2)
-    'a, b and 1 more'
-    """
-    total = len(shown) if total is None else total
-    return ", ".join(shown[:limit]) + (f" and {total - limit} more" if total > limit else "")
-
-
-def quoted(names: Sequence[Any] | pd.Index, limit: int = 8) -> str:
-    """List a few names in quotes and say how many more there are."""
-    return listed([repr(str(name)) for name in names[:limit]], len(names), limit)
+        return listed([self.place(int(row)) for row in rows[:limit]], limit, len(rows))
 
 
 def check_distinct(names: Sequence[str], path: Path, what: str = "column") -> None:

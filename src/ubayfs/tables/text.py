@@ -20,10 +20,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._files import ReadBytes, read_bytes, unprotected
+from .._plain import listed
 from ..exceptions import Advice, InputError
 from .columns import comma_decimals, is_number_type, n_title_rows
 from .series_matrix import samples_of, without_series_lines
-from .table import MISSING_CODES, Table, check_distinct, file_error, listed, tidy
+from .table import MISSING_CODES, Table, check_distinct, file_error, tidy
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _SAMPLE = 20  # records that decide about the delimiter
@@ -247,7 +248,7 @@ def _line_numbers(
     wrong = [(line, count) for line, count, _ in counts if count != n_fields]
     if not wrong:
         return np.array([line for line, _, _ in counts], dtype=np.intp) + n_above
-    shown = listed([f"line {line + n_above} has {count}" for line, count in wrong[:5]], len(wrong), 5)
+    shown = listed([f"line {line + n_above} has {count}" for line, count in wrong[:5]], 5, len(wrong))
     way_out = "Look there for a missing or unquoted delimiter, a decimal comma, or an open quotation mark."
     if len(wrong) == len(counts) and {count for _, count in wrong} == {n_names + 1}:
         way_out = (
