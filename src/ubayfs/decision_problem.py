@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ._arguments import Array, FeatureIndex, Floats, Ints, Mask, freeze, mask_of
 from .constraints import Constraint
 from .constraints.system import ConstraintSystem
+from .data.blocks import Blocks
 from .data.feature_data import FeatureData
 from .data.target import Target
 from .exceptions import Advice, OptimizationError
@@ -19,6 +20,7 @@ from .metrics import redundancy_rate
 from .optimize.base import Limit, Optimizer, Solution
 from .optimize.exact import Exact
 from .optimize.infeasibility import find_conflict
+from .priors.knowledge import PriorKnowledge
 from .utility import Admissibility, Utility, log_row_admissibility
 
 # Below this admissibility, soft constraints change next to nothing in a score: importance alone decides.
@@ -270,6 +272,22 @@ def size_advice(system: ConstraintSystem, selectable: Mask, important: Mask | No
     n_selectable = int(np.count_nonzero(selectable))
     return (Advice("size_not_limited", {"n_free": n_free, "n_selectable": n_selectable}),) * (
         2 * n_free >= n_selectable
+    )
+
+
+def knowledge_advice(
+    known: PriorKnowledge,
+    blocks: Blocks,
+    constraints: Iterable[Constraint],
+    system: ConstraintSystem,
+    feature_names: Any,
+) -> tuple[Advice, ...]:
+    """Return what must be known about names, weights and costs; `system` are the constraints, tied to the features."""
+    return (
+        *(note for note in blocks.notes if note not in known.advice),  # both may be of one table
+        *known.advice,
+        *cost_advice(constraints, known.costs, feature_names),
+        *very_likely_advice(system, known.very_likely, feature_names),
     )
 
 

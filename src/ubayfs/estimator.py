@@ -14,7 +14,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ._arguments import FeatureIndex, Ints, Mask, RandomState, check_int, did_you_mean, mask_of
+from ._arguments import FeatureIndex, Mask, RandomState, check_int, did_you_mean, mask_of
 from .constraints import as_constraints
 from .constraints.sizes import max_size
 from .constraints.supported import SUPPORTED, as_size
@@ -202,7 +202,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             self.__dict__.pop(result, None)
         # The values are checked above, with messages that name columns; this records the names and their number.
         validate_data(self, _with_names(X, data), skip_check_array=True)
-        self._columns = _columns_of(X, data)
+        self._columns = data.positions_in(X)
         self._fit_params = self.get_params(deep=False)
         ensemble = {name: getattr(self, name) for name in ("selector", "n_models", "train_size")}
         ensemble["n_features_per_model"] = self._features_per_model(data.n_features)
@@ -380,15 +380,6 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
                 )
             rule = f"{did_you_mean(name, known)} It takes X, {', '.join(sorted(known))}."
             raise InputError(f"redecide does not know {name!r}.{rule}", argument=name)
-
-
-def _columns_of(X: Any, data: FeatureData) -> Ints:
-    """Return the positions in X of the features, which are all columns but covariates."""
-    if data.covariates is None or is_anndata(X):
-        return np.arange(data.n_features)
-    columns = X.columns if hasattr(X, "columns") else [f"x{position}" for position in range(np.shape(X)[1])]
-    features = set(data.feature_names)
-    return np.flatnonzero([str(label) in features for label in columns])
 
 
 def _with_names(X: Any, data: FeatureData) -> Any:

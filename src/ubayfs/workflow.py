@@ -33,7 +33,7 @@ from .constraints.links import held_unlikely
 from .constraints.weighted_sums import with_costs
 from .data.blocks import Blocks
 from .data.feature_data import FeatureData
-from .decision_problem import DecisionProblem, FeatureSet, advice_on, cost_advice, very_likely_advice
+from .decision_problem import DecisionProblem, FeatureSet, advice_on, knowledge_advice
 from .ensemble.collect import collect_evidence
 from .ensemble.evidence import Evidence
 from .exceptions import Advice, InputError
@@ -46,7 +46,6 @@ from .utility import Utility, check_importance, log_admissibility, priced
 
 __all__ = [
     "Decision",
-    "check_decision",
     "collect_evidence",
     "decide",
     "log_admissibility",
@@ -216,40 +215,27 @@ class Decision:
             posterior=posterior,
             problem=replace(problem, optimizer=optimizer),
             advice=(
-                *self._knowledge_advice(problem.utility.system, posterior),
+                *self._knowledge_advice(problem, posterior),
                 *advice_on(best, problem, None if others.complete else numbers, deadline),
             ),
         )
 
-    def _knowledge_advice(self, system: ConstraintSystem, posterior: Posterior | None) -> tuple[Advice, ...]:
-        """Return what must be known about names, weights and costs."""
-        known = None if posterior is None else posterior.knowledge
-        if posterior is None or known is None:
-            return self.blocks.notes
-        names = posterior.feature_names
-        too_many = very_likely_advice(system, known.very_likely, names)
-        return (
-            *(note for note in self.blocks.notes if note not in known.advice),  # both may be of one table
-            *known.advice,
-            *cost_advice(self._constraints(known), known.costs, names),
-            *too_many,
-        )
+    def _knowledge_advice(self, problem: DecisionProblem, posterior: Posterior | None) -> tuple[Advice, ...]:
+        known, blocks = None if posterior is None else posterior.knowledge, self.blocks
+        if known is None:
+            return tuple(blocks.notes)
+        system = problem.utility.system
+        return knowledge_advice(known, blocks, self._constraints(known), system, problem.feature_names)
 
     def _provenance(self, optimizer: Optimizer, solution: Solution, posterior: Posterior | None) -> dict[str, Any]:
         """Return how the selection is made, in plain types; values of the posterior are in the posterior."""
         others = [name for name in self.names(in_posterior=False) if name not in ("constraints", "optimizer")]
         known = {} if posterior is None else {"prior": posterior.prior, "evidence": dict(posterior.evidence.settings)}
-        demands = self._constraints(None if posterior is None else posterior.knowledge)
-        if posterior is not None and posterior.knowledge is not None:
-            known["knowledge"] = posterior.knowledge.to_dict()
-            experts = posterior.knowledge.experts
-            given: dict[str, Any] = {"experts": list(experts), "pool": posterior.knowledge.pool}
-            given["confirmed"] = posterior.knowledge.confirmed or ""
-            given["confirmed_by"] = {name: own.confirmed for name, own in experts.items() if own.confirmed}
-            known |= {key: value for key, value in given.items() if value}
+        stated = None if posterior is None else posterior.knowledge
         return {
-            "constraints": [constraint.to_dict() for constraint in demands],
+            "constraints": [constraint.to_dict() for constraint in self._constraints(stated)],
             **known,
+            **({} if stated is None else stated.provenance()),
             **{name: getattr(self, name) for name in others},
             "optimizer": repr(optimizer),
             "optimizer_kind": next((name for name, kind in OPTIMIZERS.items() if type(optimizer) is kind), ""),
@@ -374,11 +360,6 @@ def maximize(
     X = None if data is None else data.X
     problem = DecisionProblem(utility, names, X=X, unselectable={"constant": constant})
     return _with_warnings(decision._select(problem, None))
-
-
-def check_decision(feature_names: Any, **arguments: Any) -> None:
-    """Raise what :func:`decide` would raise for its arguments, before there is any evidence; see `Decision.check`."""
-    Decision(**arguments).check(feature_names)
 
 
 def _with_warnings(selection: Selection, known: tuple[Advice, ...] = ()) -> Selection:

@@ -15,7 +15,7 @@ import numpy as np
 from .._arguments import Array, FeatureIndex, Ints, Mask
 from ..exceptions import Advice, InputError
 from .advice import class_advice, identical_advice, outlier_advice
-from .anndata_object import parts_of
+from .anndata_object import is_anndata, parts_of
 from .blocks import Blocks
 from .categories import Levels, category_notes, columns_of, levels_of, with_levels
 from .covariate_reading import check_not_features, named_in, take_covariates
@@ -167,6 +167,14 @@ class FeatureData:
         order = FeatureIndex(data.feature_names).positions(names, "X")
         ordered = data.X.take(order) if isinstance(data.X, SparseColumns) else columns_of(data.X, order)
         return replace(data, X=ordered, feature_names=names, path=None)
+
+    def positions_in(self, X: Any) -> Ints:
+        """Return the positions of the features in the table that they were read from: all columns but covariates."""
+        if self.covariates is None or is_anndata(X):
+            return np.arange(self.n_features)
+        columns = X.columns if hasattr(X, "columns") else [f"x{position}" for position in range(np.shape(X)[1])]
+        features = set(self.feature_names)
+        return np.flatnonzero([str(label) in features for label in columns])
 
     @property
     def levels(self) -> Mapping[int, Levels]:

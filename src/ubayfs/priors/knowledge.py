@@ -87,6 +87,12 @@ class PriorKnowledge:
             found.setdefault(name, {})["disagreement"] = votes
         return found
 
+    def provenance(self) -> dict[str, Any]:
+        """Return what a selection records of the knowledge: that of features, who stated it, and when."""
+        by_whom = {name: known.confirmed for name, known in self.experts.items() if known.confirmed}
+        given = {"experts": list(self.experts), "pool": self.pool, "confirmed": self.confirmed, "confirmed_by": by_whom}
+        return {"knowledge": self.to_dict(), **{key: value for key, value in given.items() if value}}
+
 
 @dataclass(frozen=True, eq=False)
 class Experts:

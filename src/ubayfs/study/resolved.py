@@ -16,9 +16,8 @@ from .. import __version__
 from ..constraints import ConstraintSystem, resolve
 from ..constraints.supported import SUPPORTED, asks_for_supported, with_supported
 from ..constraints.weighted_sums import with_costs
-from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
-from ..decision_problem import cost_advice, size_advice, very_likely_advice
+from ..decision_problem import knowledge_advice, size_advice
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_advice, features_per_model
 from ..ensemble.progress import Progress
@@ -85,12 +84,9 @@ class ResolvedStudy:
     @property
     def notes(self) -> tuple[Advice, ...]:
         """What must be known about names, weights and costs."""
-        costs = cost_advice(self.decision.constraints, self.prior.costs, self.feature_names)
-        named = [constraint for constraint in self.decision.constraints if not constraint.needs_data]
-        system = self.system or resolve(named, self.feature_names, self.decision.blocks)
-        too_many = very_likely_advice(system, self.prior.very_likely, self.feature_names)
-        of_blocks = (note for note in Blocks.of(self.decision.blocks).notes if note not in self.prior.advice)
-        return (*of_blocks, *self.prior.advice, *costs, *too_many)
+        constraints, blocks, names = self.decision.constraints, self.decision.blocks, self.feature_names
+        named = [constraint for constraint in constraints if not constraint.needs_data]
+        return knowledge_advice(self.prior, blocks, constraints, self.system or resolve(named, names, blocks), names)
 
     @property
     def version_advice(self) -> tuple[Advice, ...]:

@@ -14,17 +14,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from .._arguments import check_bool, check_int, check_real
+from ..data import reading_rules as rules
 from ..data.missing import MAX_MISSING, MISSING_RULES
-from ..data.reading_rules import (
-    DETECTION_RULES,
-    DUPLICATE_RULES,
-    FEATURES_AS,
-    FEATURES_IN,
-    KEEP_RULES,
-    check_encoding,
-    check_orders,
-    default_keep,
-)
 from ..data.target import TASKS
 from ..ensemble.collect import MOST_MODELS
 from ..priors.knowledge import POOLS
@@ -109,7 +100,7 @@ class DataSection(Section):
         details="either way round", default_text="none", option=Option("--samples", "FILE", os.path.abspath)
     )
     features_in: str = setting(
-        "columns", one_of(FEATURES_IN), "where the features are: `columns` or `rows`",
+        "columns", one_of(rules.FEATURES_IN), "where the features are: `columns` or `rows`",
         details="GEO series matrices always have them in rows", option=Option("--features-in", "WHERE")
     )
     id: str | None = setting(
@@ -117,29 +108,29 @@ class DataSection(Section):
         default_text="the first, where ids are needed", option=Option("--id")
     )
     keep: str | None = setting(
-        None, one_of(KEEP_RULES), "samples that `all` files have, or `any` of them",
+        None, one_of(rules.KEEP_RULES), "samples that `all` files have, or `any` of them",
         default_text="all; any with missing: available", option=Option("--keep", "RULE")
     )
     duplicates: str = setting(
-        "error", one_of(DUPLICATE_RULES),
+        "error", one_of(rules.DUPLICATE_RULES),
         "feature names that occur several times: `error`, `first`, `mean`, `max_variance`, `suffix`",
         option=Option("--duplicates", "RULE")
     )
     below_detection: str | None = setting(
-        None, one_of(DETECTION_RULES),
+        None, one_of(rules.DETECTION_RULES),
         "`<0.5`, `n.d.`, `BDL` and the like: `half` of the limit, `missing` or the `limit`",
         default_text="refused", option=Option("--below-detection", "RULE")
     )
     features: str | None = setting(
-        None, one_of(FEATURES_AS), "`as_is` accepts feature names that are dates, such as 1-Mar",
+        None, one_of(rules.FEATURES_AS), "`as_is` accepts feature names that are dates, such as 1-Mar",
         default_text="refused", option=Option("--features", "RULE")
     )
     encoding: str | None = setting(
-        None, check_encoding, "encoding of text files that are not UTF-8, such as `latin-1`",
+        None, rules.check_encoding, "encoding of text files that are not UTF-8, such as `latin-1`",
         default_text="UTF-8, or UTF-16 with its mark", option=Option("--encoding")
     )
     ordered: dict[str, tuple[str, ...]] | None = setting(  # noqa: RUF009
-        None, check_orders, "columns of ordered scales with all their labels, lowest first", default_text="none",
+        None, rules.check_orders, "columns of ordered scales with all their labels, lowest first", default_text="none",
         details="`{stage: [I, II, III, IV]}`; other columns of words are categories without order"
     )
 
@@ -169,7 +160,7 @@ class DataSection(Section):
         at = self.with_paths(lambda path: str(folder / path))
         given = {name: getattr(at, name) for name in self.LAYOUT}
         roles = (self.target, self.groups, self.adjust_for)
-        return given | {"keep": self.keep or default_keep(self.missing), "roles": roles}
+        return given | {"keep": self.keep or rules.default_keep(self.missing), "roles": roles}
 
 
 @dataclass(frozen=True)
