@@ -200,6 +200,15 @@ def as_array(
         raise InputError.of(name, message, values) from error
 
 
+def as_column(name: str, values: Any, rule: str = "must be an array of numbers", way_out: str = "") -> Array:
+    """Return one column of any form, of shape (n,), or raise naming `name`; `way_out` follows on several columns."""
+    array = as_array(name, values, rule)
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if array.ndim != 1:
+        raise InputError.of(name, f"must be one column; got shape {array.shape}.{way_out}")
+    return array
+
+
 def check_not_complex(name: str, values: Any, error: type[InputError] = InputError) -> None:
     """Raise if an array, or anything that becomes one, has complex entries: no imaginary part is dropped silently."""
     array = as_array(name, values)

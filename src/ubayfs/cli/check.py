@@ -7,7 +7,6 @@ takes.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import options
@@ -20,10 +19,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments."""
-    parser.add_argument("source", type=Path, help="study file (.yaml), or a table")
-    options.add_section(parser, "data")
-    options.add_section(parser, "evidence")
-    options.add_decision(parser)
+    options.add_study(parser)
     options.add_section(parser, "trust")
     parser.add_argument("--time", action="store_true", help="try one run of each selector and estimate the time")
 

@@ -30,16 +30,13 @@ _VARIABLES = {"ID": "", "MIN": "", "MAX": "", "COUNT": "", "STEP": "1"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments."""
-    parser.add_argument("source", type=Path, help="study file (.yaml), or a table: CSV, TSV, Parquet, Excel, AnnData")
+    options.add_study(parser)
     parser.add_argument(
         "--part",
         type=_as_part,
         metavar="K/N",
         help="do part K of N (default: the task of a Slurm array, else all runs)",
     )
-    options.add_section(parser, "data")
-    options.add_section(parser, "evidence")
-    options.add_decision(parser)
     group = parser.add_argument_group("results")
     group.add_argument(
         "-o", "--output", type=Path, metavar="DIRECTORY", required=True, help="where the evidence is written"

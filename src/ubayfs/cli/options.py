@@ -77,6 +77,14 @@ def _meaning(kind: str) -> str:
     return KINDS[kind].meaning.replace(" n ", " N ")
 
 
+def add_study(parser: argparse.ArgumentParser) -> None:
+    """Add the study file or the table, and the options of its data, ensemble and decision."""
+    parser.add_argument("source", type=Path, help="study file (.yaml), or a table: CSV, TSV, Parquet, Excel, AnnData")
+    add_section(parser, "data")
+    add_section(parser, "evidence")
+    add_decision(parser)
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the options about what is written."""
     group = add_section(parser, "outputs")

@@ -13,7 +13,6 @@ or SIGTERM, rerun the same command to resume. Once there is an answer, Ctrl-C en
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from . import console, options, steps
 from .console import echo_error
@@ -21,10 +20,7 @@ from .console import echo_error
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments."""
-    parser.add_argument("source", type=Path, help="study file (.yaml), or a table: CSV, TSV, Parquet, Excel, AnnData")
-    options.add_section(parser, "data")
-    options.add_section(parser, "evidence")
-    options.add_decision(parser)
+    options.add_study(parser)
     options.add_section(parser, "trust")
     options.add_output(parser)
 

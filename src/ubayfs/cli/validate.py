@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments."""
-    parser.add_argument("source", type=Path, help="study file (.yaml), or a table: CSV, TSV, Parquet, Excel, AnnData")
-    options.add_section(parser, "data")
-    options.add_section(parser, "evidence")
-    options.add_decision(parser)
+    options.add_study(parser)
     options.add_section(parser, "trust", without=("level", "n_splits"))
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write the scores: .csv, or .json with all folds"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Ints, as_array, check_not_complex
+from .._arguments import Ints, as_column, check_not_complex
 from ..exceptions import InputError
 from .survival import Survival
 from .target import any_missing, check_length, plain
@@ -18,11 +18,7 @@ def read_groups(groups: Any, n_samples: int) -> Ints | None:
         return None
     from pandas import factorize
 
-    values = as_array("groups", groups, "must be one column, one group per sample of X")
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise InputError.of("groups", f"must be one column; got shape {values.shape}.")
+    values = as_column("groups", groups, "must be one column, one group per sample of X")
     check_length("groups", len(values), n_samples)
     check_not_complex("groups", values)
     if any_missing(values):

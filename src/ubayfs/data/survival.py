@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Floats, Mask, as_array, check_not_complex
+from .._arguments import Array, Floats, Mask, as_array, as_column, check_not_complex
 from ..exceptions import InputError, repr_of
 
 # Fewer events in a run, or in the data at all, tell nothing; with fewer than the second number there is advice.
@@ -185,11 +185,8 @@ def _read_times(given: Any) -> Floats:
     if values.dtype.kind in "mM":
         rule = "must be a number for each sample, such as days since the diagnosis; got dates or durations. Convert "
         raise InputError.of("time", f"{rule}them: (end - start).dt.days.")
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        rule = f"must be one column; got shape {values.shape}. Two times per sample mean delayed entry or interval "
-        raise InputError.of("time", f"{rule}censoring, which are not supported. {_ONE_TIME}")
+    several = "Two times per sample mean delayed entry or interval censoring, which are not supported."
+    values = as_column("time", values, way_out=f" {several} {_ONE_TIME}")
     check_not_complex("time", values)
     _refuse_missing("time", values)
     try:
@@ -222,11 +219,7 @@ def _refuse(argument: str, values: Array, wrong: Mask, what: str, way_out: str) 
 
 def _read_events(given: Any) -> tuple[Mask, tuple[str, str]]:
     """Return who has the event, and the labels of those who have not and who have."""
-    values = as_array("event", given, "must be one column")
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise InputError.of("event", f"must be one column; got shape {values.shape}.")
+    values = as_column("event", given, "must be one column")
     _refuse_missing("event", values)
     others = [value for value in values.tolist() if not isinstance(value, str | Real)]
     if others:

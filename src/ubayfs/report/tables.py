@@ -9,7 +9,9 @@ from typing import Any
 from .._plain import cost_range, cost_text, counted, listing, price_text, relaxation_text, rounded
 from ..data.target import TASKS
 from ..plotting.profile import effect_text
+from ..summary.knowledge_sentences import constraint_state
 from ..summary.sentences import MARKS, levels_text, mark_text, target_words
+from ..summary.trust_sentences import replacement
 from ..trust.prediction_metrics import interval_text, method_name, metric_name
 from .document import Cell, Column, Table
 
@@ -54,7 +56,7 @@ def chosen(summary: Record) -> tuple[Table, ...]:
         "q": (Column("Expected noise (q)", True), lambda r: _q(r["q"])),
         "chosen_again": (Column("Chosen again"), lambda r: Cell("", badges=(r["chosen_again"],))),
         "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
-        "replaceable": (Column("Best replacement"), _replaced),
+        "replaceable": (Column("Best replacement"), lambda r: replacement(r) if r["replaceable"] else "none"),
         "marks": (Column("Marks a class"), lambda r: mark_text(r["marks"])),
         "category": (Column("Levels (samples)"), lambda r: levels_text(r["category"])),
         # Whether the risk is higher stands in the column of the effect.
@@ -111,15 +113,6 @@ def _q(q: float) -> str:
 def _shares(record: Record) -> str:
     """Return the range of the share of models that chose a feature, over halves."""
     return " to ".join(dict.fromkeys(f"{100 * record[key]:.0f}" for key in ("half_low", "half_high"))) + " %"
-
-
-def _replaced(record: Record) -> str:
-    """Return what would take the place of a member, and the cost."""
-    if not record["replaceable"]:
-        return "none"
-    cost = record["substitute_cost"]
-    costs = "costs nothing" if cost < 0.05 else f"costs {cost_text(cost, None)}"
-    return f"{listing(record['substitute'], 3) or 'nothing'} ({costs})"
 
 
 def changes_text(gained: list[str], lost: list[str]) -> str:
@@ -242,7 +235,7 @@ def constraints(summary: Record) -> tuple[Table, ...]:
         (Column("Inequalities", True), lambda r: "" if (n := r["n_inequalities"]) is None else f"{n:,}"),
         *([(Column("Price", True), _price)] if any(map(_price, entries)) else []),
         (Column("Strictness (rho)", True), _rho),
-        (Column("Holds"), lambda r: Cell("", badges=(_state(r),))),
+        (Column("Holds"), lambda r: Cell("", badges=(constraint_state(r),))),
         *([(Column("Violated by", True), _amount), factor] if violated else []),
         (Column("Costs", True), _cost),
         (Column("The set without it"), _changed),
@@ -271,10 +264,6 @@ def _changed(entry: Record) -> str:
     if (more := entry["one_more"]) is not None:
         return changes_text(more["added"], more["removed"])
     return "" if entry["cost"] is None else changes_text(entry["added_without"], entry["removed_without"])
-
-
-def _state(entry: Record) -> str:
-    return "left out" if entry["left_out"] else "holds" if entry["holds"] else "violated"
 
 
 def _rho(entry: Record) -> str:

@@ -167,6 +167,11 @@ def _in_votes(weight: float) -> str:
     return f"{rounded(weight)} vote{'' if weight == 1 else 's'}"
 
 
+def constraint_state(entry: Facts) -> str:
+    """Return in a word or two whether a constraint holds."""
+    return "left out" if entry["left_out"] else "holds" if entry["holds"] else "violated"
+
+
 def constraint_label(entry: Facts) -> str:
     """Return a constraint in a few words."""
     if entry["from_prior"]:

@@ -373,3 +373,10 @@ def _substitutes(facts: Facts) -> list[str]:
         if pair["correlation"] is not None and pair["correlation"] >= _SAME
     ]
     return lines
+
+
+def replacement(record: Facts) -> str:
+    """Return what would take the place of a member that can be replaced, and the cost."""
+    cost = record["substitute_cost"]
+    costs = "costs nothing" if cost < 0.05 else f"costs {counted_votes(cost)}"
+    return f"{listing(record['substitute'], 3) or 'nothing'} ({costs})"

@@ -177,6 +177,14 @@ def different_settings(settings: Mapping[str, Any], evidence: Evidence) -> list[
     return list(dict.fromkeys(found))
 
 
+def check_same_ensemble(argument: str, settings: Mapping[str, Any], evidence: Evidence) -> None:
+    """Raise if repeated ensembles are not repeats of that of the evidence."""
+    different = different_settings(settings, evidence)
+    if different:
+        rule = f"must be of the ensemble of the evidence; these differ: {', '.join(different)}. Collect again."
+        raise InputError.of(argument, rule)
+
+
 def _text(content: Mapping[str, Any]) -> Array:
     return np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
 

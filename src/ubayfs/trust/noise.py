@@ -36,7 +36,7 @@ from ..ensemble.progress import Progress
 from ..exceptions import Advice, InputError
 from ..selection import Selection, check_selection
 from ..workflow import Decision
-from .ensembles import NullEnsembles, check_target, collect_null, different_settings, null_ensembles
+from .ensembles import NullEnsembles, check_same_ensemble, check_target, collect_null, null_ensembles
 from .procedure import ENSEMBLE_ARGUMENTS, Procedure, check_arguments, read_data
 from .repeats import evidence_and_repeats, repeats_advice
 
@@ -245,10 +245,7 @@ def noise_of(evidence: Evidence, null: NullEnsembles) -> Noise:
     """
     if null.counts.shape[1] != evidence.n_features:
         raise InputError.of("null", f"is of {null.counts.shape[1]} features, the evidence of {evidence.n_features}.")
-    different = different_settings(null.settings, evidence)
-    if different:
-        rule = f"is of another ensemble than the evidence; these differ: {', '.join(different)}. Collect it again."
-        raise InputError.of("null", rule)
+    check_same_ensemble("null", null.settings, evidence)
     return Noise(evidence.feature_names, evidence.counts, evidence.n_models, null)
 
 

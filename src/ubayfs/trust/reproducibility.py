@@ -37,7 +37,7 @@ from ..exceptions import Advice, InputError, OptimizationError
 from ..priors import PriorKnowledge
 from ..selection import Selection, check_selection
 from ..workflow import Decision
-from .ensembles import HalfEnsembles, different_settings, half_ensembles
+from .ensembles import HalfEnsembles, check_same_ensemble, half_ensembles
 from .procedure import plan_halves, read_data, split_arguments, take_samples
 from .repeats import check_usable, evidence_and_repeats, repeats_advice
 
@@ -262,10 +262,7 @@ def reproducibility_of(
     if selection.posterior is None:
         raise InputError.of("selection", "has no votes; pass one that decide() returned.")
     evidence, needs_data = selection.posterior.evidence, any(c.needs_data for c in decision.constraints)
-    different = different_settings(halves.settings, evidence)
-    if different:
-        rule = f"are of another ensemble than the evidence; these differ: {', '.join(different)}. Collect them again."
-        raise InputError.of("halves", rule)
+    check_same_ensemble("halves", halves.settings, evidence)
     if needs_data and data is None:
         raise InputError.of("data", "is missing; a constraint on correlations needs the data of the halves.")
     decision = decision.but(n_alternatives=0)

@@ -12,8 +12,9 @@ from markupsafe import Markup
 
 from ..._plain import cost_range, cost_text, counted, listing, price_text, rounded
 from ...knowledge.scale import VOTES
-from ...summary.knowledge_sentences import NONE_LEFT_OUT, why_out
+from ...summary.knowledge_sentences import NONE_LEFT_OUT, constraint_state, why_out
 from ...summary.sentences import MARKS
+from ...summary.trust_sentences import replacement
 from .parts import badge, bar, because, choices, table, text
 
 Facts = Mapping[str, Any]
@@ -152,9 +153,7 @@ def instead(record: Facts) -> str:
     """
     if not record.get("replaceable", False):
         return "nothing can replace it" if "replaceable" in record else ""
-    cost = record["substitute_cost"]
-    costs = "costs nothing" if cost < 0.05 else f"costs {cost_text(cost, None)}"
-    return f"{listing(record['substitute'], 3) or 'nothing'} ({costs})"
+    return replacement(record)
 
 
 def left_out(found: Facts) -> Markup:
@@ -176,15 +175,13 @@ def rules(constraints: Sequence[Facts]) -> Markup:
         return Markup('<p class="note">There are none: everything with a vote may be chosen.</p>')
     items = Markup().join(
         Markup('<li>{} {}<div class="note">{}</div></li>').format(
-            text(entry["label"]), badge(_state(entry)), text(". ".join(filter(None, (_price(entry), _cost(entry)))))
+            text(entry["label"]),
+            badge(constraint_state(entry)),
+            text(". ".join(filter(None, (_price(entry), _cost(entry))))),
         )
         for entry in constraints
     )
     return Markup('<ul class="held">{}</ul>').format(items)
-
-
-def _state(entry: Facts) -> str:
-    return "left out" if entry["left_out"] else "holds" if entry["holds"] else "violated"
 
 
 def _price(entry: Facts) -> str:
