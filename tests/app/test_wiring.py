@@ -41,6 +41,14 @@ async def put(user, element, value):
                 await listener.handler(type("Event", (), {"args": value}))
 
 
+async def press(user, label):
+    """Press a button by its label."""
+    buttons = [each for each in user.client.elements.values() if each._event_listeners]
+    pressed = next(each for each in buttons if getattr(each, "content", "") == label)
+    with user.client:
+        await next(iter(pressed._event_listeners.values())).handler(None)
+
+
 def content(user):
     """Return all texts of the page."""
     return "\n".join(
@@ -204,19 +212,23 @@ def test_a_double_click_saves_one_version(simulated, library, monkeypatch):
     monkeypatch.setattr(bench, "save_version", save)
 
     async def act(user):
-        send = next(each for each in user.client.elements.values() if getattr(each, "content", "") == "Save")
-
-        async def press():
-            with user.client:
-                await next(iter(send._event_listeners.values())).handler(None)
-
         for number in (1, 2):
-            first = asyncio.create_task(press())
+            first = asyncio.create_task(press(user, "Save"))
             await asyncio.sleep(0)
-            await asyncio.wait_for(press(), 60)  # at once
+            await asyncio.wait_for(press(user, "Save"), 60)  # at once
             asked[-1].set_result({"number": number, "name": "Saved"})
             await first
             assert len(asked) == number
+
+    visit(simulated, library, "/s/demo/versions", act)
+
+
+def test_an_answer_is_not_compared_with_itself(simulated, library, monkeypatch):
+    monkeypatch.setattr(library.bench, "compare", None)
+
+    async def act(user):
+        await press(user, "Compare")
+        assert "Choose two different answers" in content(user)
 
     visit(simulated, library, "/s/demo/versions", act)
 

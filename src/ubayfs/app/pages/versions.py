@@ -9,6 +9,7 @@ from markupsafe import Markup
 from nicegui import ui
 
 from ..._plain import counted, listing
+from ...exceptions import InputError
 from ..view.fields import choice, entry, heading, panel
 from ..view.frame import button
 from ..view.live import html, live, show_message
@@ -135,6 +136,8 @@ def _draw_comparison(bench: Seat) -> None:
                 ]
 
         async def compare(_: Any) -> None:
+            if fields[0].value == fields[1].value:
+                raise InputError("Choose two different answers; Save keeps the present one as a version.")
             place.set_content('<p class="empty">Comparing ...</p>')
             try:
                 found = await asyncio.wrap_future(bench.compare(*(field.value for field in fields)))

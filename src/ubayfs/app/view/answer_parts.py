@@ -254,7 +254,7 @@ def card(question: Facts, number: int, total: int) -> Markup:
     change = " and ".join(f"{listing(question[key], 4)} would be {key}" for key in _CHANGES if question[key])
     return Markup(
         '<p class="note">Question {} of {}</p><h3>Does {} matter?</h3>'
-        "<p>It {}; {} chose it. If it is {}: {}. That gains {}{}.</p>"
+        "<p>It {}; {} chose it. If it is {}: {}. The new set is then worth {} more than this one{}.</p>"
     ).format(
         number, total, name, inside, counted(question["count"], "model"), badge(question["word"]), text(change),
         cost_text(question["gain_votes"], None), "" if question["proved"] else ", as far as is known",
