@@ -105,7 +105,7 @@ def _moment(time: str) -> str:
 
 
 def less_knowledge(facts: Facts) -> list[str]:
-    """Return what there is to say of sets that less knowledge would choose; a table has the sets."""
+    """Return the sentences on sets that less knowledge would choose; a table has the sets."""
     records = facts["chosen"]
     known = records and any(change is not None for change in facts["sets"].values())
     same = "Without weights, without constraints or without both, this set or an equally good one is chosen."

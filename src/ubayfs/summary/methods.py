@@ -99,10 +99,8 @@ def _ensemble(facts: Facts, references: list[str]) -> list[str]:
         references += [reference] if reference else []
     by = f" by {listing(names)}" if names else ""
     unit = "groups" if found["grouped"] else "samples"
-    kept = {"multilabel": "", "survival": ", with events in proportion"}.get(
-        data["task"], ", with all classes in proportion"
-    )
-    strata = kept if data["classes"] else ""
+    proportions = {"multilabel": "", "survival": ", with events in proportion"}
+    strata = proportions.get(data["task"], ", with all classes in proportion") if data["classes"] else ""
     share = found["train_size"]
     drawn = f", each on a random {100 * share:g} % of the {unit}{strata}" if share is not None else ""
     samples = f"{counted(data['n_samples'], 'sample')} and " if data["n_samples"] else ""
