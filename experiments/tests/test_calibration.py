@@ -122,7 +122,7 @@ def test_halves_and_folds_are_stated():
     assert 0.6 < folds.scores["true_auc"] < 1
 
 
-@pytest.mark.filterwarnings("ignore:.*have no vote")  # of five models
+@pytest.mark.filterwarnings("ignore:There is no vote")  # of five models
 def test_facts_of_the_papers_data(monkeypatch):
     monkeypatch.setattr("ubayfs.trust.predictors.N_TREES", 10)
     monkeypatch.setattr(calibration, "_validated", partial(calibration._validated, n_repeats=1))
