@@ -15,15 +15,22 @@ def line(page):
 
     class Line:
         def __init__(self):
-            self.held, self.waiting = False, []
+            self.held, self.waiting, self.upgraded = False, [], False
 
         def take(self, socket):
-            server = socket.connect_to_server()
+            server, self.upgraded = socket.connect_to_server(), False
+
+            def ask(message):
+                self.upgraded |= message != "2probe"  # of Engine.IO: until then, messages take another way
+                server.send(message)
+
+            socket.on_message(ask)
             server.on_message(
                 lambda message: self.waiting.append((socket, message)) if self.held else socket.send(message)
             )
 
         def hold(self):
+            wait_until(page, lambda: self.upgraded)
             self.held = True
 
         def release(self):

@@ -18,8 +18,9 @@ import pytest
 from app_studies import NAMES, answered, make, small_study, until
 from ubayfs import decorrelate, max_size
 from ubayfs.app.requests import REQUESTS
+from ubayfs.app.study_process import _Loop
 from ubayfs.app.workbench import Workbench
-from ubayfs.app.worker import Worker, _Loop
+from ubayfs.app.worker import Worker
 from ubayfs.cli.main import main
 from ubayfs.exceptions import UBayFSError
 from ubayfs.results import StoredResult
