@@ -15,22 +15,27 @@ def line(page):
 
     class Line:
         def __init__(self):
-            self.held, self.waiting, self.upgraded = False, [], False
+            self.held, self.waiting, self.stands = False, [], False
 
         def take(self, socket):
-            server, self.upgraded = socket.connect_to_server(), False
+            server, self.stands = socket.connect_to_server(), False
 
             def ask(message):
-                self.upgraded |= message != "2probe"  # of Engine.IO: until then, messages take another way
                 server.send(message)
+                self.stands |= message == "5"  # of Engine.IO: from now on, messages take no other way
+
+            def answer(message):
+                if self.held:
+                    self.waiting.append((socket, message))
+                else:
+                    socket.send(message)
+                    self.stands |= str(message).startswith("40")  # of Socket.IO: connected, by this way from the start
 
             socket.on_message(ask)
-            server.on_message(
-                lambda message: self.waiting.append((socket, message)) if self.held else socket.send(message)
-            )
+            server.on_message(answer)
 
         def hold(self):
-            wait_until(page, lambda: self.upgraded)
+            wait_until(page, lambda: self.stands)
             self.held = True
 
         def release(self):
