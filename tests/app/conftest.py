@@ -1,5 +1,6 @@
 """The app in a process of its own; tests that ask for `page` see it in a real browser."""
 
+import asyncio
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
@@ -132,7 +133,7 @@ def simulated():
     asyncio.run(visit())
     """
     pytest.importorskip("nicegui")
-    from nicegui import Client
+    from nicegui import Client, background_tasks
     from nicegui.testing import user_simulation
 
     from ubayfs.app.server import build
@@ -144,6 +145,8 @@ def simulated():
             try:
                 yield user
             finally:
+                loop, tasks = asyncio.get_running_loop(), background_tasks.running_tasks
+                tasks.difference_update([task for task in tasks if task.get_loop() is not loop])  # these never end here
                 Client.page_routes.clear()  # else NiceGUI removes ubayfs from the modules that are loaded
 
     return opened
