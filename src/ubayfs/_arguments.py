@@ -6,6 +6,7 @@ import difflib
 import math
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from functools import cached_property
 from itertools import islice
 from numbers import Integral, Real
@@ -207,6 +208,18 @@ def as_column(name: str, values: Any, rule: str = "must be an array of numbers",
     if array.ndim != 1:
         raise InputError.of(name, f"must be one column; got shape {array.shape}.{way_out}")
     return array
+
+
+def missing_mask(values: Array) -> Mask:
+    """Tell which values are missing, the signalling NaN of a Decimal among them, which cannot even be compared."""
+    from pandas import isna
+
+    absent = np.zeros(values.shape, dtype=bool)
+    if values.dtype == object:
+        signalling = [isinstance(value, Decimal) and value.is_snan() for value in values.ravel()]
+        absent, values = np.reshape(signalling, values.shape).astype(bool), values.copy()
+        values[absent] = None
+    return absent | np.asarray(isna(values))
 
 
 def check_not_complex(name: str, values: Any, error: type[InputError] = InputError) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Ints, as_column, check_not_complex
+from .._arguments import Ints, as_column, check_not_complex, missing_mask
 from ..exceptions import InputError
 from .survival import Survival
-from .target import any_missing, check_length, plain
+from .target import check_length, plain
 
 
 def read_groups(groups: Any, n_samples: int) -> Ints | None:
@@ -21,7 +21,7 @@ def read_groups(groups: Any, n_samples: int) -> Ints | None:
     values = as_column("groups", groups, "must be one column, one group per sample of X")
     check_length("groups", len(values), n_samples)
     check_not_complex("groups", values)
-    if any_missing(values):
+    if missing_mask(values).any():
         raise InputError.of("groups", "contains missing values; give each sample its group.")
     codes = np.asarray(factorize(values)[0], dtype=np.intp)
     if codes.max() == 0:

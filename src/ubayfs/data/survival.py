@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from decimal import Decimal
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Floats, Mask, as_array, as_column, check_not_complex
+from .._arguments import Array, Floats, Mask, as_array, as_column, check_not_complex, missing_mask
 from ..exceptions import InputError, repr_of
 
 # Fewer events in a run, or in the data at all, tell nothing; with fewer than the second number there is advice.
@@ -199,12 +198,7 @@ def _read_times(given: Any) -> Floats:
 
 
 def _refuse_missing(argument: str, values: Array) -> None:
-    from pandas import isna
-
-    try:
-        absent = np.asarray(isna(values))
-    except ArithmeticError:  # the signalling NaN of a Decimal cannot even be compared
-        absent = np.array([isinstance(value, Decimal) and value.is_nan() for value in values])
+    absent = missing_mask(values)
     if absent.any():
         rule = f"contains missing values (NaN) in {absent.sum()} sample(s), first at position {absent.argmax()}"
         raise InputError.of(argument, f"{rule}; drop those samples.")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Floats, Ints, as_array, check_choice, check_not_complex
+from .._arguments import Array, Floats, Ints, as_array, check_choice, check_not_complex, missing_mask
 from ..exceptions import InputError, repr_of
 from .ordered_pairs import OrderedPairs
 from .survival import FEWEST_EVENTS, Survival
@@ -104,16 +104,6 @@ class Target:
         return replace(self, values=self.values[samples], labels=self.labels[samples])
 
 
-def any_missing(values: Array) -> bool:
-    """Tell whether a value is missing; the signalling NaN of a Decimal, which cannot even be compared, is."""
-    from pandas import isna
-
-    try:
-        return bool(isna(values).any())
-    except ArithmeticError:
-        return True
-
-
 def check_length(name: str, length: int, n_samples: int) -> None:
     """Raise unless there is one entry per sample."""
     if length != n_samples:
@@ -179,7 +169,7 @@ def _read_labels(y: Any) -> Array:
 
 
 def _check_target_complete(labels: Array) -> None:
-    if any_missing(labels):
+    if missing_mask(labels).any():
         raise InputError.of("y", "contains missing values (NaN); drop those samples before the selection.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError.of("y", "contains infinite values (inf); drop or correct those samples.")
