@@ -33,10 +33,8 @@ def server(tmp_path_factory):
 @pytest.fixture
 def page(context, server):
     """A page that the server has let in."""
-    opened = context.new_page()
-    opened.goto(f"{server.base}/?token={server.token}")
-    opened.wait_for_selector("h1")
-    return opened
+    assert context.request.get(f"{server.base}/?token={server.token}").ok  # sets the cookie
+    return context.new_page()
 
 
 @pytest.fixture

@@ -229,6 +229,7 @@ def test_a_page_of_another_site_gets_no_connection(page, browser, server):
     address = server.base.replace("http", "ws") + "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
     script = """address => new Promise(done => { const socket = new WebSocket(address);
                 socket.onopen = () => done("open"); socket.onerror = () => done("refused"); })"""
+    page.goto(server.base + "/")
     assert page.evaluate(script, address) == "open"
     foreign = browser.new_context()
     foreign.set_default_timeout(LONGEST)

@@ -74,23 +74,24 @@ def join(tables: Mapping[str, Table], sheet: Table | None, keep: str, roles: Ite
 
 def as_sheet(sheet: Table, ids: Iterable[str], id: str | None) -> Table:
     """Return a sample sheet by sample: its ids are where most ids of the data are, in a column or in the header."""
-    known, columns = set(ids), list(sheet.frame.columns)
+    columns = list(sheet.frame.columns)
     places: dict[str | None, set[str]] = {None: set(as_names(sheet.frame.index))} if sheet.has_names else {}
-    named = [id] if id in columns else columns
-    places |= {name: set(as_names(sheet.frame[name])) for name in named}
-    best = max(places, key=lambda name: _overlap(places[name], known))
-    header = set(as_names(columns))
-    if _overlap(header, known) > _overlap(places[best], known):
-        turned = transposed(sheet, id if id in columns else None, is_sheet=True)
-        return replace(turned, frame=turned.frame.set_axis([str(name) for name in turned.frame], axis=1))
-    return with_ids(sheet, best)
+    places |= {name: set(as_names(sheet.frame[name])) for name in ([id] if id in columns else columns)}
+    best = _most_shared([*places.values(), set(as_names(columns))], set(ids))
+    if best < len(places):
+        return with_ids(sheet, list(places)[best])
+    turned = transposed(sheet, id if id in columns else None, is_sheet=True)
+    return replace(turned, frame=turned.frame.set_axis([str(name) for name in turned.frame], axis=1))
 
 
-def _overlap(found: set[str], known: set[str]) -> tuple[int, int]:
-    """Return how many names are equal, and how many are but for their spelling."""
-    equal = len(found & known)
+def _most_shared(places: Sequence[set[str]], known: set[str]) -> int:
+    """Return the first place with most of the known names: equal ones or, if there are none, alike but for spelling."""
     alike = _SPELLINGS["in capital letters, with '.', '-', '_' and blanks written alike"]
-    return equal, equal or len({alike(name)[:12] for name in found} & {alike(name)[:12] for name in known})
+    shared = [len(found & known) for found in places]
+    if not any(shared):
+        spelled = {alike(name)[:12] for name in known}
+        shared = [len({alike(name)[:12] for name in found} & spelled) for found in places]
+    return shared.index(max(shared))
 
 
 def _check_match(table: Table, other: Path, known: pd.Index, argument: str) -> None:
