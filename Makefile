@@ -15,6 +15,8 @@ RERUN := experiments_output$(if $(QUICK),_quick)
 
 # Test workers already use every processor; threads of BLAS and OpenMP on top of them would only fight for it.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+# Tests start many processes: without bytecode, which some machines are told not to write, each compiles everything.
+FOR_TESTS := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE=
 
 .DEFAULT_GOAL := help
 # A virtual environment or an installation that was cut off does not count as made.
@@ -31,16 +33,16 @@ app: $(VENV)/.installed-app  ## Open the demo study in the browser; studies are 
 	$(BIN)/ubayfs app --demo --directory app_output
 
 test: $(VENV)/.installed-test $(VENV)/.installed-experiments  ## Run all tests (WORKERS=2 for two processes)
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
+	$(FOR_TESTS) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
 
 test-minimum: $(MINIMUM_VENV)/.installed-test $(MINIMUM_VENV)/.installed-experiments  ## Run all tests with the oldest versions that are supported (Python 3.10)
-	SCIPY_ARRAY_API=1 $(ONE_THREAD) $(MINIMUM_VENV)/$(SCRIPTS)/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
+	SCIPY_ARRAY_API=1 $(FOR_TESTS) $(MINIMUM_VENV)/$(SCRIPTS)/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
 
 test-all:  ## Run all tests on every Python from 3.10 to 3.13 that is found, and with the oldest packages (TESTS=tests/cli: some)
 	@WORKERS='$(WORKERS)' TESTS='$(TESTS)' .ci/test-all
 
 coverage: $(VENV)/.installed-coverage $(VENV)/.installed-experiments  ## Run all tests and show the lines of src/ubayfs that none of them runs
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --cov=ubayfs --cov-report=term-missing:skip-covered --cov-report=html $(TESTS)
+	$(FOR_TESTS) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --cov=ubayfs --cov-report=term-missing:skip-covered --cov-report=html $(TESTS)
 
 # Built anew each time: a page that is gone must not stay. -W: every warning is an error, a broken link among them.
 docs: $(VENV)/.installed-docs  ## Build the documentation site, offline: docs/_build/html/index.html

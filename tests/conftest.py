@@ -7,15 +7,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
-from sklearn.datasets import load_breast_cancer
 
 from amounts import examples
 from app_server import CHROMIUM, FLAGS, HOW_TO_GET_IT, LONGEST
-from ubayfs.plotting import Display
-from ubayfs.plotting.png import encode_png
+
+# Other packages are imported where they are needed: the process that hands out the tests reads this file too, and the
+# others wait for it.
 
 # No deadline: a slow machine is not a defect.
 settings.register_profile(
@@ -47,6 +46,8 @@ def rng():
 @pytest.fixture(scope="session")
 def cancer():
     """Breast cancer data as a DataFrame X (569 x 30) and class labels y."""
+    from sklearn.datasets import load_breast_cancer
+
     return load_breast_cancer(as_frame=True, return_X_y=True)
 
 
@@ -62,6 +63,7 @@ def data_dir():
 @pytest.fixture(scope="session")
 def load_set(data_dir):
     """Function name -> (X, y) of one of the paper's data sets."""
+    import pandas as pd
 
     def load(name):
         frame = pd.read_csv(data_dir / f"{name}.csv.gz")
@@ -76,12 +78,15 @@ class _Blank:
     missing_letters = ""
 
     def render(self, format="png", dpi=300):
+        from ubayfs.plotting.png import encode_png
+
         return encode_png(np.zeros((1, 1, 4), dtype=np.uint8), dpi) if format == "png" else b"<svg/>"
 
 
 @pytest.fixture(scope="session")
 def without_figures():
     """Function that gives a context in which figures are empty: they take longer than everything else."""
+    from ubayfs.plotting import Display
 
     @contextmanager
     def context():

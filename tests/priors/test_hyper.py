@@ -18,16 +18,14 @@ SHORT = {"n_warmup": 50, "n_draws": 400, "max_draws": 400}
 def exact_moments(sets, weights):
     """Mean and variance of theta by summing over every choice of one member per set: a finite Dirichlet mixture."""
     members = [np.flatnonzero(row) for row in sets if row.any()]
-    log_weight, mean, square = [], [], []
-    for choice in itertools.product(*members):
-        a = weights + np.bincount(np.array(choice, dtype=int), minlength=len(weights))
-        log_weight.append(gammaln(a).sum())
-        mean.append(a / a.sum())
-        square.append(a * (a + 1) / (a.sum() * (a.sum() + 1)))
-    assert len(mean) <= 6000
-    weight = np.exp(np.array(log_weight) - max(log_weight))
+    choices = np.array(list(itertools.product(*members)), dtype=int)
+    assert len(choices) <= 6000
+    a = weights + (choices[:, :, None] == np.arange(len(weights))).sum(axis=1)
+    total = a.sum(axis=1, keepdims=True)
+    log_weight = gammaln(a).sum(axis=1)
+    weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
-    mean, square = weight @ np.array(mean), weight @ np.array(square)
+    mean, square = weight @ (a / total), weight @ (a * (a + 1) / (total * (total + 1)))
     return mean, square - mean**2
 
 

@@ -199,15 +199,14 @@ def test_mrmr_agrees_with_loops(kind, gaps, dtype):
     found = MRMR().select_many(X, target, subsamples, 6, [np.random.default_rng(i) for i in range(4)])
     for run, (rows, picks) in enumerate(zip(subsamples, found, strict=True)):
         order = np.random.default_rng(run).permutation(3) if kind == "three" else [None]
-        chosen = []
+        relevance = {turn: [relevance_by_loops(X, j, target, rows, turn) for j in range(9)] for turn in order}
+        redundancy, chosen = np.zeros(9), []
         for step in range(6):
-            scores = {
-                j: relevance_by_loops(X, j, target, rows, order[step % len(order)])
-                - np.mean([redundancy_by_loops(X, j, k, rows) for k in chosen] or [0.0])
-                for j in range(9)
-                if j not in chosen
-            }
-            chosen.append(max(scores, key=scores.get))
+            scores = relevance[order[step % len(order)]] - redundancy / max(len(chosen), 1)
+            scores[chosen] = -np.inf
+            chosen.append(int(np.argmax(scores)))
+            for j in set(range(9)) - set(chosen) if step < 5 else ():
+                redundancy[j] += redundancy_by_loops(X, j, chosen[-1], rows)
         assert picks.tolist() == chosen
 
 

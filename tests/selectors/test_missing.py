@@ -1,5 +1,7 @@
 """Missing values: literal loops over runs and columns, on the values that are present, against the matrix forms."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -123,11 +125,19 @@ def mrmr_by_loops(X, target, rows, n_features, order=(None,)):
             break
         best = int(np.argmax(scores >= scores.max() - 1e-9))
         chosen.append(best)
-        for j in range(X.shape[1]):
+        for j in range(X.shape[1]) if len(chosen) < n_features else ():
             both = ~np.isnan(X[:, best]) & ~np.isnan(X[:, j])
             if both.sum() >= 3:
                 redundancy[j] += information(pearson(X[both, best], X[both, j]) * np.sqrt(both.mean()))
     return chosen
+
+
+@cache
+def picks_by_loops(kind, pattern, dtype, by_turns):
+    """Return what mrmr_by_loops chooses in each run, with the classes in turn or together."""
+    X, target, subsamples = example(kind, pattern, dtype)
+    orders = [rng.permutation(3) for rng in generators()] if by_turns else [(None,)] * M
+    return [mrmr_by_loops(X, target, rows, 6, order) for rows, order in zip(subsamples, orders, strict=True)]
 
 
 @pytest.fixture(params=[None, 16], ids=["one block", "small blocks"])
@@ -169,12 +179,9 @@ def test_relevance_agrees_with_loops(kind, pattern, by_sorting, monkeypatch):
 def test_mrmr_agrees_with_loops(kind, pattern, dtype, blocks):
     X, target, subsamples = example(kind, pattern, dtype)
     chosen = MRMR(classes="weighted").select_many(X, target, subsamples, 6, [None] * M)
-    for rows, picks in zip(subsamples, chosen, strict=True):
-        assert picks.tolist() == mrmr_by_loops(X, target, rows, 6)
+    assert [picks.tolist() for picks in chosen] == picks_by_loops(kind, pattern, dtype, by_turns=False)
     chosen = SELECTORS["mrmr"].select_many(X, target, subsamples, 6, generators())
-    for run, (rows, picks) in enumerate(zip(subsamples, chosen, strict=True)):
-        order = generators()[run].permutation(3) if kind == "three" else (None,)
-        assert picks.tolist() == mrmr_by_loops(X, target, rows, 6, order)
+    assert [picks.tolist() for picks in chosen] == picks_by_loops(kind, pattern, dtype, by_turns=kind == "three")
 
 
 def test_redundancy_agrees_with_loops():
