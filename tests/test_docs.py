@@ -67,12 +67,24 @@ def in_terminal(command, folder):
     )
 
 
-def in_process(arguments):
-    """Run a command of ubayfs here, where everything is imported already."""
+def in_process(words):
+    """Run a command of ubayfs, or a line of Python, here, where everything is imported already."""
     printed, shown = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(shown):
-        code = main(arguments)
-    return SimpleNamespace(returncode=code, stdout=printed.getvalue(), stderr=shown.getvalue())
+        code = main(words[1:]) if words[0] == "ubayfs" else exec(words[2], {})
+    return SimpleNamespace(returncode=code or 0, stdout=printed.getvalue(), stderr=shown.getvalue())
+
+
+def typed(command, folder):
+    """Run what a reader would type, without a shell if it needs none."""
+    words = shlex.split(command, comments=True)
+    unread = words[-2:] == [">", "/dev/null"]
+    plain = words[:-2] if unread else words
+    known = plain[0] == "ubayfs" or (plain[:2] == ["python", "-c"] and len(plain) == 3)
+    if not known or set(plain) & {">", "|"} or (plain[0] == "ubayfs" and set(";*") & set(command)):
+        return in_terminal(command, folder)
+    run = in_process(plain)
+    return SimpleNamespace(returncode=run.returncode, stdout="", stderr=run.stderr) if unread else run
 
 
 @pytest.mark.usefixtures("blank_figures")
@@ -90,9 +102,7 @@ def test_commands_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch,
             continue
         for entry in re.split(r"^\$ ", content, flags=re.MULTILINE)[1:]:
             command, _, expected = entry.partition("\n")
-            words = shlex.split(command, comments=True)
-            plain = words[0] == "ubayfs" and not set(words) & {">", "|"} and not set(";*") & set(command)
-            run = in_process(words[1:]) if plain else in_terminal(command, tmp_path)
+            run = typed(command, tmp_path)
             assert run.returncode == 0, f"$ {command}\n{run.stdout}{run.stderr}"
             if expected.strip():
                 printed = run.stderr + run.stdout

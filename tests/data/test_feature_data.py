@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from sklearn.utils.multiclass import type_of_target
 
 from ubayfs.data.feature_data import FeatureData, feature_chunks
 from ubayfs.exceptions import InputError, UBayFSError
@@ -282,6 +283,15 @@ X4 = np.arange(8.0).reshape(4, 2)
 )
 def test_the_task_is_inferred(y, task):
     assert read(X4, y).target.task == task
+
+
+@pytest.mark.parametrize("labels", ["ab", "abc", [0, 1], [3, 1, 2], [0.5, 1], [0.5, 1, 2], [1.0, 2.0], [1e9, 0.5]])
+@pytest.mark.parametrize("kind", [None, str, object])
+def test_the_task_is_what_scikit_learn_finds(labels, kind):
+    """Most are found without its import, which takes a second."""
+    y = np.array(3 * list(labels), dtype=kind)
+    expected = type_of_target(y if isinstance(y[0], str) else y.astype(float))
+    assert read(np.arange(len(y))[:, None], y).target.task == {"continuous": "regression"}.get(expected, expected)
 
 
 def test_classes_are_coded_in_sorted_order():

@@ -22,7 +22,7 @@ constraints: [{max_size: {n: 2, rho: hard}}, {max_per_block: 1}, {require: [a0]}
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, blank_figures):
     rows = "".join(f"{i},{i % 3},{i * i},{'uv'[i % 2]}\n" for i in range(12))
     (tmp_path / "cells.csv").write_text("a0,a1,b,class\n" + rows)
     (tmp_path / "knowledge.csv").write_text("feature,weight,block\na0,likely,a\na1,unlikely,a\n")

@@ -177,8 +177,12 @@ def _check_target_complete(labels: Array) -> None:
 
 def _infer_task(labels: Array) -> str:
     # What scikit-learn would find, too, without the second that its import takes.
-    if labels.ndim == 1 and labels.dtype.kind in "biuU" and len(np.unique(labels)) == 2:
-        return "binary"
+    if labels.ndim == 1:
+        words = labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels)
+        if words or labels.dtype.kind in "biuU":
+            return "binary" if len(np.unique(labels)) <= 2 else "multiclass"
+        if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+            return "regression"
     if labels.ndim == 2 and labels.dtype.kind in "OUS":
         return "multilabel"
     from sklearn.utils.multiclass import type_of_target
