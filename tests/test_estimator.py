@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ubayfs import (
     ConstraintError,
+    Genetic,
     Hyperdirichlet,
     InfeasibleError,
     InputError,
@@ -45,12 +46,13 @@ def diabetes():
     return X, y + 0.5
 
 
+FEW_SETS = Genetic(n_sets=20, n_generations=10)
 FEW_DRAWS = Hyperdirichlet(n_warmup=10, n_draws=32, max_draws=32)
 CHECKS = parametrize_with_checks(
     [
         UBayFSSelector(n_models=3),
         UBayFSSelector("fisher", n_models=3, max_features=2, prior="generalized", n_alternatives=1),
-        UBayFSSelector("tree", n_models=3, max_features=None, constraints=(max_size(2),), optimizer="genetic"),
+        UBayFSSelector("tree", n_models=3, max_features=None, constraints=(max_size(2),), optimizer=FEW_SETS),
         UBayFSSelector("laplacian", n_models=3, max_features=1, prior=FEW_DRAWS, constraints=decorrelate(0.9)),
         UBayFSSelector(n_models=3, missing="available"),
     ]

@@ -75,16 +75,7 @@ def noisy_selector():
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
-def test_a_cluster_finds_the_same_as_a_serial_run(table, client, n_jobs):
-    selector = ["fisher", "mrmr", noisy_selector()]
-    evidence, serial = on_dask(table, selector, n_jobs=n_jobs), collect(table, selector)
-    assert rows_of(evidence) == rows_of(serial)
-    assert evidence.runs == serial.runs
-    assert not evidence.failures
-
-
-@pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
-def test_all_threads_of_the_cluster_are_used(table, client, n_jobs, monkeypatch):
+def test_all_threads_of_a_cluster_find_the_same_as_a_serial_run(table, client, n_jobs, monkeypatch):
     asked, on_cluster_threads = [], workers._on_dask
 
     def note(backend, data, ensemble, bounds, n_workers):
@@ -92,7 +83,11 @@ def test_all_threads_of_the_cluster_are_used(table, client, n_jobs, monkeypatch)
         return on_cluster_threads(backend, data, ensemble, bounds, n_workers)
 
     monkeypatch.setattr(workers, "_on_dask", note)
-    on_dask(table, n_jobs=n_jobs)
+    selector = ["fisher", "mrmr", noisy_selector()]
+    evidence, serial = on_dask(table, selector, n_jobs=n_jobs), collect(table, selector)
+    assert rows_of(evidence) == rows_of(serial)
+    assert evidence.runs == serial.runs
+    assert not evidence.failures
     assert asked == [sum(client.nthreads().values())]
 
 

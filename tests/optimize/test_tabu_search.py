@@ -78,8 +78,9 @@ def soft_pairs(seed, n=60):
 def test_sets_that_no_single_move_or_swap_improves_are_left(seed):
     utility = soft_pairs(seed)
     stuck = LocalSearch(utility).improve(np.zeros(60, dtype=bool))
-    assert TabuSearch(utility, stuck).run(3000) is not stuck
-    assert utility(TabuSearch(utility, stuck).run(3000))[0] > utility(stuck)[0] + 1e-4
+    found = TabuSearch(utility, stuck).run(3000)
+    assert found is not stuck
+    assert utility(found)[0] > utility(stuck)[0] + 1e-4
 
 
 def test_the_result_depends_on_the_number_of_steps_and_not_on_the_clock(monkeypatch):

@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from functools import cache
 from itertools import combinations
 
 import matplotlib
@@ -123,12 +124,24 @@ def test_paths_that_cannot_be_written_are_refused(cancer_selection, tmp_path, mo
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture(scope="module")
+def drawn(ugly_selection, ugly_blocks, large_selection):
+    """Function (name, which) -> a drawing that is on its page, "ugly" or "large", made once."""
+
+    @cache
+    def draw(name, which):
+        selection, blocks = (ugly_selection, ugly_blocks) if which == "ugly" else (large_selection, None)
+        drawing = make(name, selection, blocks).plot()
+        FigureCanvasAgg(drawing.figure).draw()
+        return drawing
+
+    return draw
+
+
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("selection", ["ugly_selection", "large_selection"])
-def test_no_text_is_parsed_clipped_or_hidden(name, selection, ugly_blocks, request):
-    blocks = ugly_blocks if selection == "ugly_selection" else None
-    figure = make(name, request.getfixturevalue(selection), blocks).plot().figure
-    FigureCanvasAgg(figure).draw()
+@pytest.mark.parametrize("which", ["ugly", "large"])
+def test_no_text_is_parsed_clipped_or_hidden(name, which, drawn):
+    figure = drawn(name, which).figure
     page = figure.bbox
     for text in words(figure):
         box = text.get_window_extent()
@@ -141,10 +154,8 @@ def test_no_text_is_parsed_clipped_or_hidden(name, selection, ugly_blocks, reque
 
 
 @pytest.mark.parametrize("name", ["evidence", "noise", "posterior", "correlation", "convergence"])
-def test_names_do_not_overlap(name, ugly_selection, ugly_blocks, large_selection):
-    for selection, blocks in ((ugly_selection, ugly_blocks), (large_selection, None)):
-        drawing = make(name, selection, blocks).plot()
-        FigureCanvasAgg(drawing.figure).draw()
+def test_names_do_not_overlap(name, drawn):
+    for drawing in (drawn(name, "ugly"), drawn(name, "large")):
         labels = [text for text in drawing.ax.texts if name == "convergence" or text.get_gid() == "feature"]
         # Ink of upright text is at most as high as its size; the extent also has room for accents and tails.
         boxes = [label.get_window_extent() for label in labels if not label.get_rotation()]
@@ -190,8 +201,8 @@ alone = [display for name, display in DISPLAYS.items() if name not in (*of_trust
 displays = [display.from_selection(selection) for display in alone]
 displays.append(DISPLAYS["profile"].from_selection(selection, X, [0, 1, 1]))
 assert "matplotlib" not in sys.modules
-for display in displays:
-    display.plot().render("svg")
+drawings = [display.plot() for display in displays]
+drawings[0].render("svg")
 assert "matplotlib.pyplot" not in sys.modules
 """
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)

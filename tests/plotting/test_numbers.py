@@ -360,13 +360,13 @@ def tangled():
     """Soft pairs everywhere: a single node proves little."""
     rng = np.random.default_rng(3)
     pairs = [
-        cannot_link(rng.choice(40, 2, replace=False).tolist(), rho=float(rng.uniform(0.5, 20))) for _ in range(300)
+        cannot_link(rng.choice(30, 2, replace=False).tolist(), rho=float(rng.uniform(0.5, 20))) for _ in range(200)
     ]
-    return maximize(rng.dirichlet(np.ones(40)), [max_size(12), *pairs])
+    return maximize(rng.dirichlet(np.ones(30)), [max_size(9), *pairs])
 
 
 def test_work_is_limited_by_nodes_and_what_is_not_proved_is_stated(tangled):
-    sizes = (3, 12)
+    sizes = (3, 9)
     hurried = SizeUtilityDisplay.from_selection(tangled, sizes, node_limit=1)
     assert hurried == SizeUtilityDisplay.from_selection(tangled, sizes, node_limit=1)
     full = SizeUtilityDisplay.from_selection(tangled, sizes, node_limit=10**6)

@@ -45,7 +45,8 @@ def known_to_all_sets(selection, evidence, arguments, feature):
 @pytest.mark.parametrize("seed", range(14))
 def test_against_all_answers_and_all_sets(seed):
     selection, evidence, arguments = random_decision(seed)
-    found = {question.feature: question for question in questions(selection, n=8)}
+    asked = questions(selection, n=8)
+    found = {question.feature: question for question in asked}
     stated = arguments["weights"] if isinstance(arguments["weights"], dict) else {}
     for feature in NAMES:
         changes = known_to_all_sets(selection, evidence, arguments, feature) if feature not in stated else {}
@@ -66,7 +67,7 @@ def test_against_all_answers_and_all_sets(seed):
             assert question.proved
             assert after in sets
             assert np.isinf(gain) or question.gain_votes == pytest.approx(gain, abs=1e-6)
-    shares = [question.share for question in questions(selection, n=8)]
+    shares = [question.share for question in asked]
     assert shares == sorted(shares, reverse=True)
     assert all(0 <= share <= 1 for share in shares)
 

@@ -138,6 +138,8 @@ def outlying_values(X: Array, low: Array, high: Array) -> Iterator[OutlyingValue
             part = slice(start, start + step)
             x = _quarter(X[rows, columns[part]])
             ordinary[part] = ((x > bottom[part] + margin[part]) & (x < top[part] - margin[part])).any(axis=0)
+            if rows == slice(None):  # where there are two values, the others are all the same
+                ordinary[part] |= ~((x > bottom[part]) & (x < top[part])).any(axis=0)
         columns = columns[~ordinary]
     for column in columns.tolist():
         x = X[:, column].astype(np.float64)
