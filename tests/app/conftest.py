@@ -161,7 +161,7 @@ def library(tmp_path):
 
     (tmp_path / "cells.csv").write_text("diagnosis,radius,area\n" + "benign,1,2\nmalignant,3,4\n" * 10)
     study = Study(DataSection("cells.csv", target="diagnosis"), constraints=(max_size(2),), folder=tmp_path)
-    bench = Workbench.create(tmp_path / "demo", State.of("Demo", study))
+    bench = Workbench.create(tmp_path / "demo", State.of("Demo", study), None)
 
     def open_study(id):
         if id != "demo":

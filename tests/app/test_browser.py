@@ -95,6 +95,37 @@ def test_several_files_with_a_sample_sheet_by_their_paths(page, server, tmp_path
     page.locator("dl.key .value", has_text=re.compile("^6$")).wait_for()
 
 
+def test_a_path_is_sent_by_its_own_enter_and_a_box_emptied_by_the_server_by_none(page, server, tmp_path):
+    for name in ("first", "second"):
+        rows = (f"s{i},{i * 7 % 11},{i * 5 % 13}" for i in range(60))
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"sample,{name}_a,{name}_b", *rows]))
+    new_study(page, server, "One after another")
+    box = page.get_by_label("Or the path of a file on this machine")
+    box.fill(str(tmp_path / "first.csv"))
+    sent = box.evaluate(  # a slow page comes to what follows a key after more was typed
+        """(box, next) => {
+          box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+          box.dispatchEvent(new Event("change", { bubbles: true }));
+          box.value = next;
+          box.dispatchEvent(new Event("input", { bubbles: true }));
+          return new Promise((done) => setTimeout(() => done(box.known)));
+        }""",
+        str(tmp_path / "second.csv"),
+    )
+    assert sent == str(tmp_path / "first.csv")
+    read = page.locator(".notice", has_text="Read.")
+    read.wait_for()
+    expect(box).to_have_value(str(tmp_path / "second.csv"))
+    box.press("Enter")
+    page.locator(".file", has_text="second.csv").wait_for()
+    read.wait_for()
+    expect(box).to_have_value("")
+    box.evaluate("box => box.addEventListener('change', () => { box.heard = true; })")
+    box.press("Tab")
+    assert box.evaluate("box => !box.heard")
+    read.wait_for()
+
+
 def test_another_sheet_of_a_workbook_describes_the_samples(page, server, tmp_path):
     rows = [line.split(",") for line in table().decode().splitlines()]
     ids = [f"s{i}" for i in range(60)]

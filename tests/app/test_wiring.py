@@ -202,6 +202,30 @@ def test_files_are_read_one_after_another_and_each_finds_what_the_one_before_lef
     visit(simulated, library, "/s/demo/data", act)
 
 
+def test_a_file_whose_inspection_was_given_up_is_not_taken_for_one_that_cannot_be_read(simulated, library, monkeypatch):
+    from ubayfs.app.pages import data
+    from ubayfs.app.worker import NotAnsweredError
+
+    async def given_up(*arguments, **given):
+        raise NotAnsweredError("Please repeat this.")
+
+    monkeypatch.setattr(data, "inspected", given_up)
+    bench, label = library.bench, "Or the path of a file on this machine"
+    bench.status = "ready"
+    (bench.directory / "more.csv").write_text("diagnosis,age\nbenign,3\n")
+
+    async def act(user):
+        before = bench.state
+        await put(user, control(user, label), "more.csv")
+        assert "Please repeat this." in content(user)
+        assert "Reading the files" not in content(user)
+        assert bench.state == before
+        await put(user, control(user, label), " ")
+        assert "must name a file" not in content(user)
+
+    visit(simulated, library, "/s/demo/data", act)
+
+
 def test_a_double_click_saves_one_version(simulated, library, monkeypatch):
     bench, asked = library.bench, []
 

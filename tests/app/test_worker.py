@@ -1,5 +1,6 @@
 """The worker: what it answers is what the library says; whatever kills it, nothing is lost."""
 
+import asyncio
 import json
 import math
 import multiprocessing
@@ -17,10 +18,11 @@ import pytest
 
 from app_studies import NAMES, answered, make, small_study, until
 from ubayfs import decorrelate, max_size
+from ubayfs.app.intake import inspected
 from ubayfs.app.requests import REQUESTS
 from ubayfs.app.study_process import _Loop
 from ubayfs.app.workbench import Workbench
-from ubayfs.app.worker import Worker
+from ubayfs.app.worker import NotAnsweredError, Worker
 from ubayfs.cli.main import main
 from ubayfs.exceptions import UBayFSError
 from ubayfs.results import StoredResult
@@ -493,6 +495,87 @@ def test_a_worker_that_dies_again_and_again_is_left_alone_until_the_next_edit(tm
         waiting.result(0)
     bench.set_size(2)
     assert started[-1].sent == [("state", bench.revision, bench.state)]
+    bench.close()
+
+
+def test_what_is_asked_while_a_worker_ends_is_for_the_next_one(tmp_path):
+    class Slow(Silent):
+        def close(self):
+            if not asked:
+                asked.append(bench.request("inspect", paths=["a.csv"], samples=None))
+
+    asked = []
+    bench = make(tmp_path, Slow)
+    before = bench.request("sizes")
+    bench.rest()
+    assert isinstance(before.exception(0), NotAnsweredError)
+    assert not asked[0].done()
+    (number,) = [message[1] for message in bench._worker.sent if message[0] == "request"]
+    bench._worker.receive("reply", (number, True, {"columns": []}))
+    assert asked[0].result(0) == {"columns": []}
+    bench.close()
+
+
+def test_an_inspection_that_is_given_up_is_asked_again_once(tmp_path):
+    started = []
+
+    def launch(directory, receive):
+        started.append(Silent(directory, receive))
+        return started[-1]
+
+    async def ask(*answers):
+        asking = asyncio.create_task(inspected(bench, ["a.csv"], None))
+        for answer in answers:
+            await asyncio.sleep(0)
+            number = next(message[1] for message in reversed(started[-1].sent) if message[0] == "request")
+            started[-1].receive(*answer(number))
+            await asyncio.sleep(0)
+        return await asking
+
+    def ended(number):
+        return "ended", (-9,)
+
+    bench = make(tmp_path, launch)
+    assert asyncio.run(ask(ended, lambda number: ("reply", (number, True, {"columns": ["age"]})))) == {
+        "columns": ["age"]
+    }
+    with pytest.raises(NotAnsweredError):
+        asyncio.run(ask(ended, ended))
+    with pytest.raises(UBayFSError, match="no table") as wrong:
+        asyncio.run(ask(lambda number: ("reply", (number, False, "no table"))))
+    assert not isinstance(wrong.value, NotAnsweredError)
+    bench.close()
+
+
+class Recorder:
+    """A pipe that records what is sent, and does something before that is sent."""
+
+    def __init__(self):
+        self.sent, self.before = [], lambda message: None
+
+    def send(self, message):
+        self.before(message)
+        self.sent.append(message)
+
+
+def test_an_ensemble_that_fails_in_the_moment_of_an_edit_is_not_running_any_more(tmp_path):
+    bench, pipe = make(tmp_path), Recorder()
+    loop = _Loop(pipe, bench.directory)
+
+    def fail(message):
+        if message == ("status", "collecting") and loop._working:
+            loop._working = ""  # as the other thread does
+            pipe.send(("status", "ready"))
+
+    loop._working, pipe.before = "collect", fail
+    loop._enter(1, bench.state)
+    assert pipe.sent[-1] == ("status", "ready")
+    loop._working = "collect"
+    bench.set("data", path="", samples=None)
+    loop._enter(2, bench.state)
+    loop._working = ""
+    loop._tell_status()
+    assert pipe.sent[-1] == ("status", "no data")
     bench.close()
 
 

@@ -12,6 +12,7 @@ from .._files import write_atomically
 from ..exceptions import InputError
 from ..study.diagnostics import Problems
 from ..study.schema import DataSection
+from .worker import NotAnsweredError
 
 if TYPE_CHECKING:
     from .document import Document
@@ -128,8 +129,15 @@ def copy_sheet(workbook: Path, sheet: str, folder: Path) -> Path:
 
 
 async def inspected(bench: Any, paths: Any, samples: str | None, **given: Any) -> dict[str, Any]:
-    """Return what :func:`inspect` does, found out by the worker of a study."""
-    return dict(await asyncio.wrap_future(bench.request("inspect", paths=paths, samples=samples, **given)))
+    """Return what :func:`inspect` does, found out by the worker of a study; what it gives up is asked again, once."""
+
+    async def ask() -> dict[str, Any]:
+        return dict(await asyncio.wrap_future(bench.request("inspect", paths=paths, samples=samples, **given)))
+
+    try:
+        return await ask()
+    except NotAnsweredError:
+        return await ask()
 
 
 def begin(bench: Document, found: Mapping[str, Any]) -> None:

@@ -96,6 +96,10 @@ class Stages:
         facts = {} if table is None else table_facts(table)
         return facts if self.data is None else facts | data_facts(self.data), problems
 
+    def leave(self, state: State) -> None:
+        """Go on with a state that has no data."""
+        self.state, self.data, self.resolved, self.selection, self._draft = state, None, None, None, None
+
     def has_read(self, state: State) -> bool:
         """Tell whether the data of a state are those that were read."""
         return self.data is not None and self._read == (state.study.data, state.study.blocks is None)

@@ -161,7 +161,9 @@ class _Loop:
         self._revision, self._rest = revision, deque()
         stages = self._stages
         if not state.study.data.files[0]:
-            return self.send("status", "no data")
+            stages.leave(state)
+            self._has_entered()
+            return
         self.send("status", "deciding" if stages.has_read(state) else "reading")
         try:
             facts, problems = stages.enter(state)
@@ -179,12 +181,32 @@ class _Loop:
             self._failed(error)
         else:
             self.send("problems", revision, [])
+        self._has_entered()
+
+    def _has_entered(self) -> None:
         with self._ready:
-            if stages.data is None:
+            self._entering = False
+            if self._stages.data is None:
                 self._job = None  # there is nothing to run ensembles on
             self._ready.notify_all()
-        self.send("status", "collecting" if "collect" in (self._working, *(self._job or ())) else "ready")
-        return None
+        self._tell_status()
+
+    def _tell_status(self) -> None:
+        """Send what is going on; once more if another thread began or ended something before it was sent."""
+        while (status := self._status()) is not None:
+            self.send("status", status)
+            if self._status() == status:
+                break
+
+    def _status(self) -> str | None:
+        """Return what is going on; None if a state is on its way, which tells it in the end."""
+        with self._ready:
+            if self._entering or self._state is not None:
+                return None
+            state = self._stages.state
+            if state is None or not state.study.data.files[0]:
+                return "no data"
+            return "collecting" if "collect" in (self._working, *(self._job or ())) else "ready"
 
     def _votes(self) -> Any:
         evidence = self._stages.current()
@@ -240,7 +262,7 @@ class _Loop:
                     found = REQUESTS[kind](self._stages, **payload)
             self.send("reply", number, True, found)
         except Superseded:
-            self.send("reply", number, False, "The study was changed meanwhile.")
+            self.send("reply", number, None, "The study was changed meanwhile.")
             raise
         except UBayFSError as error:
             self.send("reply", number, False, str(error))
@@ -248,7 +270,7 @@ class _Loop:
             self.send("reply", number, False, f"A file could not be read or written ({error.strerror or error}).")
         except Exception as error:
             self._failed(error)
-            self.send("reply", number, False, f"This could not be done ({type(error).__name__}: {error}).")
+            self.send("reply", number, None, f"This could not be done ({type(error).__name__}: {error}).")
 
     # -- the thread of files and figures -------------------------------------------------------------------------------
 
@@ -283,7 +305,7 @@ class _Loop:
                 elif changed and not again:
                     self._rest.append("trust")
                 self._ready.notify_all()
-            self.send("status", "ready")
+            self._tell_status()
 
     def _find_trust(self, work: Any, level: str) -> bool:
         """Collect what a level of trust asks for, at a low priority, which a thread cannot leave again."""

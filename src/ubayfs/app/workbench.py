@@ -19,7 +19,7 @@ from ..exceptions import InputError, UBayFSError
 from .document import Document, Event, problem
 from .history import History
 from .state import HISTORY, VERSION, VERSIONS, State
-from .worker import Worker
+from .worker import NotAnsweredError, Worker
 
 __all__ = ["Event", "Workbench"]
 
@@ -96,7 +96,8 @@ class Workbench(Document):
     def request(self, kind: str, **payload: Any) -> Future[Any]:
         """Ask the worker for something of `requests.REQUESTS`: sizes, questions, estimate, ...
 
-        ``await asyncio.wrap_future(...)`` gives the answer; what is wrong is raised there as UBayFSError.
+        ``await asyncio.wrap_future(...)`` gives the answer; what is wrong is raised there as UBayFSError, and as
+        NotAnsweredError if the worker did not come to an answer.
         """
         future: Future[Any] = Future()
         number = next(self._numbers)
@@ -128,10 +129,10 @@ class Workbench(Document):
         """End the worker; what is known stays, and the next edit or request starts it again."""
         with self._lock:
             worker, self._worker = self._worker, None
+            if worker is not None:  # what is asked from now on is for the next one
+                self._give_up("The study was closed meanwhile.")
         if worker is not None:
             worker.close()
-            with self._lock:
-                self._give_up("The study was closed meanwhile.")
 
     def _tell(self, kind: str, *content: Any) -> None:
         """Send the worker a message; it is started if it rests."""
@@ -215,13 +216,14 @@ class Workbench(Document):
         self.answer = {**known, stage: content}
         return [("answer", stage)]
 
-    def _on_reply(self, number: int, found: bool, content: Any) -> Any:
+    def _on_reply(self, number: int, found: bool | None, content: Any) -> Any:
+        """Take an answer over; not `found`: what is wrong, None: there is none."""
         future = self._waiting.pop(number, None)
         if future is not None and future.set_running_or_notify_cancel():
             if found:
                 future.set_result(content)
             else:
-                future.set_exception(UBayFSError(content))
+                future.set_exception(NotAnsweredError(content) if found is None else UBayFSError(content))
 
     def _on_failed(self, revision: int, message: str, details: str) -> Any:
         self.status = "failed"
@@ -251,7 +253,7 @@ class Workbench(Document):
         waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
             if future.set_running_or_notify_cancel():
-                future.set_exception(UBayFSError(message))
+                future.set_exception(NotAnsweredError(message))
 
     @property
     def versions(self) -> list[dict[str, Any]]:

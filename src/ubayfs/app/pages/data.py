@@ -21,6 +21,7 @@ from ..view.live import clear_message, html, later, live, on, refreshed, show_me
 from ..view.parts import badge, notice, table, text
 from ..view.sections import choices, key_field, label, meaning
 from ..view.uploads import drop_zone
+from ..worker import NotAnsweredError
 
 if TYPE_CHECKING:
     from ..seat import Seat
@@ -87,7 +88,7 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
         try:
             found = await inspected(bench, paths, samples, target=target, **given)
         except UBayFSError as error:
-            if _is_read(bench):
+            if _is_read(bench) or isinstance(error, NotAnsweredError):
                 raise InputError(as_sent(bench, str(error))) from None
             # The problem stands above; how the files are read, such as the encoding, can be corrected.
             unread[:] = [_how_read(bench)]
@@ -112,12 +113,14 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
         async with adding:  # several files may arrive at once
             is_read = bool(known) or _is_read(bench)
             tables, samples = _files(bench) if is_read else ({}, None)  # instead of what is no table
-            if tables and samples is None and is_sample_sheet(path):
+            if tables and (path == samples or (samples is None and is_sample_sheet(path))):
                 await take(tables, path)
             else:
                 await take([*(file for file in tables.values() if file != path), path], samples)
 
     async def name_path(path: str) -> None:
+        if not path.strip():
+            return
         await add(path)
         field.clear(path)
 

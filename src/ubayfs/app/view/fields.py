@@ -88,6 +88,7 @@ class Field:
             if inspect.isawaitable(result):
                 await result
         except (UBayFSError, OSError) as error:
+            clear_message()  # that something is being done
             self.error.set_content(text(_message(error)))
             if self.reverts:
                 self.show(before)

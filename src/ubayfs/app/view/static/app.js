@@ -86,10 +86,16 @@ document.addEventListener("input", (event) => {
   if (event.target.dataset?.draft) sessionStorage.setItem(draft_key(event.target), event.target.value);
 });
 // What is typed is sent when the box is left; if a button needs it (data-held), it is a draft until that is done.
+// A browser takes it for a change, too, if the server has put another text there, as when it empties a box that is done.
+document.addEventListener("change", (event) => {
+  const box = event.target, is_typed = is_text(box) && !["file", "hidden"].includes(box.type);
+  if (is_typed && box.closest(".field") && known(box) === box.value) event.stopPropagation();
+}, true);
 document.addEventListener("change", ({ target }) => {
   target.known = value_of(target);
   if (!target.dataset?.draft || "held" in target.dataset) return;
-  setTimeout(() => { if (target.isConnected) sessionStorage.removeItem(draft_key(target)); });  // else it is drawn again
+  const is_sent = () => target.isConnected && sessionStorage.getItem(draft_key(target)) === target.known;
+  setTimeout(() => { if (is_sent()) sessionStorage.removeItem(draft_key(target)); });  // else it is drawn again, or more is typed
 });
 // A box whose text was taken back shows what is true by now; a draft of an earlier visit is sent as if it had been typed now.
 const left = (box) => {
@@ -99,7 +105,12 @@ const left = (box) => {
   delete box.typed_over;
 };
 document.addEventListener("focusout", (event) => left(event.target));
-document.addEventListener("keydown", ({ key, target }) => { if (key === "Enter" && target.tagName === "INPUT") setTimeout(() => left(target)); });
+// Enter is about what stood there: what is typed before a slow page comes to this is not sent yet.
+document.addEventListener("keydown", ({ key, target }) => {
+  if (key !== "Enter" || target.tagName !== "INPUT") return;
+  const given = value_of(target);
+  setTimeout(() => { if (value_of(target) === given) left(target); });
+});
 // A part that is drawn again keeps the focus: the new box with the same data-keep has it.
 let kept = "";
 document.addEventListener("focusin", (event) => { kept = event.target.dataset?.keep || ""; });
