@@ -687,7 +687,9 @@ def test_values_of_another_kind_are_refused_by_name(X, y, evidence, argument, ca
 
 
 @pytest.mark.parametrize("wrong", [7, np.ones((2, 2)), [["a"], []], [None], {"a": 1}, b"y"])
-@pytest.mark.parametrize("argument", ["id", "target", "groups", "adjust_for", "ignore", "ordered", "missing", "sheet"])
+@pytest.mark.parametrize(
+    "argument", ["id", "target", "groups", "adjust_for", "ignore", "ordered", "missing", "sheet", "samples_sheet"]
+)
 def test_what_is_not_a_column_of_a_file(argument, wrong, tmp_path):
     (tmp_path / "t.csv").write_text("x,z,y\n" + "".join(f"{i % 7},{i * i % 5},{i % 2}\n" for i in range(20)))
     given = {"target": "y", argument: wrong}

@@ -139,6 +139,7 @@ def test_one_feature_or_none_can_be_evaluated(selection):
     assert selection.evaluate("radius").cardinality == 1
     assert repr(selection.evaluate(0)) == repr(selection.evaluate("radius"))  # redundancy is nan, unequal to itself
     assert selection.evaluate([]).cardinality == 0
+    assert selection.evaluate([0, 1, 1, 0, 0, 0]) == selection.evaluate([1, 2])  # one entry for each feature
 
 
 @pytest.mark.parametrize(

@@ -151,3 +151,88 @@ def test_init_shows_samples_only_and_reads_as_it_writes(files, run):
     assert (section.below_detection, section.missing) == ("limit", "error")  # -3 has no half
     assert "columns that describe the features are not read as samples: 2 (Description, Entrez)" in done.err
     assert "in 1 columns (A): limit." in done.err
+
+
+@pytest.fixture
+def workbook(tmp_path, monkeypatch):
+    """An Excel file with proteins, dates as text and gaps; another of its sheets describes the samples."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    ids, ill = [f"P{i:03}" for i in range(40)], np.arange(40) % 2
+    proteins = pd.DataFrame(rng.normal(size=(40, 12)), columns=[f"prot{j}" for j in range(12)])
+    proteins["prot3"] += 3 * ill
+    proteins.iloc[4, 5] = np.nan
+    proteins.insert(0, "Patient", ids)
+    proteins.insert(1, "Datum", [f"{1 + i % 28:02}.0{1 + i // 28}.2024" for i in range(40)])
+    proteins.loc[39, "Datum"] = proteins.loc[38, "Datum"]
+    clinic = pd.DataFrame(
+        {"Patient": ids, "Diagnose": np.where(ill, "krank", "gesund"), "Batch": ["A", "A", "B"] * 13 + ["B"]}
+    )
+    with pd.ExcelWriter("lab.xlsx") as writer:
+        proteins.to_excel(writer, sheet_name="Proteine", index=False)
+        clinic.iloc[:38].to_excel(writer, sheet_name="Klinik", index=False)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("blank_figures")
+def test_another_sheet_of_the_workbook_describes_the_samples(workbook, run):
+    done = run("init", "lab.xlsx")
+    assert "other sheets: 'Klinik'. If one of them describes the samples, name it with --samples-sheet." in done.out
+    done = run("init", "lab.xlsx", "--samples-sheet", "Klinik", "--target", "Diagnose", "--force")
+    assert done.code == 0, done.err
+    section = load_study("study.yaml").data
+    assert (section.samples, section.samples_sheet, section.ignore) == (None, "Klinik", ("Datum",))
+    done = run("check", "study.yaml")
+    assert "lab.xlsx: 38 samples, 12 features" in done.out, done.err
+    assert "lab.xlsx (Proteine): 2 of 40 samples are not used, since other files do not have them" in done.err
+
+    options = ("--target", "Diagnose", "--adjust-for", "Batch", "--missing", "available", "--max-size", "1")
+    done = run("select", "lab.xlsx", "--samples-sheet", "Klinik", *options, "--trust", "none", "-o", "out")
+    assert done.code == 0, done.err
+    assert "columns that hold dates, not numbers, are not used as features: 1 (Datum)" in done.err
+    assert "prot3" in done.out
+    assert load_study("out/study.yaml").data.samples_sheet == "Klinik"
+    assert run("decide", "out", "--max-size", "2").code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--samples-sheet", "Klink"), "--samples-sheet: lab.xlsx has no sheet 'Klink'. Did you mean 'Klinik'?"),
+        (
+            ("--samples", "lab.xlsx"),
+            "'Proteine' cannot be data and sample sheet at once. Choose samples_sheet: 'Klinik'",
+        ),
+        ((), "the file also has 'Klinik'. A sheet that describes the samples is named as samples_sheet."),
+        (("--samples", "t.csv", "--samples-sheet", "Klinik"), "--samples-sheet: t.csv is not an Excel file"),
+    ],
+)
+def test_a_sheet_that_cannot_describe_the_samples(workbook, run, options, message):
+    Path("t.csv").write_text("Patient,Diagnose\nP000,krank\n", encoding="utf-8")
+    done = run("check", "lab.xlsx", "--target", "Diagnose", "--missing", "available", *options)
+    assert done.code == 2
+    assert message in done.err
+    assert "problems" not in done.err  # it is the only one
+
+
+def test_a_sheet_of_several_files_needs_the_file(files, run):
+    Path("s.yaml").write_text(
+        "data:\n  path: {a: mirna.txt.gz, b: rppa.txt}\n  features_in: rows\n  samples_sheet: one\n", encoding="utf-8"
+    )
+    done = run("check", "s.yaml")
+    assert "line 4, data.samples_sheet: samples_sheet names a sheet of the sample sheet, which is not given" in done.err
+
+
+@pytest.mark.usefixtures("blank_figures")
+def test_files_of_options_are_stored_relative_to_the_study(workbook, run):
+    """A result can be moved together with its files."""
+    pd.read_excel("lab.xlsx", sheet_name="Klinik").to_csv("clinic.csv", index=False)
+    Path("known.csv").write_text("feature,weight\nprot1,likely\n", encoding="utf-8")
+    (workbook / "studies").mkdir()
+    Path("studies/s.yaml").write_text("data: {path: ../lab.xlsx, missing: available, target: Diagnose}\n", "utf-8")
+    options = ("--samples", "clinic.csv", "--weights-table", "known.csv", "--max-size", "2", "--trust", "none")
+    done = run("select", "studies/s.yaml", *options, "-o", "out")
+    assert done.code == 0, done.err
+    assert load_study("out/study.yaml").data.samples == "../clinic.csv"
+    done = run("check", "lab.xlsx", "--target", "Diagnose", "--missing", "available", *options)
+    assert "data        lab.xlsx, clinic.csv: 38 samples" in done.out, done.err

@@ -372,7 +372,7 @@ UNRESOLVABLE = [
     ),
     ("max_size", None, None, r"constraints must be made by builders such as max_size\(10\).*got 'max_size'"),
     ([max_size], None, None, r"constraints must be made by builders"),
-    (None, None, None, r"constraints must be made by builders"),
+    (None, None, None, r"constraints must be made by builders.*got None\. An empty list means none\."),
 ]
 
 

@@ -264,6 +264,7 @@ def test_any_constraint_on_the_data_may_contradict(folder, monkeypatch, least, c
         ("target: patient\n  task: binary\n  ignore: [class]", ("data", "task")),
         ("target: radius\n  task: multiclass\n  ignore: [class]", ("data", "target")),
         ("target: class\n  sheet: first", ("data", "sheet")),
+        ("target: class\n  samples_sheet: first", ("data", "samples_sheet")),
     ],
 )
 def test_a_problem_of_a_column_is_that_of_its_key(folder, monkeypatch, data, place):

@@ -381,3 +381,27 @@ def test_the_table_is_left_alone(table):
     before = found.frame.copy()
     read_features(found, target="y", missing="median")
     pd.testing.assert_frame_equal(found.frame, before)
+
+
+@pytest.mark.parametrize(
+    ("days", "kind"),
+    [
+        (["31.12.2024", "1.2.24", None, "31.12.2024"], "dates"),
+        (["2024-12-31", "2024-12-31T10:30:00Z", "2024-01-01 09:15", "2024-12-31"], "dates"),
+        (["12/31/2024", "1/2/24", "12/31/2024", "1/2/24"], "dates"),
+        (["31.12.2024", "soon", "31.12.2024", "soon"], None),
+        (["41.12.2024", "1.2.2024", "41.12.2024", "1.2.2024"], None),
+        (["1.2.3.24", "v1", "1.2.3.24", "v1"], None),
+        (["12-34-56", "1-2-34", "12-34-56", "1-2-34"], None),
+    ],
+)
+def test_dates_that_are_text_are_no_features(tmp_path, days, kind):
+    frame = pd.DataFrame({"x": [1.0, 2.5, 3.0, 2.0], "day": days, "y": [0, 1, 0, 1]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    table = read_table(tmp_path / "t.csv")
+    data = read_features(table, target="y")
+    assert data.feature_names.tolist() == ["x", "day"][: 1 if kind else 2]
+    assert [note.facts["kind"] for note in data.notes if note.code == "columns_ignored"] == ([kind] if kind else [])
+    if kind and None not in days:  # an order makes them a scale
+        ordered = {"day": sorted(set(days))}
+        assert read_features(table, target="y", ordered=ordered).feature_names.tolist() == ["x", "day"]

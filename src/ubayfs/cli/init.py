@@ -27,6 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--time", metavar="COLUMN", help="of survival: the time to the event or the last observation")
     parser.add_argument("--event", metavar="COLUMN", help="of survival: whether the event happened then")
     parser.add_argument("--sheet", help="sheet of an Excel file")
+    parser.add_argument(
+        "--samples-sheet", metavar="SHEET", help="sheet that describes the samples, of the same Excel file or --samples"
+    )
     parser.add_argument("-o", "--output", type=Path, default=Path("study.yaml"), help="default: study.yaml")
     parser.add_argument("--force", action="store_true", help="replace the study file if there is one")
 
@@ -47,8 +50,9 @@ def run(arguments: argparse.Namespace) -> None:
         raise InputError(f"{output} exists already. Choose another name with -o, or replace it with --force.")
     target = _target(arguments)
     found = inspect_files(
-        arguments.data, samples=arguments.samples, sheet=arguments.sheet, features_in=arguments.features_in,
-        id=arguments.id, encoding=arguments.encoding, target=target,
+        arguments.data, samples=arguments.samples, sheet=arguments.sheet,
+        samples_sheet=arguments.samples_sheet, features_in=arguments.features_in, id=arguments.id,
+        encoding=arguments.encoding, target=target,
     )  # fmt: skip
     table = found.table
     sheet = arguments.sheet or (found.sheet if found.other_sheets else None)
@@ -67,7 +71,9 @@ def run(arguments: argparse.Namespace) -> None:
         echo(line)
     echo_advice(advice_facts(table.notes))
     if found.other_sheets:
-        echo(f"The data are those of the sheet {sheet!r}; other sheets: {quoted(found.other_sheets)}.")
+        described = arguments.samples or arguments.samples_sheet
+        way_out = "" if described else " If one of them describes the samples, name it with --samples-sheet."
+        echo(f"The data are those of the sheet {sheet!r}; other sheets: {quoted(found.other_sheets)}.{way_out}")
     if roles.is_undecided:
         echo(f"Which column is the target? It may be {quoted(roles.candidates)}; name it in the file.")
     elif target is None:

@@ -174,7 +174,7 @@ def _with_options(study: Study, arguments: argparse.Namespace, problems: Problem
     problems.origin = replace(origin, aliases=aliases)
     parts: dict[str, Any] = {}
     for key in SECTIONS:
-        parts[key] = changed_section(getattr(study, key), arguments, problems, aliases)
+        parts[key] = changed_section(getattr(study, key), arguments, problems, aliases, study.folder)
     parts["prior"] = _with_weights(parts["prior"], arguments.weight, problems, aliases)
     parts["constraints"] = _with_constraints(study, arguments, problems, aliases)
     # What the options change has their flags for a place, the rest its lines in the file as before.
@@ -190,18 +190,29 @@ def section_alone(study: Study, key: str, arguments: argparse.Namespace) -> Any:
     problems = study.new_problems()
     aliases = dict(problems.origin.aliases)
     problems.origin = replace(problems.origin, aliases=aliases)
-    section = changed_section(getattr(study, key), arguments, problems, aliases)
+    section = changed_section(getattr(study, key), arguments, problems, aliases, study.folder)
     problems.raise_any()
     return section
 
 
-def changed_section(section: S, arguments: argparse.Namespace, problems: Problems, aliases: Aliases) -> S:
-    """Return a section with the options that are right; the others are reported under their flags."""
-    options = {name: entry.option.flag for name, entry in section.keys().items() if entry.option}
+def changed_section(section: S, arguments: argparse.Namespace, problems: Problems, aliases: Aliases, folder: Path) -> S:
+    """Return a section with the options that are right; the others are reported under their flags.
+
+    Files are typed relative to where the command is, and stored relative to the folder of the study.
+    """
+    from ..study.study import moved_path
+
+    entries = {name: entry.option for name, entry in section.keys().items() if entry.option}
+    options = {name: option.flag for name, option in entries.items()}
     given = {name: getattr(arguments, _name(flag)) for name, flag in options.items() if _name(flag) in arguments}
+    for name, value in given.items():
+        if entries[name].metavar == "FILE":
+            given[name] = moved_path(value, Path.cwd(), Path(os.path.abspath(folder)))
     aliases |= {(section.key, name): options[name] for name in given}
     if section.key == "prior" and "table" in given:
         given["sheet"] = None  # that of the table of the study
+    if section.key == "data" and "samples" in given:
+        given.setdefault("samples_sheet", None)
     return section.changed(given, problems)
 
 

@@ -237,11 +237,9 @@ def as_constraints(constraints: Any) -> tuple[Constraint, ...]:
     items = [constraints] if entries is None else entries
     for item in items:
         if not isinstance(item, Constraint):
-            raise ConstraintError.of(
-                "constraints",
-                f"must be made by builders such as max_size(10) or must_link(['a', 'b']); got {repr_of(item)}.",
-                item,
-            )
+            rule = f"must be made by builders such as max_size(10) or must_link(['a', 'b']); got {repr_of(item)}."
+            way_out = "" if constraints is not None else " An empty list means none."
+            raise ConstraintError.of("constraints", f"{rule}{way_out}", item)
     return tuple(items)
 
 

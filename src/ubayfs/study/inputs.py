@@ -88,7 +88,9 @@ class StudyData:
                 problems(("data", meant), "")
         self._check_files()
         wrong = {name for name in section.LAYOUT if not problems.is_sound("data", name)}
-        if "path" in wrong or ("sheet" in wrong and any(has_sheets(FilePath(file)) for file in section.files)):
+        if wrong & {"path", "samples_sheet"} or (
+            "sheet" in wrong and any(has_sheets(FilePath(file)) for file in section.files)
+        ):
             return
         if wrong & _ORIENTATION:
             self._read_names(read)
@@ -102,7 +104,7 @@ class StudyData:
                 if problem.path[0] not in wrong:
                     problems(("data", *problem.path), problem.message)
         except InputError as error:
-            argument = error.argument if error.argument in ("samples", "encoding") else "path"
+            argument = error.argument if error.argument in ("samples", "samples_sheet", "encoding") else "path"
             argument = "sheet" if error.argument == "sheet" and section.sheet is not None else argument
             if argument not in wrong:
                 problems(("data", argument), str(error))
@@ -121,8 +123,13 @@ class StudyData:
             if file is not None and self.problems.is_sound("data", *at):
                 with reported(self.problems, ("data", *at)):
                     check_file(self.study.folder / file)
-                with reported(self.problems, ("data", "sheet")):
-                    check_sheet(self.study.folder / file, None if at == ("samples",) else section.sheet)
+                if at != ("samples",):
+                    with reported(self.problems, ("data", "sheet")):
+                        check_sheet(self.study.folder / file, section.sheet)
+        described = section.described_by
+        if described is not None and self.problems.is_sound("data", "samples_sheet"):
+            with reported(self.problems, ("data", "samples_sheet")):
+                check_sheet(self.study.folder / described, section.samples_sheet)
 
     def _read_names(self, read: ReadBytes) -> None:
         """Take all names that may be features out of a file of which it is not known how it is laid out.
@@ -145,7 +152,7 @@ class StudyData:
         texts = [column for _, column in frame.items() if column.dtype.kind != "f"]
         names = dict.fromkeys(name for part in (frame.columns, frame.index, *texts) for name in as_names(part) if name)
         self.features, self.n_features, self.ordered = list(names), range(len(names) + 1), False
-        if section.samples is None and problems.is_sound("data", "samples"):
+        if section.described_by is None and problems.is_sound("data", "samples"):
             for role in ("target", "groups", "adjust_for", "ignore"):
                 for name in target_columns(getattr(section, role)):
                     if problems.is_sound("data", role) and not any(matches(known, [name]) for known in names):

@@ -6,7 +6,6 @@ options, the starter file its comments and `docs/study.md` its tables from here.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -97,7 +96,11 @@ class DataSection(Section):
     )
     samples: str | None = setting(
         None, components.text, "sample sheet: has target, groups and covariates; none of its columns is a feature",
-        details="either way round", default_text="none", option=Option("--samples", "FILE", os.path.abspath)
+        details="either way round", default_text="none", option=Option("--samples", "FILE")
+    )
+    samples_sheet: str | None = setting(
+        None, components.text, "sheet that describes the samples, of the Excel file `samples` or else `path`",
+        kw_only=True, default_text="the first of `samples`", option=Option("--samples-sheet")
     )
     features_in: str = setting(
         "columns", one_of(rules.FEATURES_IN), "where the features are: `columns` or `rows`",
@@ -136,8 +139,14 @@ class DataSection(Section):
 
     # Keys that say how the files become one table; the others are roles of its columns.
     LAYOUT: ClassVar[tuple[str, ...]] = (
-        "path", "samples", "features_in", "id", "keep", "duplicates", "below_detection", "features", "encoding", "sheet"
+        "path", "samples", "features_in", "id", "keep", "duplicates", "below_detection", "features", "encoding",
+        "sheet", "samples_sheet"
     )
+
+    @property
+    def described_by(self) -> str | None:
+        """The path of the file that describes the samples; None if there is none, or no single one."""
+        return self.path if self.samples is None and self.samples_sheet and isinstance(self.path, str) else self.samples
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -218,7 +227,7 @@ class PriorSection(Section):
     table: str | None = setting(
         None, components.text, "CSV or Excel file with the columns feature, weight, block, cost, why and source",
         default_text="none",
-        option=Option("--weights-table", "FILE", os.path.abspath),  # relative to where the command is typed
+        option=Option("--weights-table", "FILE"),
     )
     sheet: str | None = setting(None, components.text, "its sheet, of an Excel file", default_text="the first")
     aliases: str | None = setting(

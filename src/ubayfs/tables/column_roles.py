@@ -15,7 +15,7 @@ from ..data.categories import MOST_LEVELS
 from ..data.reading_rules import SurvivalColumns, target_columns
 from ..data.survival import EVENT_WORDS, TIME_WORDS, Survival
 from ..exceptions import InputError, repr_of
-from .columns import as_floats, is_number_type, offending, reads_as_number
+from .columns import as_floats, holds_dates, is_number_type, offending, reads_as_number
 from .layout import GROUP_WORDS, ID_WORDS, numbers_rows, words
 from .table import Table
 
@@ -86,7 +86,7 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
     for name in target_columns(target):
         if name not in columns:
             hint = did_you_mean(name, columns) or f" The columns are {quoted(sorted(table.annotations) or columns)}."
-            rule = f"must be a column of {table.path}; got {repr_of(name)}.{hint}"
+            rule = f"must be a column of {table.path}; got {repr_of(name)}.{hint}{table.about_sheets}"
             raise InputError.of("target", rule, name)
     possible = [name for name in columns if not table.annotations or name in table.annotations]
     survival, similar = infer_survival(table, possible) if target is None else (None, [])
@@ -140,9 +140,7 @@ def _is_covariate(name: str) -> bool:
 
 def _is_category(column: pd.Series) -> bool:
     """Tell whether words have few enough levels to be a category."""
-    from pandas.api.types import is_datetime64_any_dtype
-
-    return not is_datetime64_any_dtype(column.dtype) and column.nunique() <= MOST_LEVELS
+    return column.nunique() <= MOST_LEVELS and not holds_dates(column)
 
 
 def _is_id(name: str, frame: pd.DataFrame, text: bool, decimal: str | None) -> bool:

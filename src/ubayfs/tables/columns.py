@@ -25,6 +25,13 @@ _COMMA = re.compile(rf"[+-]?[0-9]*,[0-9]+{_EXPONENT}")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
 _FOR_PEOPLE = re.compile(rf"[+-]?(?:[0-9]{{1,3}}(?:[., '][0-9]{{3}})*(?:[.,][0-9]+)?|[0-9]*[.,]?[0-9]+){_EXPONENT}")
 
+# A day such as 31.12.2024, 12/31/24 or 2024-12-31, and perhaps a time.
+_DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
+_DATE = re.compile(
+    rf"(?:{_DAY}([./-]){_DAY}\1[0-9]{{4}}|{_DAY}([./]){_DAY}\2[0-9]{{2}}|[0-9]{{4}}([./-]){_DAY}\3{_DAY})"
+    r"(?:[ T][0-9]{1,2}:[0-9]{2}[0-9:.]*Z?)?"
+)
+
 # Values below the limit of detection: with the limit, or in a word.
 _BELOW = re.compile(rf"(?:<|<=|≤)\s*([+-]?[0-9]*[.,]?[0-9]+{_EXPONENT})")
 _UNDETECTED = frozenset(
@@ -153,9 +160,20 @@ def _is_meant_as_number(entry: Any) -> bool:
 def _kind(column: pd.Series) -> str:
     if isinstance(column.dtype, pd.CategoricalDtype):
         return "categories"
+    return "dates" if holds_dates(column) else "text"
+
+
+def holds_dates(column: pd.Series) -> bool:
+    """Tell whether a column holds dates, as such or as text.
+
+    Examples
+    --------
+    >>> holds_dates(pd.Series(["31.12.2024", None])), holds_dates(pd.Series(["31.12.2024", "late"]))
+    (True, False)
+    """
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        return "dates"
-    return "text"
+        return True
+    return all(isinstance(entry, str) and _DATE.fullmatch(entry.strip()) for entry in column.dropna())
 
 
 def missing_problem(table: Table, names: Sequence[str], values: NDArray[Any]) -> Problem:

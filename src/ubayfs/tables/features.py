@@ -179,8 +179,9 @@ def measurements(table: Table, names: list[str], ordered: Mapping[str, Any] = {}
     notes = []
     texts = cells.text_columns(table, names)
     for kind, found in texts.items():
+        found = [name for name in found if name not in ordered]
         if kind != "dates":
-            found = [name for name in found if name not in ordered and cells.names_samples(table.frame[name])]
+            found = [name for name in found if cells.names_samples(table.frame[name])]
         if found:
             notes.append(Advice("columns_ignored", {"kind": kind, "n_columns": len(found), "columns": found}))
     wholly = {name for note in notes for name in note.facts["columns"]}

@@ -47,8 +47,7 @@ def join(tables: Mapping[str, Table], sheet: Table | None, keep: str, roles: Ite
     ids = {block: table.frame.index for block, table in tables.items()}
     first, *others = tables
     for block in others if sheet is None else tables:
-        known, name = (ids[first], tables[first].path) if sheet is None else (sheet.frame.index, sheet.path)
-        _check_match(tables[block], name, known, "path" if sheet is None else "samples")
+        _check_match(tables[block], tables[first] if sheet is None else sheet, "path" if sheet is None else "samples")
     samples = pd.Index(dict.fromkeys(name for found in ids.values() for name in found), dtype=object)
     for found in [*(ids.values() if keep == "all" else ()), *([] if sheet is None else [sheet.frame.index])]:
         samples = samples[samples.isin(found)]
@@ -94,14 +93,14 @@ def _most_shared(places: Sequence[set[str]], known: set[str]) -> int:
     return shared.index(max(shared))
 
 
-def _check_match(table: Table, other: Path, known: pd.Index, argument: str) -> None:
+def _check_match(table: Table, other: Table, argument: str) -> None:
     """Refuse two files of which fewer than half of the ids match: they may be spelled in another way."""
-    path, ids = table.path, table.frame.index
+    path, ids, known = table.path, table.frame.index, other.frame.index
     n_matched, fewer = len(ids.intersection(known)), min(len(ids), len(known))
     if 2 * n_matched >= fewer:
         return
-    shown = [f"{table.name} has {', '.join(map(repr, found[:3]))}" for table, found in ((path, ids), (other, known))]
-    rule = f"only {n_matched} of {len(ids)} sample ids are in {other.name}: {'; '.join(shown)}."
+    shown = [f"{file.title} has {', '.join(map(repr, file.frame.index[:3]))}" for file in (table, other)]
+    rule = f"only {n_matched} of {len(ids)} sample ids are in {other.title}: {'; '.join(shown)}."
     turned = set(as_names(table.frame.columns))
     if 2 * len(turned.intersection(known)) >= min(len(turned), len(known)):
         where = "columns" if table.unit == "sample" else "rows"
@@ -153,12 +152,12 @@ def _without_clashes(
 
 def _matched(files: Sequence[Table], samples: pd.Index, keep: str) -> list[Advice]:
     """Return how many samples are used, and those of each file that are not."""
-    counted = list(dict.fromkeys(f"{table.path.name} {len(table.frame):,}" for table in files))
+    counted = list(dict.fromkeys(f"{table.title} {len(table.frame):,}" for table in files))
     facts = {"n_samples": len(samples), "keep": keep, "files": counted}
     notes = [Advice("samples_joined", facts)] if len(counted) > 1 else []  # not of a file that describes its samples
     for table in files:
         left = table.frame.index[~table.frame.index.isin(samples)].tolist()
         if left:
-            facts = {"file": table.path.name, "n_left": len(left), "n_samples": len(table.frame), "samples": left}
+            facts = {"file": table.title, "n_left": len(left), "n_samples": len(table.frame), "samples": left}
             notes.append(Advice("samples_not_matched", facts))
     return notes

@@ -59,6 +59,7 @@ def read_data(
     features: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    samples_sheet: str | None = None,
     **more: Any,
 ) -> FeatureData:
     r"""Read data from files as laboratories have them.
@@ -91,6 +92,8 @@ def read_data(
         Of text files that are not UTF-8 or marked UTF-16, such as ``"latin-1"``.
     sheet : str, optional
         Sheet of an Excel file; the first one by default.
+    samples_sheet : str, optional
+        Sheet of the Excel file `samples`; without `samples`, another sheet of the Excel file `path`.
 
     Returns
     -------
@@ -122,7 +125,7 @@ def read_data(
     table = read_files(
         path, samples=samples, features_in=features_in, id=id, keep=keep or default_keep(missing), encoding=encoding,
         duplicates=duplicates, below_detection=below_detection, features=features, sheet=sheet,
-        roles=(target, groups, adjust_for),
+        samples_sheet=samples_sheet, roles=(target, groups, adjust_for),
     )  # fmt: skip
     roles: dict[str, Any] = {"target": target, "task": task, "groups": groups, "adjust_for": adjust_for}
     gaps: dict[str, Any] = {"missing": missing, "max_missing": max_missing}
@@ -153,12 +156,14 @@ def read_files(
     duplicates: str = "error",
     encoding: str | None = None,
     sheet: str | None = None,
+    samples_sheet: str | None = None,
     read: ReadBytes = read_bytes,
     **layout: Any,
 ) -> Table:
     """Read the files of :func:`read_data` and lay them out as one table; its further arguments are those of that."""
     check_choice("features_in", features_in, FEATURES_IN)
     check_text("sheet", sheet)
+    check_text("samples_sheet", samples_sheet)
     check_text("id", layout.get("id"))
     check_choice("duplicates", duplicates, DUPLICATE_RULES)
     if encoding is not None:
@@ -171,18 +176,36 @@ def read_files(
         block: read_table(file, sheet=sheet, encoding=encoding, distinct=distinct, read=read)
         for block, file in files.items()
     }
-    described = read_sheet(samples, encoding, read)
+    described = read_sheet(samples, list(tables.values()), samples_sheet, encoding, read)
     return lay_out(tables, described, features_in=features_in, duplicates=duplicates, **layout)
 
 
-def read_sheet(samples: AnyPath | None, encoding: str | None = None, read: ReadBytes = read_bytes) -> Table | None:
-    """Read a sample sheet, if there is one; its errors are those of the argument `samples`."""
-    if samples is None:
+def read_sheet(
+    samples: AnyPath | None,
+    tables: Sequence[Table],
+    sheet: str | None = None,
+    encoding: str | None = None,
+    read: ReadBytes = read_bytes,
+) -> Table | None:
+    """Read a sample sheet, if there is one: a file of its own, or another sheet of the only data table."""
+    if samples is None and sheet is None:
         return None
+    if samples is None and len(tables) > 1:
+        rule = "names a sheet of the sample sheet, which is not given; name its file as samples."
+        raise InputError.of("samples_sheet", rule, sheet)
+    file = tables[0].path if samples is None else samples
     try:
-        return read_table(samples, encoding=encoding, read=read)
+        found = read_table(file, sheet=sheet, encoding=encoding, read=read)
     except InputError as error:
-        raise InputError(str(error), argument="samples", value=samples) from error
+        of_sheet = sheet is not None and error.argument == "sheet"
+        argument, value = ("samples_sheet", sheet) if of_sheet else ("samples", samples)
+        raise InputError(str(error), argument=argument, value=value) from error
+    for table in tables:
+        if found.other_sheets and found.sheet == table.sheet and Path(file).resolve() == table.path.resolve():
+            rule = f"{file}: the sheet {found.sheet!r} cannot be data and sample sheet at once."
+            way_out = f"Choose samples_sheet: {' or '.join(map(repr, found.other_sheets))}."
+            raise InputError(f"{rule} {way_out}", argument="samples_sheet" if sheet else "samples", value=sheet)
+    return found
 
 
 def lay_out(
@@ -283,6 +306,7 @@ def inspect_files(
     target: str | Mapping[str, str] | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    samples_sheet: str | None = None,
 ) -> InspectedFiles:
     """Read files and find out which way round they are, unless `features_in` says it.
 
@@ -294,7 +318,7 @@ def inspect_files(
         block: read_table(path, sheet=sheet, choose_sheet=True, encoding=encoding, distinct=False)
         for block, path in files.items()
     }
-    described = read_sheet(samples, encoding)
+    described = read_sheet(samples, list(tables.values()), samples_sheet, encoding)
     known: list[str] = []
     if described is not None:
         known = as_names([*described.frame.columns, *described.frame.iloc[:, 0], *described.frame.index])
@@ -322,7 +346,11 @@ def inspect_files(
     notes = tuple(note for note in table.notes if note.code != "duplicates_merged")  # which way is still to be chosen
     codes = {note.code for note in notes}
     keys = {"features_in": where} if where == "rows" else {}
-    keys |= {name: value for name, value in (("id", id), ("encoding", encoding)) if value is not None}
+    keys |= {
+        name: value
+        for name, value in (("samples_sheet", samples_sheet), ("id", id), ("encoding", encoding))
+        if value is not None
+    }
     keys |= {"duplicates": "error"} if several else {}
     keys |= {"below_detection": rule} if "below_detection" in codes else {}
     laid_out = [f"{files[block].name}: {shown_orientation(where, file, id)}" for block, file in tables.items()]

@@ -94,11 +94,17 @@ class Table:
         return not isinstance(self.frame.index, pd.RangeIndex)
 
     @property
+    def title(self) -> str:
+        """The name of the file, and its sheet if there are several."""
+        return f"{self.path.name} ({self.sheet})" if self.other_sheets else self.path.name
+
+    @property
     def about_sheets(self) -> str:
         """A sentence about the sheets of the file, if there are several: perhaps the wrong one was read."""
         if not self.other_sheets:
             return ""
-        return f" This is the sheet {self.sheet!r}; the file also has {quoted(self.other_sheets)}."
+        found = f"This is the sheet {self.sheet!r}; the file also has {quoted(self.other_sheets)}."
+        return f" {found} A sheet that describes the samples is named as samples_sheet."
 
     def place(self, row: int) -> str:
         """Return where the row at a position is in the file, such as ``"line 14"``."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Files = tuple[Mapping[str, str] | list[str], str | None]  # data tables, and the sample sheet
 _ROLES = ("target", "groups", "adjust_for", "task", "missing", "ignore")  # what is asked first
 _OF_COLUMNS = ("target", "groups", "adjust_for")  # names of columns are suggested for them
-_READING = ("encoding", "id", "sheet")  # without these a file may not be read at all
+_READING = ("encoding", "id", "sheet", "samples_sheet")  # without these a file may not be read at all
 _OFTEN = {"encoding": ("latin-1",)}  # values that often help where any is allowed
 _FILES = ("path", "samples")  # drawn as a list of files
 _OFFERED = 100  # first and last columns that are offered as target or groups; any other can be typed
@@ -132,13 +132,14 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
         @live(bench, "state", of=lambda: (_files(bench), known.get("sheets")))
         def files() -> None:
             tables, samples = _files(bench)
+            described = samples or bench.state.study.data.samples_sheet
             for block, path in tables.items():
                 with ui.element("div").classes("row file"):
                     html(text(Path(path).name), tag="strong")
                     if len(tables) > 1:
                         entry("Block", block, partial(_rename, bench, block), draft=f"block {block}")
                     button("Remove", lambda _, path=path: change(lambda now, samples: (_but(path, now), samples)))
-                    for sheet in known.get("sheets", ())[1:] if len(tables) == 1 and samples is None else ():
+                    for sheet in known.get("sheets", ())[1:] if len(tables) == 1 and not described else ():
                         button(
                             f"Its sheet {sheet} describes the samples",
                             lambda _, path=path, sheet=sheet: take_sheet(path, sheet),

@@ -21,6 +21,7 @@ _LABELS = {
     "id": "Column of the ids", "features_in": "Features are in", "n_models": "Models", "n_jobs": "Processes",
     "train_size": "Part of the samples", "n_features_per_model": "Features per model",
     "max_missing": "Largest share of missing values", "keep": "Samples of several files", "sheet": "Excel sheet",
+    "samples_sheet": "Excel sheet that describes the samples",
     "ignore": "Columns that are not features", "features": "Feature names that are dates", "missing": "Missing values",
     "duplicates": "Names that occur several times", "below_detection": "Values below detection",
     "groups": "Groups of samples", "adjust_for": "Covariates to adjust for", "ordered": "Ordered scales",
