@@ -309,15 +309,17 @@ class FeatureIndex:
     def members(self, features: Any, argument: str) -> Ints:
         """Return the positions of a set, given by names, by positions or as a mask."""
         entries = entries_of(argument, features)  # a set or a generator will do
-        n_zeros_and_ones = sum(isinstance(entry, Integral) and entry in (0, 1) for entry in entries or ())
-        if n_zeros_and_ones == len(self.names) > 2:  # of positions, one would be there twice
+        if entries is None:
+            return self.positions(features, argument)
+        coded = len(entries) == len(self.names) > 2 and all(isinstance(e, Integral) and e in (0, 1) for e in entries)
+        if coded:  # positions they cannot be: one would be there twice
             return np.flatnonzero(entries)
         if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
             if len(entries) != len(self.names):
                 rule = f"as a mask must have one entry per feature, {len(self.names)}; got {len(entries)}."
                 raise InputError.of(argument, rule, features)
             return np.flatnonzero(entries)
-        return self.positions(features if entries is None else entries, argument)
+        return self.positions(entries, argument)
 
 
 def mask_of(members: Any, n: int) -> Mask:
