@@ -124,7 +124,8 @@ def _refuse_prices(system: ConstraintSystem) -> None:
 def as_sparse_sets(sets: Any) -> sparse.csr_array:
     """Return a batch of sets as a csr_array of float (0/1) of shape (n_sets, n_features)."""
     if sparse.issparse(sets):
-        return sparse.csr_array(sets, dtype=np.float64)
+        known = isinstance(sets, sparse.csr_array) and sets.dtype == np.float64
+        return sets if known else sparse.csr_array(sets, dtype=np.float64)
     matrix = np.atleast_2d(as_array("sets", sets, "must be rows of True/False or 0/1"))
     if matrix.ndim > 2:
         raise InputError.of("sets", f"must have shape (n_sets, n_features); got {matrix.shape}.", sets)
@@ -205,9 +206,9 @@ class Admissibility:
         chosen = as_sparse_sets(sets)
         if self.system.n_blocks == 0:
             return chosen
-        touched = sparse.csr_array(chosen @ _block_columns(self.system))
+        touched = chosen @ _block_columns(self.system)
         touched.data = (touched.data > 0.0).astype(np.float64)
-        return sparse.csr_array(sparse.hstack([chosen, touched], format="csr"))
+        return sparse.hstack([chosen, touched], format="csr")
 
     def excess(self, products: Floats, rows: Any) -> Floats:
         """Return by how much products a^T z exceed the bounds of `rows`; 0 where these hold."""
@@ -225,7 +226,7 @@ class Admissibility:
         Looks only at inequalities that a set touches and at those that the empty set violates: with a million
         pairs a small set costs no more than the pairs of its members.
         """
-        products = sparse.csr_array(self.indicators(sets) @ _columns(self.system))
+        products = self.indicators(sets) @ _columns(self.system)
         n_sets = products.shape[0]
         owner = np.repeat(np.arange(n_sets), np.diff(products.indptr))
         rows = products.indices

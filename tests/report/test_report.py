@@ -463,7 +463,7 @@ def test_the_report_opens_with_three_facts_and_proves_later(summary, html, markd
     assert "prove" not in summary["headline"].lower()
 
 
-def test_what_is_not_examined_shows_its_command():
+def test_what_is_not_examined_shows_its_command(blank_figures):
     rng = np.random.default_rng(0)
     evidence = collect_evidence(rng.normal(size=(30, 5)), np.arange(30) % 2, n_models=5, random_state=0)
     summary = summarize(decide(evidence, constraints=max_size(2, rho=9)), n_draws=0)
@@ -502,7 +502,7 @@ def test_json_is_strict(summary):
         render_json({**summary, "value": float("nan")})
 
 
-def test_what_is_not_known_is_left_out():
+def test_what_is_not_known_is_left_out(blank_figures):
     summary = summarize(maximize([0.5, 0.4, 0.3], max_size(2, rho=5)), n_draws=0)
     page, markdown = Page(render_html(summary)), render_markdown(summary)
     assert page.problems == []
@@ -575,7 +575,7 @@ def test_one_feature_is_singular():
     assert "3 models voted. The constraint holds." in markdown
 
 
-def test_an_empty_choice_has_no_stray_lines():
+def test_an_empty_choice_has_no_stray_lines(blank_figures):
     evidence = Evidence.from_sets(np.eye(3, dtype=bool), list("abc"))
     summary = summarize(decide(evidence, constraints=max_size(0, rho=np.inf)), n_draws=3)
     page, markdown = Page(render_html(summary)), render_markdown(summary)
@@ -605,7 +605,7 @@ def test_the_legend_says_what_badges_on_features_mean(summary, html):
     assert {mark for entry in summary["legend"] for mark in entry["marks"]} >= borne
 
 
-def test_all_weights_can_be_read_from_the_report():
+def test_all_weights_can_be_read_from_the_report(blank_figures):
     names = [f"f{i}" for i in range(40)]
     evidence = Evidence.from_sets(np.ones((5, 40), dtype=bool), names)
     weights = {name: 2.0 + i for i, name in enumerate(names[:30])}

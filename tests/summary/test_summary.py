@@ -611,7 +611,8 @@ def test_settings_of_decorrelate_and_costs_are_stated(rng):
     X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
     evidence = Evidence.from_sets(rng.random((20, 3)) < 0.6, ["mri", "ct", "blood"])
     constraints = [decorrelate(0.9, method="pearson"), cost_budget({"mri": 400, "blood": 25}, budget=410), max_size(2)]
-    labels = [line["label"] for line in summarize(decide(evidence, constraints=constraints, X=X))["constraints"]]
+    selection = decide(evidence, constraints=constraints, X=X)
+    labels = [line["label"] for line in summarize(selection, n_draws=0)["constraints"]]
     assert "decorrelate: 1 pair of correlated features, Pearson correlation above 0.9" in labels
     assert "cost budget 410 (costs: mri 400, blood 25)" in labels
 

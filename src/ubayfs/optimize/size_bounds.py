@@ -169,7 +169,7 @@ def exclusions(system: ConstraintSystem) -> Floats:
     tolerance = Admissibility(system).tolerance
     lengths = np.diff(A.indptr)
     log_kappa = np.zeros((n, n))
-    for length in range(2, _WIDEST_ROW + 1):
+    for length in np.unique(lengths[(lengths >= 2) & (lengths <= _WIDEST_ROW)]).tolist():
         rows = np.flatnonzero(lengths == length)
         entries = A.indptr[rows][:, None] + np.arange(length)
         usable = (A.data[entries] >= 0).all(axis=1) & (A.indices[entries] < n).all(axis=1)
