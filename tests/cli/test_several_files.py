@@ -192,6 +192,9 @@ def test_another_sheet_of_the_workbook_describes_the_samples(workbook, run):
     assert "columns that hold dates, not numbers, are not used as features: 1 (Datum)" in done.err
     assert "prot3" in done.out
     assert load_study("out/study.yaml").data.samples_sheet == "Klinik"
+    report = Path("out/report.md").read_text(encoding="utf-8")
+    assert "Association with Batch, and with the target before and after adjusting for it" in report
+    assert "when Batch has explained what it can" in report
     assert run("decide", "out", "--max-size", "2").code == 0
 
 

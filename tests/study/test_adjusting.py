@@ -93,6 +93,7 @@ def test_the_report_shows_associations_before_and_after(folder):
     assert "by what they tell beyond age and batch (partial correlations)" in summary["methods"]["text"]
     page = Path("out/report.html").read_text(encoding="utf-8")
     assert "Association with age and batch, and with the target before and after adjusting for them" in page
+    assert "when age and batch have explained what they can" in page
     assert "Adjusted for" in page
 
 

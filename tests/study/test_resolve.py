@@ -248,7 +248,7 @@ def test_an_excel_table_with_a_sheet(knowledge, tmp_path):
             "feature,weigth\nno,1\n",
             [
                 "study.yaml, line 2, prior.table: knowledge.csv has no column 'weight', among 'feature', "
-                "'weigth'. Did you mean 'weigth'?"
+                "'weigth'. Its header must name 'weight'. If 'weigth' is meant, call it 'weight'."
             ],
         ),
         (

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._arguments import check_choice, check_names, did_you_mean, entries_of
+from .._arguments import check_choice, check_names, did_you_mean, entries_of, nearest
 from .._files import ReadBytes, read_bytes
 from ..exceptions import InputError, repr_of
 from .aliases import Aliases, read_aliases
@@ -88,11 +88,10 @@ class Knowledge:
         """Raise unless there are these columns."""
         for column in columns:
             if column not in self.columns:
-                listed = ", ".join(map(repr, self.header[:8]))
-                raise InputError(
-                    f"{self.name} has no column {column!r}, among {listed}.{did_you_mean(column, self.header)} Its "
-                    f"header must name {' and '.join(map(repr, columns))}."
-                )
+                listed, meant = ", ".join(map(repr, self.header[:8])), nearest(column, self.header)
+                way_out = f"Its header must name {' and '.join(map(repr, columns))}."
+                way_out += "" if meant is None else f" If {meant!r} is meant, call it {column!r}."
+                raise InputError(f"{self.name} has no column {column!r}, among {listed}. {way_out}")
 
 
 def read_knowledge(

@@ -89,7 +89,10 @@ def _beyond_covariates(summary: Record) -> tuple[Table, ...]:
         (Column("Target, before", True), lambda r: _association(r["beyond"]["before"])),
         (Column("Target, after", True), lambda r: _association(r["beyond"]["after"])),
     ]
-    caption = f"Association with {listing(names, len(names))}, and with the target before and after adjusting for them"
+    them = "it" if len(names) == 1 else "them"
+    caption = (
+        f"Association with {listing(names, len(names))}, and with the target before and after adjusting for {them}"
+    )
     return as_table(caption, records, columns)
 
 

@@ -369,5 +369,5 @@ def _adjusted(facts: Facts) -> list[str]:
     return [
         "Association: correlation with numbers, or eta, the root of the share that classes or levels explain; 0 is "
         "none, 1 or -1 complete. Before: of the feature with the target. After: of what is left of both when "
-        f"{several} {'has' if len(names) == 1 else 'have'} explained what they can; this is what counted."
+        f"{several} {'has explained what it' if len(names) == 1 else 'have explained what they'} can; this is what counted."
     ]
