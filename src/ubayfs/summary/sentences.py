@@ -365,9 +365,9 @@ def _adjusted(facts: Facts) -> list[str]:
     names = facts["data"].get("adjust_for") or []
     if not names or not any(record.get("beyond") for record in facts["chosen"]):
         return []
-    several = listing(names, len(names))
+    explained = "has explained what it" if len(names) == 1 else "have explained what they"
     return [
         "Association: correlation with numbers, or eta, the root of the share that classes or levels explain; 0 is "
         "none, 1 or -1 complete. Before: of the feature with the target. After: of what is left of both when "
-        f"{several} {'has explained what it' if len(names) == 1 else 'have explained what they'} can; this is what counted."
+        f"{listing(names, len(names))} {explained} can; this is what counted."
     ]
