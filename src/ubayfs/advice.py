@@ -310,7 +310,7 @@ _NOTES: dict[str, _Sentence] = {
         "{selectors} used residuals of the features, after a regression on {names} in the samples of each model. This "
         "adjusts only approximately, for linear effects and levels; mrmr, fisher and cox adjust exactly."
     ),
-    "below_detection": "{file}: {n_values} values below detection in {n_columns} columns ({columns}): {rule}.",
+    "below_detection": "{file}: {n_values} value(s) below detection in {n_columns} column(s) ({columns}): {rule}.",
     "soft_constraints_outweighed": (
         "{n_violated} violated inequalities together make all soft constraints count for almost nothing in this set "
         "(admissibility {admissibility:.2g}): importance alone decides. Sets that satisfy all constraints have too "

@@ -168,6 +168,9 @@ def workbook(tmp_path, monkeypatch):
     clinic = pd.DataFrame(
         {"Patient": ids, "Diagnose": np.where(ill, "krank", "gesund"), "Batch": ["A", "A", "B"] * 13 + ["B"]}
     )
+    with pd.ExcelWriter("notes.xlsx") as writer:
+        pd.DataFrame({"read me": ["hello"]}).to_excel(writer, sheet_name="Info", index=False)
+        clinic.to_excel(writer, sheet_name="Klinik", index=False)
     with pd.ExcelWriter("lab.xlsx") as writer:
         proteins.to_excel(writer, sheet_name="Proteine", index=False)
         clinic.iloc[:38].to_excel(writer, sheet_name="Klinik", index=False)
@@ -216,6 +219,13 @@ def test_a_sheet_that_cannot_describe_the_samples(workbook, run, options, messag
     assert done.code == 2
     assert message in done.err
     assert "problems" not in done.err  # it is the only one
+
+
+def test_a_sheet_of_notes_is_read_instead_of_the_data(workbook, run):
+    done = run("check", "notes.xlsx", "--samples-sheet", "Klinik", "--target", "Diagnose")
+    assert "only 0 of 1 sample ids are in notes.xlsx (Klinik): notes.xlsx (Info) has 'hello'" in done.err
+    assert "This is the sheet 'Info'; the file also has 'Klinik'." in done.err
+    assert "features_in" not in done.err
 
 
 def test_a_sheet_of_several_files_needs_the_file(files, run):

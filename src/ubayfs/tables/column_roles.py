@@ -86,7 +86,7 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
     for name in target_columns(target):
         if name not in columns:
             hint = did_you_mean(name, columns) or f" The columns are {quoted(sorted(table.annotations) or columns)}."
-            rule = f"must be a column of {table.path}; got {repr_of(name)}.{hint}{table.about_sheets}"
+            rule = f"must be a column of {table.path}; got {repr_of(name)}.{hint}{table.about_samples_sheet}"
             raise InputError.of("target", rule, name)
     possible = [name for name in columns if not table.annotations or name in table.annotations]
     survival, similar = infer_survival(table, possible) if target is None else (None, [])

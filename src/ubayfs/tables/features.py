@@ -268,7 +268,7 @@ def _absent(table: Table, role: str, name: str) -> str:
     if name in rows:
         turned = "columns" if table.unit == "sample" else "rows"
         return f"there is no column {name!r} to be the {role}, but a row: choose features_in: {turned}."
-    return f"there is no column {name!r} to be the {role}{alone}.{_hint(table, name)}{table.about_sheets}"
+    return f"there is no column {name!r} to be the {role}{alone}.{_hint(table, name)}{table.about_samples_sheet}"
 
 
 def _hint(table: Table, name: str) -> str:

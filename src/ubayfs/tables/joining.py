@@ -102,7 +102,7 @@ def _check_match(table: Table, other: Table, argument: str) -> None:
     shown = [f"{file.title} has {', '.join(map(repr, file.frame.index[:3]))}" for file in (table, other)]
     rule = f"only {n_matched} of {len(ids)} sample ids are in {other.title}: {'; '.join(shown)}."
     turned = set(as_names(table.frame.columns))
-    if 2 * len(turned.intersection(known)) >= min(len(turned), len(known)):
+    if turned and 2 * len(turned.intersection(known)) >= min(len(turned), len(known)):
         where = "columns" if table.unit == "sample" else "rows"
         raise TableError(
             path, [Problem(f"{rule} They are on its other side: choose features_in: {where}.", (argument,))]
@@ -114,6 +114,7 @@ def _check_match(table: Table, other: Table, argument: str) -> None:
             break
     else:
         rule += " Check that both files are of the same samples, and that id names the column of ids."
+        rule += table.about_sheets
     raise TableError(path, [Problem(rule, (argument,))])
 
 

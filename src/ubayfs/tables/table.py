@@ -103,8 +103,13 @@ class Table:
         """A sentence about the sheets of the file, if there are several: perhaps the wrong one was read."""
         if not self.other_sheets:
             return ""
-        found = f"This is the sheet {self.sheet!r}; the file also has {quoted(self.other_sheets)}."
-        return f" {found} A sheet that describes the samples is named as samples_sheet."
+        return f" This is the sheet {self.sheet!r}; the file also has {quoted(self.other_sheets)}."
+
+    @property
+    def about_samples_sheet(self) -> str:
+        """The same, and how another sheet is named that describes the samples."""
+        found = self.about_sheets
+        return found and f"{found} A sheet that describes the samples is named as samples_sheet."
 
     def place(self, row: int) -> str:
         """Return where the row at a position is in the file, such as ``"line 14"``."""
