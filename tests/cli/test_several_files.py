@@ -50,7 +50,7 @@ def test_from_files_to_a_result_without_an_edited_line(files, run):
     assert "mirna.txt.gz: 4 of 40 samples are not used" in done.err
     assert "'Platinum_status' are left out: 1 (TCGA.04.1305); 35 are used" in done.err
 
-    done = run("select", "study.yaml", "-o", "out", "--max-per-block", "2", "--reduced-table")
+    done = run("select", "study.yaml", "-o", "out", "--max-per-block", "2", "--reduced-table", "--draws", "3")
     assert done.code == 0, done.err
     assert "hsa-mir-3" in done.out
     noted = {"samples_joined", "samples_not_matched", "samples_without_target", "file_transposed"}

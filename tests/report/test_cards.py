@@ -163,6 +163,7 @@ def test_a_display_is_drawn_by_name_with_its_arguments(values):
     assert caught.value.argument == "display"
 
 
+@pytest.mark.usefixtures("blank_figures")
 @pytest.mark.parametrize("suffix", [".html", ".md", ".json"])
 def test_a_selection_writes_its_report_with_the_facts_that_are_known(values, tmp_path, suffix):
     path = tmp_path / f"report{suffix}"

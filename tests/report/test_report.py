@@ -520,7 +520,7 @@ def test_what_is_not_known_is_left_out(blank_figures):
     assert tables_of(markdown)[0][0] == ["Feature", "Chosen because of", "Best replacement", "Importance"]
 
 
-def test_the_empty_set_and_a_selection_from_a_file_have_reports():
+def test_the_empty_set_and_a_selection_from_a_file_have_reports(blank_figures):
     evidence = Evidence.from_sets(np.eye(3, dtype=bool), list("abc"))
     empty = summarize(decide(evidence, constraints=max_size(0, rho=np.inf)), n_draws=1)
     assert "No feature was chosen." in Page(render_html(empty)).text

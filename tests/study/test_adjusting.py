@@ -48,7 +48,7 @@ def frames(n=80):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, blank_figures):
     monkeypatch.chdir(tmp_path)
     values, sheet = frames()
     values.to_csv("values.csv")

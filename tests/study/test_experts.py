@@ -207,6 +207,7 @@ def test_weights_of_all_features_leave_nothing_to_state():
     assert found.value.argument == "prior.experts"
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_summary_and_report_list_who_stated_what_and_why(study, evidence):
     of = resolved(with_prior(study, confirmed="2026-11-17T09:30:00+00:00"))
     summary = summarize(of.decide(evidence), study=of, n_draws=0)

@@ -36,7 +36,7 @@ def frame(n=80, **columns):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, blank_figures):
     monkeypatch.chdir(tmp_path)
     frame().to_csv("patients.csv", index=False)
     Path("study.yaml").write_text(STUDY, encoding="utf-8")

@@ -106,6 +106,8 @@ def visible(text: str) -> str:
     >>> visible("two\nlines\a")
     'two\\nlines\\x07'
     """
+    if text.isprintable():
+        return text
     return "".join(
         character
         if character.isprintable() or unicodedata.category(character) == "Zs"
