@@ -133,10 +133,10 @@ def test_report_in_every_format(finished, tmp_path, run, real_figures):
     assert [summary.pop("facts") != [] and summary["trust"].pop("result") for summary in summaries]
     assert summaries[0] == summaries[1]
     assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".svg"}
-    refused = run("report", finished, "-o", names[0])
+    refused = run("report", finished, "-o", names[1])
     assert refused.code == 2
     assert "exists already" in refused.err
-    assert run("report", finished, "-o", names[0], "--force").code == 0
+    assert run("report", finished, "-o", names[1], "--force").code == 0
 
 
 def test_reports_are_written_together_or_not_at_all(finished, tmp_path, run):

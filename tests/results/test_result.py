@@ -529,14 +529,16 @@ def test_a_result_that_is_replaced_while_it_is_opened_is_refused(copied, other, 
 @pytest.mark.filterwarnings("ignore:a program was stopped")
 @pytest.mark.parametrize("with_earlier", [False, True])
 def test_a_result_is_whole_wherever_its_writer_is_killed(plain, other, tmp_path, monkeypatch, with_earlier):
-    found = []
+    found, earlier_one = [], tmp_path / "earlier"
+    if with_earlier:
+        write_result(earlier_one, plain)
+        (earlier_one / "figures").mkdir()
+        for name in ("notes.txt", "figures/mine.png"):
+            (earlier_one / name).write_text("mine")
     for step in range(0, 1000, 6):  # every single one in test_file_set
         directory = tmp_path / str(step)
         if with_earlier:
-            write_result(directory, plain)
-            (directory / "figures").mkdir()
-            for name in ("notes.txt", "figures/mine.png"):
-                (directory / name).write_text("mine")
+            shutil.copytree(earlier_one, directory)
         if not killed_at(step, monkeypatch, lambda to=directory: write_result(to, other, force=True)):
             break
         try:
