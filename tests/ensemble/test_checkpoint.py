@@ -116,17 +116,18 @@ def test_interrupted_ensembles_resume_without_losing_or_repeating_a_run(table, t
 
 
 @pytest.mark.parametrize("selector", ["tree", "fisher", "lasso", ["fisher", "tree", "lasso"]])
-@pytest.mark.parametrize(("before", "after"), [(1, 3), (3, 1), (2, 16)])
-def test_no_number_of_workers_matters_on_resuming(table, tmp_path, selector, before, after):
-    with pytest.warns(EnsembleWarning, match="cancelled after"):
-        collect(table, tmp_path, selector, n_models=300, n_jobs=before, on_progress=lambda done, total: done < 20)
-    n_stored, told = len(stored_runs(tmp_path)), []
-    found = collect(
-        table, tmp_path, selector, n_models=130, n_jobs=after, on_progress=lambda done, _: told.append(done)
-    )
-    assert 20 <= told[0] == n_stored < 130
-    assert stored_runs(tmp_path) == list(range(130))
-    assert rows_of(found) == rows_of(collect(table, selector=selector, n_models=130))
+def test_no_number_of_workers_matters_on_resuming(table, tmp_path, selector):
+    expected = rows_of(collect(table, selector=selector, n_models=130))
+    for before, after in ((1, 3), (3, 1), (2, 16)):
+        directory, told = tmp_path / f"{before}-{after}", []
+        with pytest.warns(EnsembleWarning, match="cancelled after"):
+            collect(table, directory, selector, n_models=300, n_jobs=before, on_progress=lambda done, total: done < 20)
+        n_stored = len(stored_runs(directory))
+        resumed = {"n_models": 130, "n_jobs": after, "on_progress": lambda done, _, told=told: told.append(done)}
+        found = collect(table, directory, selector, **resumed)
+        assert 20 <= told[0] == n_stored < 130
+        assert stored_runs(directory) == list(range(130))
+        assert rows_of(found) == expected
 
 
 def test_cancelled_ensembles_resume(table, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -198,8 +199,10 @@ class ReadCategory:
         categorical = isinstance(column.dtype, pd.CategoricalDtype)
         ordered = order is not None or (categorical and bool(column.dtype.ordered))
         known = [str(label).strip() for label in column.dtype.categories] if categorical else None
-        labels = column.astype(object).map(lambda label: str(label).strip(), na_action="ignore")
-        counts = labels.value_counts().to_dict()
+        values = column.astype(object).to_numpy()
+        present = ~np.asarray(pd.isna(values))
+        labels = [str(label).strip() for label in values[present]]
+        counts = dict(Counter(labels).most_common())
         if order is not None:
             _check_order(name, counts, order)
         names = list(order) if order is not None else known or sorted(counts)
@@ -215,7 +218,8 @@ class ReadCategory:
         levels_left = [label for label in names if label not in rare]
         pool = POOLED if POOLED not in levels_left else f"{POOLED} (pooled)"
         code = {label: position for position, label in enumerate(levels_left)} | dict.fromkeys(rare, len(levels_left))
-        found = labels.map(code).to_numpy(dtype=np.float64, na_value=np.nan)
+        found = np.full(len(values), np.nan)
+        found[present] = [code[label] for label in labels]
         levels = Levels((*levels_left, *[pool] * bool(rare)), ordered)
         once = tuple(label for label in levels_left if counts[label] == 1)
         by_text = order is None and not categorical and not truth
