@@ -150,7 +150,7 @@ def test_init_shows_samples_only_and_reads_as_it_writes(files, run):
     section = load_study("s.yaml").data
     assert (section.below_detection, section.missing) == ("limit", "error")  # -3 has no half
     assert "columns that describe the features are not read as samples: 2 (Description, Entrez)" in done.err
-    assert "in 1 columns (A): limit." in done.err
+    assert "1 value(s) below detection in 1 column(s) (A): limit." in done.err
 
 
 @pytest.fixture

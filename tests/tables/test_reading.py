@@ -13,6 +13,7 @@ from ubayfs.exceptions import InputError, StudyError
 from ubayfs.knowledge.damaged_names import symbols_before_damage
 from ubayfs.tables import read_features, read_files, read_table
 from ubayfs.tables.layout import likely_features_in
+from ubayfs.tables.reading import inspect_files
 
 N, P = 12, 6
 SAMPLES = [f"S-{i:02d}" for i in range(N)]
@@ -255,6 +256,32 @@ def test_ids_of_the_sheet_may_stand_in_any_column(frame, tmp_path):
     sheet.to_csv(tmp_path / "sheet.csv", index=False)
     data = read_data(tmp_path / "t.csv", samples=tmp_path / "sheet.csv", target="status")
     assert data.target.labels.tolist() == frame["status"].tolist()
+
+
+def test_ages_are_not_the_ids_of_samples(tmp_path):
+    """Samples are numbered, and the sheet has ages among these numbers; its own ids are spelled otherwise."""
+    values = pd.DataFrame({"nr": range(1, 61), "a": np.arange(60) % 7, "b": np.arange(60) % 11})
+    values.to_csv(tmp_path / "t.csv", index=False)
+    sheet = pd.DataFrame({"age": np.arange(60) % 25 + 30, "nr": [f"{i:03}" for i in range(1, 61)], "y": [0, 1] * 30})
+    sheet.to_csv(tmp_path / "sheet.csv", index=False)
+    with pytest.raises(
+        StudyError, match=r"has '1', '2', '3'; .* '001', '002', '003'\. Without zeros in front, 60 would"
+    ):
+        read_data(tmp_path / "t.csv", samples=tmp_path / "sheet.csv", target="y")
+
+
+def test_ids_that_are_not_in_the_first_column(tmp_path):
+    frame = pd.DataFrame({"day": ["1.2.2024", "2.2.2024"] * 20, "nr": [f"P{i}" for i in range(40)]})
+    frame = frame.assign(**{f"g{j}": np.arange(40) * (j + 3) % 17 for j in range(30)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    pd.DataFrame({"nr": frame["nr"], "y": [0, 1] * 20}).to_csv(tmp_path / "sheet.csv", index=False)
+    with pytest.raises(StudyError, match=r"more than once: '1.2.2024', .* in the column 'day'; id names another"):
+        inspect_files([tmp_path / "t.csv"], samples=tmp_path / "sheet.csv", target="y")
+    found = inspect_files([tmp_path / "t.csv"], samples=tmp_path / "sheet.csv", target="y", id="nr")
+    assert found.orientation == (
+        "t.csv: features in columns (day, g0, g1 and 28 more), samples P0, P1, P2 and 37 more",
+    )
+    assert found.keys == {"id": "nr"}
 
 
 # -- names, and values below detection ---------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ _SPELLINGS: dict[str, Callable[[str], str]] = {
         r"[-._ ]", "-", name
     ).upper(),
     "without the X that R puts before numbers": lambda name: re.sub(r"^X(?=[0-9])", "", name),
+    "without zeros in front": lambda name: name.lstrip("0"),
 }
 
 
@@ -75,7 +76,9 @@ def as_sheet(sheet: Table, ids: Iterable[str], id: str | None) -> Table:
     """Return a sample sheet by sample: its ids are where most ids of the data are, in a column or in the header."""
     columns = list(sheet.frame.columns)
     places: dict[str | None, set[str]] = {None: set(as_names(sheet.frame.index))} if sheet.has_names else {}
-    places |= {name: set(as_names(sheet.frame[name])) for name in ([id] if id in columns else columns)}
+    found = {name: set(as_names(sheet.frame[name])) for name in ([id] if id in columns else columns)}
+    distinct = {name: names for name, names in found.items() if len(names) >= 0.9 * len(sheet.frame)}
+    places |= distinct or found  # an age may be the number of a sample
     best = _most_shared([*places.values(), set(as_names(columns))], set(ids))
     if best < len(places):
         return with_ids(sheet, list(places)[best])

@@ -80,7 +80,8 @@ def as_names(entries: Iterable[Any]) -> list[str]:
 def with_ids(table: Table, id: str | None) -> Table:
     """Return a table whose rows are named by the column `id`; default: as they are, else by the first column."""
     names, frame, _ = _named_rows(table, id)
-    _check_ids(table, names)
+    named = id is None and table.has_names
+    _check_ids(table, names, "" if named else str(table.frame.columns[0] if id is None else id))
     return replace(table, frame=frame.set_axis(pd.Index(names, dtype=object), axis=0))
 
 
@@ -163,14 +164,14 @@ def _named_rows(table: Table, id: str | None) -> tuple[list[str], pd.DataFrame, 
     return names, frame, notes
 
 
-def _check_ids(table: Table, ids: Sequence[str]) -> None:
+def _check_ids(table: Table, ids: Sequence[str], column: str = "") -> None:
     """Refuse a sample id that occurs twice: which row belongs to the sample is not known."""
     twice = pd.Series(ids, dtype=object)
     twice = twice[twice.duplicated()].unique().tolist()
     if twice:
-        rule = (
-            f"sample ids occur more than once: {quoted(twice)}. Keep one of each, or give each sample an id of its own."
-        )
+        rule = f"sample ids occur more than once: {quoted(twice)}. "
+        rule += "Keep one of each, or give each sample an id of its own."
+        rule += f" They are in the column {column!r}; id names another." if column else ""
         raise TableError(table.path, [Problem(rule, ("id",))])
 
 
@@ -268,8 +269,10 @@ def likely_features_in(table: Table, target: str | None = None, samples: Iterabl
     header, rows = as_names(table.frame.columns), _row_names(table)
     known = set(samples)
     in_header, in_rows = len(known & set(header)), len(known & set(rows))
-    if in_header or in_rows:
-        return "rows" if in_header > in_rows else "columns"
+    if in_rows >= max(in_header, 1):
+        return "columns"
+    if 4 * in_header > len(header):  # a few are headings that both files have
+        return "rows"
     if not rows or target in header:
         return "columns"
     if target in rows:
@@ -309,5 +312,8 @@ def shown_orientation(features_in: str, table: Table, id: str | None = None) -> 
         samples = as_names(body.columns.drop(_descriptions(table, body)))
     else:
         samples, features = _row_names(table), as_names(table.frame.columns)
-        features = features[1:] if samples and not table.has_names else features
+        if id in features:
+            samples, features = as_names(table.frame[id]), [name for name in features if name != id]
+        elif samples and not table.has_names:
+            features = features[1:]
     return f"features in {features_in} ({listed(features, limit=3)}), samples {listed(samples, limit=3) or 'by number'}"
