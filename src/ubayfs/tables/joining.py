@@ -78,7 +78,7 @@ def as_sheet(sheet: Table, ids: Iterable[str], id: str | None) -> Table:
     places: dict[str | None, set[str]] = {None: set(as_names(sheet.frame.index))} if sheet.has_names else {}
     found = {name: set(as_names(sheet.frame[name])) for name in ([id] if id in columns else columns)}
     distinct = {name: names for name, names in found.items() if len(names) >= 0.9 * len(sheet.frame)}
-    places |= distinct or found  # an age may be the number of a sample
+    places.update(distinct or found)  # an age may be the number of a sample
     best = _most_shared([*places.values(), set(as_names(columns))], set(ids))
     if best < len(places):
         return with_ids(sheet, list(places)[best])
