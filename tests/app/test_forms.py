@@ -155,7 +155,7 @@ def test_sentences_tell_constraints_apart():
     assert len(set(sentences)) == len(EXAMPLES)
     assert sentences[0] == "At most 3 features"
     assert sentence(EXAMPLES[9]) == "All or none of the blocks blood and other"
-    assert sentence(ubayfs.linear(np.ones((2, 6)), 1.0)) == "2 inequalities on 6 columns"
+    assert sentence(ubayfs.linear(np.ones((2, 6)), 1.0)) == "2 conditions on sums of 6 columns"
     assert all(strictness_in_words(example, 100) for example in EXAMPLES)
 
 

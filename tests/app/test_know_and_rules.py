@@ -19,7 +19,7 @@ def at(page, server):
 
     def go(screen):
         opened.goto(f"{server.studies['laboratory']}/{screen}")
-        known = ".ag-row" if screen == "know" else ".rules .about:has-text('inequalit')"
+        known = ".ag-row" if screen == "know" else ".status:has-text('Up to date')"
         opened.wait_for_selector(known)
         return opened
 
@@ -194,13 +194,15 @@ def remove_last(page):
 
 # A kind for each sort of input; tests/app/test_forms.py has every kind.
 FORMS = {
-    "max_size": ({"Number": "7", "Meant as": "must hold"}, "At most 7 features", "must; 1 inequality"),
-    "must_link": ({"About": "blocks", "Features": ["first", "second"]}, "All or none of the blocks first", "2 ineq"),
-    "at_least_one": ({"Features": ["gene_1*"]}, "At least one of gene_1*", "1 inequality"),
-    "require": ({"Features": [HTML, LONG, RIGHT_TO_LEFT]}, "\\u202eevil", "must; 3 inequalities"),
+    "max_size": ({"Number": "7", "Meant as": "must hold"}, "At most 7 features", "must"),
+    "must_link": (
+        {"About": "blocks", "Features": ["first", "second"]}, "All or none of the blocks first", "2 conditions",
+    ),
+    "at_least_one": ({"Features": ["gene_1*"]}, "At least one of gene_1*", "costs 4 of 20 votes"),
+    "require": ({"Features": [HTML, LONG, RIGHT_TO_LEFT]}, "\\u202eevil", "must; 3 conditions"),
     "decorrelate": ({"Correlation above": "0.7"}, "Spearman correlation above 0.7", "the stronger the correlation"),
     "cost_budget": (
-        {"Costs: a name and a number per line": "gene_1 2\ngene_2 3", "Budget": "4"}, "Total cost at most 4", "1 ineq",
+        {"Costs: a name and a number per line": "gene_1 2\ngene_2 3", "Budget": "4"}, "Total cost at most 4", "wish",
     ),
 }  # fmt: skip
 

@@ -171,7 +171,7 @@ def test_lists_of_the_set_stay_open_while_reasons_and_alternatives_arrive(answer
 
 def test_a_reason_typed_while_rules_are_drawn_again_stays(page, line, server):
     page.goto(f"{server.studies['laboratory']}/rules")
-    page.locator(".rules .about", has_text="inequalit").first.wait_for()
+    page.locator(".status", has_text="Up to date").wait_for()
     line.hold()
     page.locator("[data-keep=rule-0-on]").click()
     page.locator("[data-keep=rule-0-why]").focus()
@@ -190,7 +190,7 @@ def test_a_reason_typed_while_rules_are_drawn_again_stays(page, line, server):
 
 def test_what_is_typed_for_the_next_rule_stays_when_the_form_is_drawn_again(page, line, server):
     page.goto(f"{server.studies['laboratory']}/rules")
-    page.locator(".rules .about", has_text="inequalit").first.wait_for()
+    page.locator(".status", has_text="Up to date").wait_for()
     n, number = page.locator(".rules > li").count(), page.locator("[data-keep=form-n]")
     number.fill("17")
     line.hold()
@@ -211,7 +211,7 @@ def test_what_is_typed_for_the_next_rule_stays_when_the_form_is_drawn_again(page
 
 def test_names_chosen_for_the_next_rule_stay_when_the_form_is_drawn_again_and_after_a_reload(page, line, server):
     page.goto(f"{server.studies['laboratory']}/rules")
-    page.locator(".rules .about", has_text="inequalit").first.wait_for()
+    page.locator(".status", has_text="Up to date").wait_for()
     n = page.locator(".rules > li").count()
     page.get_by_label("Kind of rule").select_option(label="Do not select these features")
     names, chips = page.locator("[data-kind=exclude] input[type=text]"), page.locator(".chips button")

@@ -283,14 +283,16 @@ def test_every_key_of_data_and_evidence_can_be_corrected(simulated, library):
     from markupsafe import escape
 
     from ubayfs.app.view.parts import help_text
-    from ubayfs.app.view.sections import label
+    from ubayfs.app.view.sections import choices, hint, label
     from ubayfs.study.schema import DataSection, EvidenceSection
 
     def look(section, keys):
         def check(user):
             for key in keys:
                 control(user, label(key))
-                assert str(escape(help_text(section, key))) in content(user)
+                assert choices(section, key) or hint(section, key) == help_text(section, key) != ""
+                assert str(escape(hint(section, key))) in content(user)
+                assert "{" not in hint(section, key)
 
         return check
 

@@ -246,6 +246,15 @@ def test_mixed_columns_beside_decimal_commas(table):
                           "value is missing.")  # fmt: skip
 
 
+def test_what_is_the_same_with_many_columns_is_said_once(table):
+    names = [f"x{i}" for i in range(9)]
+    text = "\n".join([",".join([*names, "y"]), ",".join(["1", *["?!"] * 8, "u"]), ",".join([*["2"] * 9, "v"])])
+    found = problems(table(text), target="y")
+    assert found.count("?!") == 1
+    assert "column 'x1': '?!' in line 2 is not a number: correct it" in found
+    assert "So it is in 'x2', 'x3', 'x4' and 4 more." in found
+
+
 def test_missing_values_with_their_place_and_the_ways_out(table):
     found = problems(table("a,b,c,y\n1,,1,u\n2,3,,v\n3,NA,2,u\n4,1,1,v\n"), target="y")
     assert "3 value(s) are missing in 2 feature column(s): 'b' (2: line 2, line 4), 'c' (1: line 3)." in found
@@ -264,7 +273,7 @@ def test_all_problems_at_once_and_ten_at_most(table):
     rows = [",".join(["1"] * 30), ",".join(["?"] * 30), ",".join(["2"] * 30)]
     found = table("\n".join([header, *rows]))
     with pytest.raises(StudyError) as caught:
-        read_features(found, target="nothing", ignore=["zz"])
+        read_features(found, target="nothing", ignore=[f"zz{i}" for i in range(30)])
     assert len(caught.value.problems) == 32
     message = str(caught.value)
     assert "t.csv has 32 problems:\n- there is no column 'nothing'" in message

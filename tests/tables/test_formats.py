@@ -89,6 +89,12 @@ class TestExcel:
         path = excel(one=[["x", "y"], [1.5, "a"], ["2,5", "b"], ["3", "a"], [None, "b"]])
         assert read_table(path).frame["x"].tolist()[:3] == [1.5, 2.5, 3.0]
 
+    def test_decimal_commas_of_one_column_tell_what_those_of_the_others_are(self, excel):
+        rows = [["x", "w", "y"], ["2,5", "1,234", "a"], ["0,25", "2,500", "b"]]
+        assert read_table(excel(one=rows)).frame["w"].tolist() == [1.234, 2.5]
+        rows[1][0] = "1,234.5"  # this comma separates thousands
+        assert read_table(excel(one=rows)).frame["w"].tolist() == ["1,234", "2,500"]
+
     def test_error_cells_and_dates_are_named(self, excel):
         day = datetime.datetime(2020, 1, 2)
         path = excel(one=[["x", "d", "y"], [1.5, day, 0], ["#DIV/0!", day, 1], [3, None, 1]])

@@ -46,14 +46,14 @@ def strictness_in_words(constraint: Constraint, n_models: int) -> str:
     """
     price, rho = constraint.price, constraint.rho
     if isinstance(price, tuple) or isinstance(rho, tuple):
-        return "wish: each inequality has its own price"
+        return "wish: each condition has its own price"
     if price == 0 or rho == 0:
         return "no effect: it costs nothing to violate it"
     if price is not None:
         return f"wish: one violation costs {price * n_models:g} of {n_models:,} votes"
     if rho is None:
         return "wish: the stronger the correlation, the more it costs"
-    return "must" if rho == math.inf else f"wish: rho {rho:g}"
+    return "must" if rho == math.inf else f"wish of strength {rho:g}"
 
 
 def _items(given: Given, key: str = "features") -> str:
@@ -83,7 +83,7 @@ def _budget(given: Given) -> str:
 def _linear(given: Given) -> str:
     A, b = given["A"], given["b"]
     if not isinstance(A, tuple):
-        return f"{counted(A.shape[0], 'inequality', 'inequalities')} on {counted(A.shape[1], 'column')}"
+        return f"{counted(A.shape[0], 'condition')} on sums of {counted(A.shape[1], 'column')}"
     blocks = "" if given["blocks"] is None else " (blocks)"
     return f"{sum_in_words(A)} at most {b if isinstance(b, float) else b[0]:g}{blocks}"
 

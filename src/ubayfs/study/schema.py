@@ -134,7 +134,7 @@ class DataSection(Section):
     )
     ordered: dict[str, tuple[str, ...]] | None = setting(  # noqa: RUF009
         None, rules.check_orders, "columns of ordered scales with all their labels, lowest first", default_text="none",
-        details="`{stage: [I, II, III, IV]}`; other columns of words are categories without order"
+        details="such as `stage: [I, II, III, IV]`; other columns of words are categories without order"
     )
 
     # Keys that say how the files become one table; the others are roles of its columns.

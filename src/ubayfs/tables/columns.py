@@ -19,6 +19,7 @@ from ..data.advice import folded_label
 from ..exceptions import Problem
 from .table import Table
 
+_MOST_APART = 5  # columns of which the same is wrong that are described one by one
 _EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
 _NUMBER = re.compile(rf"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}")
 _COMMA = re.compile(rf"[+-]?[0-9]*,[0-9]+{_EXPONENT}")
@@ -101,8 +102,11 @@ def names_samples(column: pd.Series) -> bool:
 
 
 def number_problems(table: Table, names: Sequence[str]) -> tuple[list[Problem], set[str]]:
-    """Return a problem for each column that mixes numbers with something else, and the names of these columns."""
-    mixed: list[Problem] = []
+    """Return a problem for each column that mixes numbers with something else, and the names of these columns.
+
+    What is the same with many columns is one problem.
+    """
+    mixed: dict[tuple[str, str], list[tuple[str, str]]] = {}
     wrong: set[str] = set()
     for name, dtype in table.frame.dtypes.loc[list(names)].items():
         if is_number_type(dtype):
@@ -110,12 +114,25 @@ def number_problems(table: Table, names: Sequence[str]) -> tuple[list[Problem], 
         bad = offending(table.frame[name], table.decimal)
         if bad.any():
             wrong.add(str(name))
-            mixed.append(mixed_problem(table, str(name), bad, "path"))
-    return mixed, wrong
+            message, way_out, about = _mixed(table, str(name), bad, "path")
+            mixed.setdefault((way_out, about), []).append((str(name), message))
+    problems = []
+    for (way_out, about), found in mixed.items():
+        apart = found if len(found) <= _MOST_APART else found[:1]
+        rest = [name for name, _ in found[len(apart) :]]
+        more = f" So it is in {listed([repr(name) for name in rest[:3]], 3, len(rest))}." if rest else ""
+        problems += [Problem(f"{message}: {way_out}.{more}", (about,)) for _, message in apart]
+    return problems, wrong
 
 
 def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_], role: str) -> Problem:
     """Describe which entries of a column are not numbers, and where; `bad` is their mask of shape (n_rows,)."""
+    message, way_out, about = _mixed(table, name, bad, role)
+    return Problem(f"{message}: {way_out}.", (about,))
+
+
+def _mixed(table: Table, name: str, bad: NDArray[np.bool_], role: str) -> tuple[str, str, str]:
+    """Return which entries of a column are not numbers, what to do, and the key that it is about."""
     rows = np.flatnonzero(bad)
     entries = table.frame[name].to_numpy(dtype=object)
     shown = listed([f"{entries[row]!r} in {table.place(row)}" for row in rows[:5]], 5, len(rows))
@@ -129,7 +146,7 @@ def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_], role: str) ->
     elif all(limit_of(entries[row]) is not None for row in rows):
         way_out, about = "values below detection: choose below_detection: half, missing or limit", "below_detection"
     are = "is not a number" if len(rows) == 1 else "are not numbers"
-    return Problem(f"column {name!r}: {shown} {are}: {way_out}.", (about,))
+    return f"column {name!r}: {shown} {are}", way_out, about
 
 
 def reads_as_number(entry: Any) -> bool:
@@ -206,11 +223,17 @@ def infinite_problems(table: Table, names: Sequence[str], values: NDArray[Any]) 
     return [Problem(rule, ("path",))]
 
 
-def comma_decimals(column: pd.Series) -> NDArray[Any] | None:
+def has_point_beside_comma(column: pd.Series) -> bool:
+    """Tell whether a column has a number such as 1,234.5, whose comma separates thousands."""
+    return any(isinstance(entry, str) and "," in entry and "." in entry and reads_as_number(entry) for entry in column)
+
+
+def comma_decimals(column: pd.Series, sure: bool = False) -> NDArray[Any] | None:
     """Return a column of text as numbers, of shape (n_rows,), if all of them may have a decimal comma; else None.
 
-    None also if they may have thousands separators instead: 1,234 is read as either. Values below detection stay texts,
-    and so do words among a majority of numbers: they are what is wrong with such a column, not the commas.
+    None also if they may have thousands separators instead: 1,234 is read as either, unless one is `sure`. Values below
+    detection stay texts, and so do words among a majority of numbers: they are what is wrong with such a column, not
+    the commas.
 
     Examples
     --------
@@ -225,7 +248,7 @@ def comma_decimals(column: pd.Series) -> NDArray[Any] | None:
     with_comma = [entry for entry in entries if "," in entry and limit_of(entry) is None]
     if not with_comma or not all(_COMMA.fullmatch(entry.strip()) for entry in with_comma):
         return None
-    if all(_THOUSANDS.fullmatch(entry.strip()) for entry in with_comma):
+    if not sure and all(_THOUSANDS.fullmatch(entry.strip()) for entry in with_comma):
         return None
     found = as_floats(column, ",")
     odd = np.isnan(found) & column.notna().to_numpy()

@@ -19,7 +19,7 @@ from .._arguments import did_you_mean
 from .._files import ReadBytes, as_path, protected, read_bytes, save_content
 from .._plain import quoted
 from ..exceptions import Advice, InputError, MissingDependencyError
-from .columns import comma_decimals, is_number_type, n_title_rows
+from .columns import comma_decimals, has_point_beside_comma, is_number_type, n_title_rows
 from .table import MISSING_CODES, Table, check_distinct, file_error, tidy
 from .text import read_text, text_lines
 
@@ -240,10 +240,13 @@ def _from_cells(rows: list[list[Any]], path: Path, title: str, distinct: bool) -
     names = ["" if cell is None else str(cell) for cell in header]
     # The constructor of a Series finds the type of each column, and keeps text as text.
     columns = {i: pd.Series([row[i] for row in body]) for i in range(width)}
-    for i, column in columns.items():
-        numbers = None if is_number_type(column.dtype) else comma_decimals(column)
-        if numbers is not None:  # typed as text, in a program that takes the comma for a separator
-            columns[i] = pd.Series(numbers)
+    texts = {i: column for i, column in columns.items() if not is_number_type(column.dtype)}
+    for sure in (False, True):  # typed as text, in a program that takes the comma for a separator
+        found = {i: numbers for i, column in texts.items() if (numbers := comma_decimals(column, sure)) is not None}
+        columns |= {i: pd.Series(numbers) for i, numbers in found.items()}
+        if not found or any(map(has_point_beside_comma, texts.values())):
+            break  # else 1,234 is a number with decimals, too, as others of the sheet are
+        texts = {i: column for i, column in texts.items() if i not in found}
     frame = pd.DataFrame(columns, index=range(len(body)))
     table = tidy(frame, names, path, "row", np.array(below, dtype=np.intp) + 1, distinct=distinct)
     titles = [" ".join(str(cell) for cell in rows[i] if cell is not None) for i in filled[:n_titles]]

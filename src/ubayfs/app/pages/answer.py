@@ -184,7 +184,8 @@ def _draw_trust(bench: Seat) -> None:
         stage = bench.answer.get("trust") or bench.answer.get("reasons") or {}
         if "facts" not in stage:
             return Markup('<p class="empty">Computing ...</p>')
-        return parts.facts(stage["facts"])
+        by_itself = () if bench.state.study.trust.level == "none" else ("noise", "reproducibility")
+        return parts.facts(stage["facts"], by_itself)
 
     def find_out(_: Any) -> Awaitable[Any]:
         return asyncio.wrap_future(bench.request("trust", level="full"))
@@ -199,9 +200,7 @@ def _draw_trust(bench: Seat) -> None:
         stage = bench.answer.get("trust") or bench.answer.get("reasons") or {}
         missing = [fact["fact"] for fact in stage.get("facts", ()) if fact["state"] == "missing"]
         running = bench.progress is not None and bench.status != "collecting"
-        looked = "Noise and reproducibility are computed in the background, once you pause for a few seconds."
-        waits = "noise" in missing or "reproducibility" in missing
-        note.set_content(text(status_text(bench) if running else looked if waits else ""))
+        note.set_content(text(status_text(bench) if running else ""))
         more.set_visibility("validation" in missing and not running)
 
 

@@ -265,7 +265,7 @@ def _draw_survival(bench: Seat, columns: str) -> None:
         if all(given.values()) or not any(given.values()):
             bench.set("data", target=given if all(given.values()) else None)
 
-    with ui.element("details").props("open" if now("time") else ""):
+    with ui.element("details").props("open" if now("time") else "") as place:
         html(text("Survival times: two columns are the target"), tag="summary")
         with ui.element("div").classes("fields inner"):
             hints = {
@@ -277,6 +277,8 @@ def _draw_survival(bench: Seat, columns: str) -> None:
             }
 
     def refresh() -> None:
+        if now("time") and not boxes["time"].value:  # it was found out, or typed above
+            place.props("open")
         for part, field in boxes.items():
             field.show(now(part))
 

@@ -48,12 +48,12 @@ if TYPE_CHECKING:
 _STRICTNESS = {
     MUST: "must hold",
     PRICE: "wish with a price",
-    RHO: "wish with rho",
+    RHO: "wish with a strength",
     OWN: "wish by correlation",
 }
 _AMOUNTS = {
     PRICE: ("Price of one violation", "A share of the models: 0.2 is a fifth of their votes."),
-    RHO: ("Relaxation rho", "0 leaves the rule out; 1 is close to a must, as a rule."),
+    RHO: ("Strength", "0: no effect; from 1 on, nearly a must. It is the rho of the study file."),
 }
 
 
@@ -147,7 +147,7 @@ def _rule(bench: Seat, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.ht
 
 
 def _remark(bench: Seat, i: int, known: Known) -> Markup:
-    """Return how strictly a rule is meant, its number of inequalities, and what it contradicts."""
+    """Return how strictly a rule is meant, how many conditions it is made of, and what it contradicts."""
     rule = bench.state.rules[i]
     n = n_inequalities(rule.constraint, known)
     if n is None and rule.on:  # the answer knows it, also where it depends on the data
@@ -156,7 +156,7 @@ def _remark(bench: Seat, i: int, known: Known) -> Markup:
         place = sum(other.on for other in bench.state.rules[:i])
         n = own[place].get("n_inequalities") if place < len(own) else None
     meant = strictness_in_words(rule.constraint, bench.state.study.evidence.n_models)
-    remark = text(meant if n is None else f"{meant}; {counted(n, 'inequality', 'inequalities')}")
+    remark = text(meant if n in (None, 1) else f"{meant}; {counted(n, 'condition')}")
     for problem in bench.problems:
         about = problem.get("rules", ())
         if i in about:
@@ -318,7 +318,7 @@ class Editor:
         value = number_or_word(amount)
         if strictness == OWN:
             costs = "The stronger the correlation r of two features, the more it costs to choose both"
-            self.curve.set_content(text(f"{costs}; the relaxation is r / (1 - r)."))
+            self.curve.set_content(text(f"{costs}: the strength is r / (1 - r)."))
             return
         if strictness != MUST and not (isinstance(value, int | float) and 0 <= value < math.inf):
             self.curve.set_content(text("The curve appears for a number that is not negative."))

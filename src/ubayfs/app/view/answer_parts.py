@@ -63,14 +63,21 @@ def since(found: Facts) -> Markup:
     )
 
 
-def facts(found: Iterable[Facts]) -> Markup:
-    """Return the three facts of trust as in the report; what is not known yet says so, without a command."""
+def facts(found: Iterable[Facts], by_itself: Iterable[str] = ()) -> Markup:
+    """Return the three facts of trust as in the report; one that is not known yet says how it comes to be known.
+
+    Those `by_itself` are computed without being asked for.
+    """
+    waits = dict.fromkeys(by_itself, "It is computed once you pause for a few seconds.")
+    asked = "It takes a while, and is computed when you ask for it."
     items = Markup().join(
         Markup('<div><dt>{}</dt><dd><span class="value{}">{}</span>{}</dd></div>').format(
             text(fact["question"]),
             "" if fact["value"] else " unknown",
             text(fact["value"] or "not known yet" if fact["state"] == "missing" else fact["value"]),
-            Markup(" ").join(text(line) for line in fact["sentences"] if fact["state"] != "missing"),
+            Markup(" ").join(
+                map(text, [waits.get(fact["fact"], asked)] if fact["state"] == "missing" else fact["sentences"])
+            ),
         )
         for fact in found
     )

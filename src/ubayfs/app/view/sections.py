@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
@@ -26,6 +28,8 @@ _LABELS = {
     "duplicates": "Names that occur several times", "below_detection": "Values below detection",
     "groups": "Groups of samples", "adjust_for": "Covariates to adjust for", "ordered": "Ordered scales",
 }  # fmt: skip
+
+_SURVIVAL = re.compile(r"time:\s*([^,]*[^,\s])\s*,\s*event:\s*([^,]*[^,\s])")
 
 # What a choice means, where its name alone does not tell it.
 _MEANINGS = {
@@ -59,18 +63,21 @@ def choices(section: str, key: str) -> tuple[str, ...]:
 
 
 def shown(value: Any) -> str:
-    """Return a value as it is typed: lists with commas, mappings as in a study file.
+    """Return a value as it is typed: lists with commas, and by name; as in a study file if names have such signs.
 
-    >>> shown({"stage": ("I", "II")}), shown(("a", "b")), shown(None)
-    ('{stage: [I, II]}', 'a, b', '')
+    >>> shown({"stage": ("I", "II"), "pain": ("no", "yes")}), shown(("a", "b")), shown(None)
+    ('stage: I, II; pain: no, yes', 'a, b', '')
+    >>> shown({"time": "days", "event": "died"}), shown({"time": "days: all", "event": "died"})
+    ('time: days, event: died', '{"time": "days: all", "event": "died"}')
     """
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        listed = {
-            name: f"[{shown(entry)}]" if isinstance(entry, tuple | list) else entry for name, entry in value.items()
-        }
-        return "{" + ", ".join(f"{name}: {entry}" for name, entry in listed.items()) + "}"
+        parts = {name: entry if isinstance(entry, tuple | list) else (entry,) for name, entry in value.items()}
+        if any(sign in str(part) for name, entries in parts.items() for part in (name, *entries) for sign in ",;:{["):
+            return json.dumps(value, ensure_ascii=False)
+        between = "; " if any(isinstance(entry, tuple | list) for entry in value.values()) else ", "
+        return between.join(f"{name}: {shown(entries)}" for name, entries in parts.items())
     return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
@@ -81,12 +88,23 @@ def read(section: str, key: str, typed: str) -> Any:
     (50, ['a', 'b'], None)
     >>> read("data", "target", "died"), read("data", "target", "a, b"), read("data", "target", "{time: t, event: e}")
     ('died', ['a', 'b'], {'time': 't', 'event': 'e'})
+    >>> read("data", "target", "time: days, event: died")
+    {'time': 'days', 'event': 'died'}
+    >>> read("data", "ordered", "stage: I, II; pain: no, yes")
+    {'stage': ['I', 'II'], 'pain': ['no', 'yes']}
     """
     typed = typed.strip()
     if not typed:
         return None
     if typed[0] in "{[":  # as a study file has it
         return parse_document(typed, Problems())
+    if key == "target" and (survival := _SURVIVAL.fullmatch(typed)):
+        return {"time": survival[1], "event": survival[2]}
+    if key == "ordered":
+        return {
+            name.strip(): [label.strip() for label in labels.split(",") if label.strip()]
+            for name, _, labels in (part.partition(":") for part in typed.split(";") if part.strip())
+        }
     entry = SECTIONS[section].keys()[key]
     hint = get_type_hints(SECTIONS[section])[key]
     types = get_args(hint) if isinstance(hint, UnionType) else (hint,)
@@ -99,24 +117,36 @@ def read(section: str, key: str, typed: str) -> Any:
         return typed
 
 
+def hint(section: str, key: str) -> str:
+    """Return what help says beside the label and the choices of a field.
+
+    >>> hint("data", "below_detection"), hint("data", "missing"), hint("data", "groups")[:18]
+    ('<0.5, n.d., BDL and the like.', '', 'Column of patients')
+    """
+    words, known = help_text(section, key), choices(section, key)
+    about, _, rest = words.rpartition(": ")
+    if not known or not all(name in rest for name in known):
+        return words
+    return f"{about}." if about and about != label(key) else ""
+
+
 def key_field(bench: Seat, section: str, key: str, listed: str = "") -> Field:
     """Draw the field of a key: a list of its choices, or a box to type into."""
 
     def value() -> Any:
         return getattr(getattr(bench.state.study, section), key)
 
-    default = SECTIONS[section].default_text(key)
-    hint = help_text(section, key)
+    default, about = SECTIONS[section].default_text(key), hint(section, key)
     known = choices(section, key)
     if known:
         unset = SECTIONS[section].defaults()[key] is None
         named = {name: f"{name}: {_MEANINGS[name]}" if name in _MEANINGS else name for name in known}
         options: Mapping[Any, str] = ({None: default} if unset else {}) | named
-        field: Field = choice(label(key), options, value(), lambda given: bench.set(section, **{key: given}), hint)
+        field: Field = choice(label(key), options, value(), lambda given: bench.set(section, **{key: given}), about)
         on(bench, "state", lambda: field.show(value()))
         return field
     field = entry(
-        label(key), shown(value()), lambda typed: bench.set(section, **{key: read(section, key, typed)}), hint,
+        label(key), shown(value()), lambda typed: bench.set(section, **{key: read(section, key, typed)}), about,
         listed=listed, placeholder=default, draft=f"{section}.{key}",
     )  # fmt: skip
     on(bench, "state", lambda: field.show(shown(value())))
