@@ -56,11 +56,11 @@ class PairSums:
             The columns, about centered; 0 where not `present`.
         present : ndarray of bool of shape (n_samples, k)
         """
-        both = np.concatenate([w, v]).astype(x.dtype, copy=False)
-        (n, sum_v), (sum_x, products) = (np.split(both @ of, 2) for of in (present.astype(x.dtype), x))
+        both, there = np.concatenate([w, v]).astype(x.dtype, copy=False), present.astype(x.dtype)
+        (n, sum_v), (sum_x, products) = (np.split(both @ of, 2) for of in (there, x))
         with np.errstate(all="ignore"):
             weights, vectors = np.split(both, 2)
-            squares_x, squares_v = weights @ x**2, vectors**2 @ present.astype(x.dtype)
+            squares_x, squares_v = weights @ x**2, vectors**2 @ there
             scatter_x, scatter_v = squares_x - sum_x**2 / n, squares_v - sum_v**2 / n
             rho = (products - sum_v * sum_x / n) / np.sqrt(scatter_x * scatter_v)
             condition = np.minimum(scatter_x / np.maximum(squares_x, _TINY), scatter_v / np.maximum(squares_v, _TINY))
