@@ -316,3 +316,10 @@ class MissingDependencyError(UBayFSError, ImportError):
     >>> issubclass(ubayfs.MissingDependencyError, ImportError)
     True
     """
+
+
+class NotAnsweredError(UBayFSError):
+    """A request to the process of a study was given up, or it failed: that says nothing of what was asked.
+
+    Only the app raises it, and asks again or says so.
+    """

@@ -204,7 +204,7 @@ def test_files_are_read_one_after_another_and_each_finds_what_the_one_before_lef
 
 def test_a_file_whose_inspection_was_given_up_is_not_taken_for_one_that_cannot_be_read(simulated, library, monkeypatch):
     from ubayfs.app.pages import data
-    from ubayfs.app.worker import NotAnsweredError
+    from ubayfs.exceptions import NotAnsweredError
 
     async def given_up(*arguments, **given):
         raise NotAnsweredError("Please repeat this.")

@@ -22,9 +22,9 @@ from ubayfs.app.intake import inspected
 from ubayfs.app.requests import REQUESTS
 from ubayfs.app.study_process import _Loop
 from ubayfs.app.workbench import Workbench
-from ubayfs.app.worker import NotAnsweredError, Worker
+from ubayfs.app.worker import Worker
 from ubayfs.cli.main import main
-from ubayfs.exceptions import UBayFSError
+from ubayfs.exceptions import NotAnsweredError, UBayFSError
 from ubayfs.results import StoredResult
 from ubayfs.study import load_study, resolve_study
 

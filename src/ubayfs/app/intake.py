@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._files import write_atomically
-from ..exceptions import InputError
+from ..exceptions import InputError, NotAnsweredError
 from ..study.diagnostics import Problems
 from ..study.schema import DataSection
-from .worker import NotAnsweredError
 
 if TYPE_CHECKING:
     from .document import Document

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from .._files import read_json
-from ..exceptions import InputError, UBayFSError
+from ..exceptions import InputError, NotAnsweredError, UBayFSError
 from .document import Document, Event, problem
 from .history import History
 from .state import HISTORY, VERSION, VERSIONS, State
-from .worker import NotAnsweredError, Worker
+from .worker import Worker
 
 __all__ = ["Event", "Workbench"]
 

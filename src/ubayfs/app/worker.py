@@ -11,8 +11,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import UBayFSError
-
 # Messages of the process that carry the revision of the state that they are about.
 Receive = Callable[[str, tuple[Any, ...]], None]
 
@@ -22,10 +20,6 @@ if sys.platform == "linux":
     _CONTEXT.set_forkserver_preload(["ubayfs.app.study_process", "ubayfs.tables.reading"])
 
 _SECONDS_TO_END = 2.0
-
-
-class NotAnsweredError(UBayFSError):
-    """A request was given up, or failed by itself: that says nothing of what was asked, which can be asked again."""
 
 
 def _run(*arguments: Any) -> None:

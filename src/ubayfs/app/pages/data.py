@@ -12,7 +12,7 @@ from markupsafe import Markup
 from nicegui import app, ui
 
 from ..._plain import counted, listing
-from ...exceptions import InputError, UBayFSError
+from ...exceptions import InputError, NotAnsweredError, UBayFSError
 from ...study.schema import DataSection
 from ..intake import begin, copy_sheet, inspected, is_sample_sheet
 from ..view.fields import entry, fill, heading, panel, suggestions
@@ -21,7 +21,6 @@ from ..view.live import clear_message, html, later, live, on, refreshed, show_me
 from ..view.parts import badge, notice, table, text
 from ..view.sections import choices, key_field, label, meaning
 from ..view.uploads import drop_zone
-from ..worker import NotAnsweredError
 
 if TYPE_CHECKING:
     from ..seat import Seat

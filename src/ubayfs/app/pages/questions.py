@@ -11,14 +11,13 @@ from markupsafe import Markup
 from nicegui import ui
 
 from ..._plain import counted
-from ...exceptions import UBayFSError
+from ...exceptions import NotAnsweredError, UBayFSError
 from ...knowledge.scale import VOTES
 from ..view import answer_parts as parts
 from ..view.fields import panel
 from ..view.frame import button
 from ..view.live import html, later, on
 from ..view.parts import text
-from ..worker import NotAnsweredError
 
 if TYPE_CHECKING:
     from ..seat import Seat
