@@ -34,17 +34,16 @@ def text(value: Any) -> Markup:
 def help_text(section: str, key: str) -> str:
     """Return what a key of a study means, in one or two sentences: the help and details of the docs.
 
-    What is said of a form that only study files have, in braces, is left out: a page has fields for that.
+    What is said of a form that only study files have, in braces or null, is left out.
 
     >>> help_text("evidence", "seed")
-    'The same seed gives the same result. Null draws a new one, which the result records.'
+    'The same seed gives the same result.'
     >>> help_text("data", "target")
     'Column to explain. Several for a multi-label task.'
     """
     entry = SECTIONS[section].keys()[key]
-    clauses = [
-        [clause for clause in (part or "").split("; ") if "{" not in clause] for part in (entry.help, entry.details)
-    ]
+    parts = [(part or "").split("; ") for part in (entry.help, entry.details)]
+    clauses = [[clause for clause in part if "{" not in clause and "null" not in clause] for part in parts]
     sentences = [re.sub(r"[`\[\]]", "", "; ".join(known)) for known in clauses if any(known)]
     return " ".join(f"{part[:1].upper()}{part[1:].rstrip('.')}." for part in sentences)
 
