@@ -76,12 +76,12 @@ def feature_rows(bench: Seat) -> dict[str, Any]:
     names, blocks_of = facts.get("feature_names", []), dict[str, str]()
     for block, members in facts.get("blocks", {}).items():
         blocks_of |= {name: f"{blocks_of[name]}, {block}" if name in blocks_of else block for name in members}
-    stated, places = bench.stated, {name: i for i, name in enumerate(names)}
+    stated, votes, places = bench.stated, bench.votes, {name: i for i, name in enumerate(names)}
     return {
         "names": names,
         "blocks": [blocks_of.get(name, "") for name in names] if blocks_of else None,
         "stated": {places[name]: word for name, word in stated.items() if name in places},
-        "votes": None if bench.votes is None else bench.votes.tolist(),
+        "votes": None if votes is None else votes.tolist(),
     }
 
 

@@ -314,8 +314,9 @@ class Document:
 
     def _set_problems(self, source: str, found: list[dict[str, Any]]) -> list[tuple[str]]:
         """Replace the problems of one source: study, ensemble, worker or disk."""
-        others = [known for known in self.problems if known["source"] != source]
-        self.problems = others + [{**each, "source": source, "revision": self.revision} for each in found]
+        with self._lock:  # the worker and the writer may find some at the same moment
+            others = [known for known in self.problems if known["source"] != source]
+            self.problems = others + [{**each, "source": source, "revision": self.revision} for each in found]
         return [("problems",)]
 
     def close(self) -> None:

@@ -77,6 +77,12 @@ def _found(bench: Seat) -> dict[str, Any] | None:
     return found
 
 
+def _latest(bench: Seat, *stages: str) -> dict[str, Any] | None:
+    """Return what the first of these stages that there is has found; they are named from the last to the first."""
+    answer = bench.answer
+    return next((answer[stage] for stage in stages if answer.get(stage)), None)
+
+
 def _of_stage(bench: Seat, stage: str, make: Callable[[Any], Markup]) -> Markup:
     found = bench.answer.get(stage)
     return Markup('<p class="empty">Computing ...</p>') if found is None else make(found)
@@ -165,9 +171,10 @@ def _draw_word(bench: Seat) -> None:
     """Draw a field to change what is stated of any feature."""
     with panel("Change your mind", "On any feature; those in the set have a list in their row."):
         names: list[str] = []
-        if bench.votes is not None and bench.facts is not None:
-            most = np.argsort(-np.asarray(bench.votes), kind="stable")[:_MOST_SUGGESTED]
-            names = [bench.facts["feature_names"][i] for i in most]
+        facts, votes = bench.facts, bench.votes
+        if facts is not None and votes is not None and len(votes) == facts["n_features"]:
+            most = np.argsort(-np.asarray(votes), kind="stable")[:_MOST_SUGGESTED]
+            names = [facts["feature_names"][i] for i in most]
         feature = entry("Feature", "", draft="feature", listed=suggestions(names).html_id)
         word = choice("What you say of it", {None: "nothing", **{word: word for word in VOTES}}, "likely")
 
@@ -181,7 +188,7 @@ def _draw_word(bench: Seat) -> None:
 
 def _draw_trust(bench: Seat) -> None:
     def make() -> Markup:
-        stage = bench.answer.get("trust") or bench.answer.get("reasons") or {}
+        stage = _latest(bench, "trust", "reasons") or {}
         if "facts" not in stage:
             return Markup('<p class="empty">Computing ...</p>')
         by_itself = () if bench.state.study.trust.level == "none" else ("noise", "reproducibility")
@@ -197,7 +204,7 @@ def _draw_trust(bench: Seat) -> None:
 
     @refreshed(bench, "answer", "progress", "status")
     def refresh() -> None:
-        stage = bench.answer.get("trust") or bench.answer.get("reasons") or {}
+        stage = _latest(bench, "trust", "reasons") or {}
         missing = [fact["fact"] for fact in stage.get("facts", ()) if fact["state"] == "missing"]
         running = bench.progress is not None and bench.status != "collecting"
         note.set_content(text(status_text(bench) if running else ""))
@@ -205,7 +212,7 @@ def _draw_trust(bench: Seat) -> None:
 
 
 def _rules(bench: Seat) -> Markup:
-    stage = bench.answer.get("left_out") or bench.answer.get("reasons")
+    stage = _latest(bench, "left_out", "reasons")
     if stage is None:
         return Markup('<p class="empty">Computing ...</p>')
     own = iter([sentence(rule.constraint) for rule in bench.state.rules if rule.on])  # in the order of the answer
@@ -311,7 +318,7 @@ def _draw_size(bench: Seat) -> None:
 
 def _performance(bench: Seat) -> dict[int, str]:
     """Return how sets of each size do on other samples, as far as it is known."""
-    stage = bench.answer.get("trust") or bench.answer.get("reasons") or {}
+    stage = _latest(bench, "trust", "reasons") or {}
     found = stage.get("trust", {}).get("validation", {})
     return {
         row["size"]: f"{metric_name(row['metric'])} {interval_text(row['mean'], row['lower'], row['upper'])}"

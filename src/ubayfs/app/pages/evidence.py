@@ -157,9 +157,10 @@ def _draw_hidden(bench: Seat) -> None:
 
 
 def _most(bench: Seat) -> Markup:
-    if bench.votes is None or bench.facts is None:
+    facts, votes = bench.facts, bench.votes
+    if facts is None or votes is None or len(votes) != facts["n_features"]:
         return Markup('<p class="empty">There are no votes yet.</p>')
-    names, votes = bench.facts["feature_names"], np.asarray(bench.votes)
+    names, votes = facts["feature_names"], np.asarray(votes)
     most = np.argsort(-votes, kind="stable")[:_SHOWN]
     rows = [(names[i], int(votes[i]), bar(int(votes[i]), 0, max(int(votes.max()), 1))) for i in most if votes[i] > 0]
     n_voted = int((votes > 0).sum())

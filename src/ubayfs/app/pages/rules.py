@@ -70,9 +70,9 @@ def scale_of(bench: Seat) -> Scale:
     n_models, n_features = study.evidence.n_models, facts.get("n_features", 40)
     per_model = study.evidence.n_features_per_model
     cast = float(n_models * (per_model if isinstance(per_model, int) else max(1, min(10, n_features // 4))))
-    voted = (bench.evidence or {}).get("n_models", 0)
-    if bench.votes is not None and voted:
-        n_models, cast = voted, float(bench.votes.sum())
+    voted, found = (bench.evidence or {}).get("n_models", 0), bench.votes
+    if found is not None and voted:
+        n_models, cast = voted, float(found.sum())
     weights = study.prior.weights
     default = getattr(weights, "default", 0.01)
     stated = sum(votes(word, default, n_models) for _, word in getattr(weights, "features", ()))

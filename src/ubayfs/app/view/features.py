@@ -93,7 +93,7 @@ def feature_grid(bench: Seat, stated: Callable[[list[str], Any, str | None], Any
             confirmed = bench.confirmed
             load()
         elif names:
-            places = {name: i for i, name in enumerate(bench.facts["feature_names"])} if bench.facts else {}
+            places = {name: i for i, name in enumerate((bench.facts or {}).get("feature_names", ()))}
             rows = [[places[name], *shown.get(name, (None, ""))] for name in names if name in places]
             ui.run_javascript(f"window.ubayfs.features.change({json.dumps(rows)})")
 

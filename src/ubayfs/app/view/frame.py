@@ -177,7 +177,8 @@ def _activity(bench: Seat) -> str:
         return bench.status
     if any(not each.get("passing") for each in bench.problems):
         return "wrong"
-    return "explaining" if "set" in bench.answer and "alternatives" not in bench.answer else "ready"
+    answer = bench.answer
+    return "explaining" if "set" in answer and "alternatives" not in answer else "ready"
 
 
 def time_left(seconds: float) -> str:
@@ -201,9 +202,9 @@ def _problems(bench: Seat) -> None:
 
     @live(bench, "problems")
     def problems() -> None:
-        known = [as_sent(bench, each["message"]) for each in bench.problems]
-        found = [message for message, each in zip(known, bench.problems, strict=True) if not each.get("passing")]
-        for message in known:
+        known = [(as_sent(bench, each["message"]), each.get("passing")) for each in bench.problems]
+        found = [message for message, passing in known if not passing]
+        for message, _ in known:
             if message not in found:
                 html(notice("warning", message))
         more = [f"and {len(found) - _MOST_PROBLEMS} more"] if len(found) > _MOST_PROBLEMS else []
