@@ -120,16 +120,32 @@ def test_threshold_and_method_belong_to_what_is_kept(rng, computed):
     assert computed == [0.1, 0.1, 0.3]
 
 
-def test_few_tables_are_kept_and_none_with_very_many_pairs(rng, computed, monkeypatch):
-    X = rng.normal(size=(20, 6))
-    for threshold in (0.0, 0.01, 0.0, 0.02, 0.0, 0.01):  # 0.01 was used longest ago when 0.02 came
-        PAIRS.find(X, threshold)
-    assert computed == [0.0, 0.01, 0.02, 0.01]
-    assert len(PAIRS) == 2
-    monkeypatch.setattr(PAIRS, "n_pairs", 14)  # six features have 15 pairs
+def test_tables_are_kept_up_to_a_number_of_them_and_of_pairs(rng, computed, monkeypatch):
+    X = rng.normal(size=(20, 6))  # 15 pairs
+    uses = (0.0, 0.01, 0.0, 0.02, 0.0, 0.01)  # 0.01 was used longest ago when 0.02 came
+    bounds = {"n_tables": 2, "n_pairs": 44}
+    for bound, value in bounds.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(PAIRS, bound, value)
+            for threshold in uses:
+                assert len(PAIRS.find(X, threshold / 1000)[0]) == 15
+        assert computed == [0.0, 0.01 / 1000, 0.02 / 1000, 0.01 / 1000]
+        assert len(PAIRS) == 2
+        PAIRS.clear()
+        computed.clear()
+    monkeypatch.setattr(PAIRS, "n_pairs", 29)  # a table with more than half of the pairs would push out all others
     for _ in range(2):
         PAIRS.find(X, 0.0, "pearson")
-    assert computed[4:] == [0.0, 0.0]
+    assert computed == [0.0, 0.0]
+
+
+def test_halves_do_not_push_out_the_table_of_all_samples(rng, computed):
+    X = rng.normal(size=(40, 6))
+    halves = [X[np.sort(rng.permutation(40)[:20])] for _ in range(40)]
+    for _ in range(2):
+        for table in (X, *halves):
+            PAIRS.find(table, 0.1)
+    assert len(computed) == 41
 
 
 def test_kept_pairs_cannot_be_changed(rng, computed):

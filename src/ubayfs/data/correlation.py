@@ -170,13 +170,14 @@ def correlated_pairs(X: Array, threshold: float, method: str = "spearman") -> Pa
 
 
 class PairCache:
-    """Correlated pairs of the `n_tables` tables seen last; results with more than `n_pairs` pairs are not stored.
+    """Correlated pairs of the tables seen last: at most `n_tables` of them, and `n_pairs` pairs in all.
 
-    An expert decides many times on the same data, and correlations take most of the time of a decision. A table is
-    known by its values: one that was changed in place is another table.
+    An expert decides many times on the same data, and on the same halves of them to see what would be chosen again;
+    correlations take most of the time of a decision. A table is known by its values: one that was changed in place is
+    another table.
     """
 
-    def __init__(self, n_tables: int = 2, n_pairs: int = 2**21) -> None:
+    def __init__(self, n_tables: int = 256, n_pairs: int = 2**22) -> None:
         self.n_tables, self.n_pairs = n_tables, n_pairs
         self._stored: OrderedDict[tuple[str, float, str], Pairs] = OrderedDict()
         self._lock = Lock()
@@ -193,12 +194,15 @@ class PairCache:
                 return self._stored[key]
         first, second, strength = correlated_pairs(X, threshold, method)
         pairs = freeze(first), freeze(second), freeze(strength)
-        if len(first) <= self.n_pairs:
+        if len(first) <= self.n_pairs // 2:  # else it would push out what is needed next
             with self._lock:
                 self._stored[key] = pairs
-                while len(self._stored) > self.n_tables:
+                while len(self._stored) > self.n_tables or self._total() > self.n_pairs:
                     self._stored.popitem(last=False)
         return pairs
+
+    def _total(self) -> int:
+        return sum(len(first) for first, _, _ in self._stored.values())
 
     def clear(self) -> None:
         """Free the memory."""
@@ -206,7 +210,7 @@ class PairCache:
             self._stored.clear()
 
 
-# At most two tables of 50 MB.
+# At most 100 MB.
 PAIRS = PairCache()
 
 
