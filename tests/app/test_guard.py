@@ -5,6 +5,7 @@ from contextlib import nullcontext
 
 import pytest
 
+from ubayfs.app import guard
 from ubayfs.app.guard import Access, Guard
 
 ACCESS = Access(port=8470, token="secret-token")
@@ -122,18 +123,23 @@ def test_tokens_differ_and_are_not_shown():
     assert Access().token not in repr(Access())
 
 
+@pytest.mark.parametrize("reads", [True, False])
 @pytest.mark.parametrize(
     ("leaves", "answers", "passes"), [(True, False, True), (True, True, False), (False, False, False)]
 )
-def test_a_missing_response_is_not_an_error_once_the_browser_has_left(leaves, answers, passes):
+def test_a_missing_response_is_not_an_error_once_the_browser_has_left(leaves, answers, passes, reads, monkeypatch):
+    monkeypatch.setattr(guard, "_SECONDS_TO_LEAVE", 0.01)
+    messages = ["http.request", *["http.disconnect"] * leaves]
+
     async def app(scope, receive, send):
-        await receive()
+        for _ in range(2 if reads and leaves else 1):
+            await receive()
         if answers:
             await send({"type": "http.response.start", "status": 200, "headers": []})
         raise RuntimeError("No response")
 
     async def receive():
-        return {"type": "http.disconnect" if leaves else "http.request"}
+        return {"type": messages.pop(0)} if messages else await asyncio.sleep(1000)
 
     async def send(message):
         pass

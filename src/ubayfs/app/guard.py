@@ -7,10 +7,12 @@ server, and no foreign Origin.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
 from http.cookies import CookieError, SimpleCookie
@@ -24,6 +26,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _SAFE_METHODS = ("GET", "HEAD")
+_SECONDS_TO_LEAVE = 0.5  # for the news that a browser has left, after its request was given up
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -136,7 +139,7 @@ class Guard:
         try:
             await self.app(scope, received, sent)
         except RuntimeError:  # Starlette misses a response, but the browser has left meanwhile
-            if "http.disconnect" not in seen or "http.response.start" in seen:
+            if "http.response.start" in seen or not await _has_left(received, seen):
                 raise
 
     def _is_token(self, given: str) -> bool:
@@ -162,6 +165,15 @@ class Guard:
         cookie = f"{self.access.cookie}={self.access.token}; Path=/; HttpOnly; SameSite=Strict{secure}"
         page = f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(target)}"><title>ubayfs</title>'
         await _answer(send, 200, page, [("set-cookie", cookie)])
+
+
+async def _has_left(receive: Receive, seen: set[str]) -> bool:
+    """Tell whether a browser has left; the message that it has may not be read yet."""
+    for _ in range(3):  # the end of a request that nobody read comes before it
+        if "http.disconnect" not in seen:
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(receive(), _SECONDS_TO_LEAVE)
+    return "http.disconnect" in seen
 
 
 def _cookies(header: str) -> dict[str, str]:
