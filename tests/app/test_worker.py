@@ -579,6 +579,19 @@ def test_an_ensemble_that_fails_in_the_moment_of_an_edit_is_not_running_any_more
     bench.close()
 
 
+def test_the_end_of_an_ensemble_ends_a_stage_that_takes_long(tmp_path, monkeypatch):
+    bench, pipe, interrupted = make(tmp_path), Recorder(), threading.Event()
+    loop = _Loop(pipe, bench.directory)
+    loop._enter(1, bench.state)
+    monkeypatch.setattr("ubayfs.app.study_process._thread.interrupt_main", interrupted.set)
+    loop._interruptible, loop._job = True, ("collect",)  # the main thread is in a stage
+    threading.Thread(target=loop.run_ensembles, daemon=True).start()
+    assert interrupted.wait(SECONDS)
+    assert loop._state == (1, bench.state)
+    assert loop._stages.evidence.n_models == bench.state.study.evidence.n_models
+    bench.close()
+
+
 def test_listeners_may_end_while_they_are_notified(tmp_path):
     bench = make(tmp_path, Silent)
     told = []

@@ -94,11 +94,8 @@ class _Loop:
                 os._exit(0)
             with self._ready:
                 if kind == "state":
-                    self._state = (content[0], content[1])
                     self._edited, self._busy = time.monotonic(), True
-                    if self._interruptible:
-                        self._interrupting = True
-                        _thread.interrupt_main()
+                    self._supersede(content[0], content[1])
                 elif kind == "request":
                     self._requests.append((content[0], content[1], content[2]))
                 elif kind == "stop":
@@ -108,6 +105,13 @@ class _Loop:
                 elif kind == "collect":
                     self._stop, self._job = False, ("collect",)
                 self._ready.notify_all()
+
+    def _supersede(self, revision: int, state: Any) -> None:
+        """Have the main thread enter a state, at once unless it decides or reads; the caller has the lock."""
+        self._state = (revision, state)
+        if self._interruptible:
+            self._interrupting = True
+            _thread.interrupt_main()
 
     def on_interrupt(self, number: int, frame: Any) -> None:
         """Raise in the main thread if it is wanted; Ctrl-C in the server's terminal is not."""
@@ -301,7 +305,7 @@ class _Loop:
                 self._working = ""
                 again = changed and (job[0] == "collect" or self._stages.selection is None)
                 if again and self._state is None and self._stages.state is not None:
-                    self._state = (self._revision, self._stages.state)  # decide on what there is now
+                    self._supersede(self._revision, self._stages.state)  # decide on what there is now
                 elif changed and not again:
                     self._rest.append("trust")
                 self._ready.notify_all()
