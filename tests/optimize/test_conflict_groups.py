@@ -6,7 +6,7 @@ from scipy import sparse
 
 from amounts import seeds
 from problems import one_row, random_utility, selectable_sets, utility_of
-from ubayfs.optimize.size_bounds import GroupBounds, SizeBounds, exclusions
+from ubayfs.optimize.size_bounds import SizeBounds, exclusions
 
 INF = np.inf
 
@@ -70,7 +70,7 @@ def test_bounds_and_contenders_hold_for_every_better_set(seed, grouped, monkeypa
     for cutoff in (-INF, *cutoffs):
         if len(sizes.plausible(cutoff)) == 0:
             continue
-        bounds = GroupBounds.of(utility, sizes, cutoff)
+        bounds = sizes.grouped(cutoff)
         better = values > cutoff + 1e-12
         size = sets[better].sum(axis=1)
         assert (values[better] <= bounds.value[size] + 1e-12).all()
@@ -78,14 +78,14 @@ def test_bounds_and_contenders_hold_for_every_better_set(seed, grouped, monkeypa
         # A set found later cuts off more.
         for later in (cutoff, float(np.quantile(reached, 0.995)) if len(reached) else cutoff):
             still = values > max(later, cutoff) + 1e-12
-            contenders = bounds.contenders(max(later, cutoff), utility.constraint_strength)
+            contenders = bounds.contenders(max(later, cutoff))
             assert set(np.flatnonzero(sets[still].any(axis=0))) <= set(contenders.tolist())
 
 
 def test_a_feature_out_of_sight_may_make_up_for_two(monkeypatch):
     monkeypatch.setattr("ubayfs.optimize.size_bounds._MOST_GROUPED", 2)
     utility = utility_of([0.4, 0.3, 0.2, 0.1], [one_row([1, 1, 0, -1], 1, INF), one_row([1, 1, 0, 0], 2, INF)])
-    bounds = GroupBounds.of(utility, SizeBounds.of(utility), -INF)
+    bounds = SizeBounds.of(utility).grouped(-INF)
     assert bounds.group.tolist() == [0, 1, 2, 3]
 
 
@@ -101,8 +101,8 @@ def test_groups_leave_few_contenders_where_sizes_leave_all():
     best[50:] = False
     known = float(utility(best)[0])
     sizes = SizeBounds.of(utility)
-    assert len(sizes.contenders(known, 1.0)) > 50
-    bounds = GroupBounds.of(utility, sizes, known - 1e-4)
+    assert len(sizes.contenders(known)) > 50
+    bounds = sizes.grouped(known - 1e-4)
     assert bounds.value.max() == pytest.approx(known)
-    assert set(bounds.contenders(known - 1e-4, 1.0)) == set(np.flatnonzero(best))
-    assert len(bounds.contenders(known + 1e-12, 1.0)) == 0
+    assert set(bounds.contenders(known - 1e-4)) == set(np.flatnonzero(best))
+    assert len(bounds.contenders(known + 1e-12)) == 0

@@ -373,7 +373,7 @@ def test_many_costs_that_differ_by_less_than_the_solver_can_tell(kind):
 
 def test_enumeration_is_the_last_resort_where_tolerances_decide(monkeypatch):
     """Sets that the solver returns although they violate a row are excluded one by one, at first."""
-    monkeypatch.setattr("ubayfs.optimize.row_grid._MOST_SPLIT", 0)
+    monkeypatch.setattr("ubayfs.optimize.program._MOST_SPLIT", 0)
     utility = utility_of(np.full(15, 1 / 15), [one_row(1 + 1e-7 * (1 + np.random.default_rng(0).random(15)), 5, INF)])
     assert_optimal(utility)
     assert Exact().search(utility).info["n_programs"] == 3

@@ -78,7 +78,7 @@ def test_contenders_hold_every_better_set(seed):
     reached = values[np.isfinite(values)]
     cutoffs = np.quantile(reached, [0.5, 0.9, 0.99]).tolist() if len(reached) else []
     for cutoff in (-INF, *cutoffs):
-        contenders = sizes.contenders(cutoff, utility.constraint_strength)
+        contenders = sizes.contenders(cutoff)
         better = sets[values > cutoff + 1e-12]
         assert set(np.flatnonzero(better.any(axis=0))) <= set(contenders.tolist())
         assert set(better.sum(axis=1)) <= set(sizes.plausible(cutoff).tolist())
@@ -88,10 +88,10 @@ def test_contenders_are_few_when_a_good_set_is_known():
     theta = np.arange(100, 0, -1) / 5050
     utility = utility_of(theta, [one_row(np.ones(100), 3, 50.0), one_row(np.arange(100) < 2, 1, 0.01)])
     known = utility(np.arange(100) < 3)[0]
-    contenders = SizeBounds.of(utility).contenders(known, 1.0)
+    contenders = SizeBounds.of(utility).contenders(known)
     # The known set loses 0.005 of admissibility; that is what 25 places of importance, 1/5050 each, may cost.
     np.testing.assert_array_equal(contenders, np.arange(28))
-    assert len(SizeBounds.of(utility).contenders(np.inf, 1.0)) == 0
+    assert len(SizeBounds.of(utility).contenders(np.inf)) == 0
 
 
 def constrained(theta, constraints, strength=1.0, selectable=None):

@@ -1,7 +1,7 @@
 """Optimizers: the feature set with the highest score.
 
 `Exact` finds it with a proof: exact (the method and why it is right) -> size_bounds, local_search, tabu_search,
-presolve -> block_decomposition -> cells -> program, row_grid. `Genetic` is the paper's method: genetic -> algorithm1.
+presolve -> block_decomposition -> cells -> program. `Genetic` is the paper's method: genetic -> algorithm1.
 Both are used through `base`; alternatives lists further sets, infeasibility explains why there is none.
 
 >>> from ubayfs import maximize, max_size

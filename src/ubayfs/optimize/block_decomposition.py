@@ -24,7 +24,7 @@ from ..utility import Utility, score_tolerance
 from .base import Limit
 from .cells import CellResult, CellSearch, best_of_all, few_sets, lowest_log_kappa
 from .presolve import reduce, rows_within
-from .row_grid import RowGrid
+from .program import RowGrid
 from .size_bounds import SizeBounds
 
 # Groups times features: bounding them all takes a few hundredths of a second at most.
@@ -121,7 +121,7 @@ def _solve_part(utility: Utility, features: Ints, best: float, limit: Limit) -> 
     plausible = sizes.plausible(best)
     if len(plausible) == 0:
         return CellResult(None, best, best, 0)
-    contenders = np.sort(sizes.contenders(best, utility.constraint_strength))
+    contenders = np.sort(sizes.contenders(best))
     part = reduce(whole, rows_within(whole.system, contenders), contenders)
     result = CellSearch(part.utility, best, float(sizes.importance[plausible[-1]]), limit).run()
     if result.chosen is None:

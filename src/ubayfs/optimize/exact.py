@@ -45,7 +45,7 @@ The solver (HiGHS, through :func:`scipy.optimize.milp`) works to tolerances. Its
 and evaluated by :class:`~ubayfs.utility.Utility`; only these scores are reported. A set whose true score is below the
 solver's is excluded explicitly (a no-good cut) when nothing else explains the difference. Hard rows whose coefficients
 differ by less than the solver can tell are also passed to it on the scale of these differences
-(:mod:`ubayfs.optimize.row_grid`), and small problems are enumerated when cuts do not help
+(:mod:`ubayfs.optimize.program`), and small problems are enumerated when cuts do not help
 (:mod:`ubayfs.optimize.cells`).
 
 **A proof that takes long** gains from a better set. When a first attempt of a few hundred nodes proves nothing, a tabu
@@ -69,7 +69,7 @@ from .block_decomposition import search
 from .infeasibility import explain_conflict
 from .local_search import good_set
 from .presolve import Fillers, Reduced, reduce
-from .size_bounds import GroupBounds, SizeBounds, shortlist
+from .size_bounds import SizeBounds, shortlist
 from .tabu_search import TabuSearch
 
 # Sets from which a warm start chooses where to begin.
@@ -155,7 +155,7 @@ class Exact:
         best = -np.inf if known is None else float(utility(known)[0])
         if bound <= best + score_tolerance(best) and known is not None:
             return _solution(utility, known, max(bound, best), True, n_programs=0)
-        groups = GroupBounds.of(utility, sizes, best)
+        groups = sizes.grouped(best)
         bound = min(bound, float(groups.value.max()))
         if known is None and np.isneginf(bound):
             return None
@@ -176,7 +176,7 @@ class _Rounds:
     """Solves programs with more and more pair rows until the best set of one has the same score under all rows."""
 
     def __init__(
-        self, utility: Utility, sizes: GroupBounds, known: Mask | None, best: float, bound: float, limit: Limit
+        self, utility: Utility, sizes: SizeBounds, known: Mask | None, best: float, bound: float, limit: Limit
     ) -> None:
         self.utility, self.sizes, self.limit = utility, sizes, limit
         self.known, self.best, self.bound = known, best, bound
@@ -213,7 +213,7 @@ class _Rounds:
 
         None if it has too many pair rows.
         """
-        contenders = self.sizes.contenders(self.best, self.utility.constraint_strength)
+        contenders = self.sizes.contenders(self.best)
         rows = fillers.program_rows(contenders)
         if self.limit.pairs is not None and len(rows) - len(fillers.others) > self.limit.pairs:
             return None

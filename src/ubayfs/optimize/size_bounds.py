@@ -11,7 +11,7 @@ features that together violate inequalities so far that log kappa falls below it
 any two of which exclude each other form a *conflict group*; a better set contains at most one feature of each. Once all
 features are divided into groups, a better set of s features scores at most the sum of the s highest of the groups' best
 importances, plus :math:`\lambda` times the admissibility of the inequalities that depend only on the size
-(:class:`GroupBounds`).
+(:meth:`SizeBounds.grouped`).
 
 A linear program gives a much weaker bound here: it takes half of each of two features that exclude each other. With a
 thousand features in a hundred thousand correlated pairs, groups leave a few dozen features that a better set may
@@ -43,17 +43,22 @@ _MOST_GROUPED = 300
 
 @dataclass(frozen=True, eq=False)
 class SizeBounds:
-    """Upper bounds of the score by the size of a set: s = 0, 1, ..., n_selectable."""
+    """Upper bounds of the score by the size of a set: s = 0, 1, ...
 
+    Once features are grouped, they hold for sets better than a known one, and features that are in none may be absent.
+    """
+
+    utility: Utility
     order: Ints  # selectable features, most important first; ties by position
-    importance: Floats  # sum of the s highest importances
+    group: Ints  # of each of them; groups are numbered by their most important feature
+    importance: Floats  # highest sum of importances of s features, at most one of each group
     log_kappa: Floats  # of the inequalities that depend only on the size
     value: Floats  # upper bound of the score
     only_size: bool  # whether all inequalities depend only on the size: then the bounds are attained
 
     @classmethod
     def of(cls, utility: Utility) -> SizeBounds:
-        """Bound the score by size."""
+        """Bound the score by size alone: each feature is a group of its own."""
         system = utility.system
         selectable = np.flatnonzero(utility.selectable)
         order = selectable[np.argsort(-utility.theta[selectable], kind="stable")]
@@ -66,7 +71,20 @@ class SizeBounds:
             excess[excess <= utility.admissibility.tolerance[row]] = 0.0
             log_kappa += log_row_admissibility(excess, system.rho[row])
         value = utility.combine(importance, log_kappa)
-        return cls(order, importance, log_kappa, value, len(rows) == system.n_inequalities)
+        return cls(utility, order, sizes[:-1], importance, log_kappa, value, len(rows) == system.n_inequalities)
+
+    def grouped(self, cutoff: float) -> SizeBounds:
+        """Bound the score of sets above `cutoff`, for which at least one size must be plausible."""
+        largest = int(self.plausible(cutoff)[-1])
+        floor = lowest_log_kappa(self.utility, cutoff, float(self.importance[largest]))
+        group = _groups(self, cutoff, largest, floor)
+        order = self.order[: len(group)]
+        _, best = np.unique(group, return_index=True)  # features are sorted by importance: the first is the best
+        importance = np.concatenate([[0.0], np.cumsum(self.utility.theta[order[best]])])[: largest + 1]
+        log_kappa = self.log_kappa[: len(importance)]
+        return SizeBounds(
+            self.utility, order, group, importance, log_kappa, self.utility.combine(importance, log_kappa), False
+        )
 
     def best_size(self) -> int:
         """Return the size with the highest bound; the smallest one among equals."""
@@ -76,19 +94,23 @@ class SizeBounds:
         """Return the sizes whose bound exceeds a score already reached."""
         return np.flatnonzero(self.value > cutoff)
 
-    def contenders(self, cutoff: float, strength: float) -> Ints:
-        """Return the features that may be part of a set with a score above `cutoff`."""
-        sizes = self.plausible(cutoff)
-        if len(sizes) == 0:
+    def contenders(self, cutoff: float) -> Ints:
+        """Return the features that may be part of a set with a score above `cutoff`, most important first."""
+        likely = self.value > cutoff
+        if len(self.order) == 0 or not likely.any():
             return np.empty(0, dtype=np.intp)
-        largest = int(sizes[-1])
-        # A feature outside the `largest` best replaces the last of the s best.
-        grown = sizes[sizes > 0]
-        rest = self.importance[grown - 1] + strength * np.exp(self.log_kappa[grown])
-        reach = np.diff(self.importance) + (rest.max() if len(rest) else -np.inf)
-        possible = reach > cutoff
-        possible[:largest] = True
-        return self.order[possible]
+        theta, strength = self.utility.theta[self.order], self.utility.constraint_strength
+        # A feature of one of the s best groups takes the place of the best of its group, ...
+        inside = np.where(likely, self.value, -np.inf)
+        # ... any other one the place of the last group.
+        without_last = np.concatenate([[-np.inf], self.importance[:-1] + strength * np.exp(self.log_kappa[1:])])
+        outside = np.where(likely, without_last, -np.inf)
+        larger = np.append(np.maximum.accumulate(inside[::-1])[::-1][1:], -np.inf)  # sizes beyond the group's number
+        smaller = np.maximum.accumulate(outside)
+        rank = np.minimum(self.group, len(self.value) - 1)
+        _, first = np.unique(self.group, return_index=True)
+        among_best = theta - theta[first][self.group] + larger[rank]
+        return self.order[np.maximum(among_best, theta + smaller[rank]) > cutoff]
 
 
 def _uniform_rows(utility: Utility) -> tuple[Ints, Floats]:
@@ -134,7 +156,7 @@ def shortlist(utility: Utility) -> SizeBounds | None:
         last, before, best = sizes.log_kappa[-1], sizes.log_kappa[-2], sizes.value[:-1].max()
         falling = last <= before and np.isfinite(best)
         if falling and total * (1.0 + ROUNDING) + utility.constraint_strength * np.exp(last) < best:
-            return replace(sizes, order=features[sizes.order])
+            return replace(sizes, utility=utility, order=features[sizes.order])
         length *= 8
     return None
 
@@ -183,54 +205,6 @@ def exclusions(system: ConstraintSystem) -> Floats:
     return log_kappa + log_kappa.T
 
 
-@dataclass(frozen=True, eq=False)
-class GroupBounds:
-    """Upper bounds of the score by size, for sets better than a known one; from features that exclude each other."""
-
-    features: Ints  # most important first; features that are in no better set may be absent
-    theta: Floats  # importance of each of them
-    group: Ints  # of each of them; groups are numbered by their most important feature
-    # For s = 0, 1, ...: highest importance of s features, log admissibility of the inequalities that depend only on the
-    # size, and the bound of the score that follows.
-    importance: Floats
-    log_kappa: Floats
-    value: Floats
-
-    @classmethod
-    def of(cls, utility: Utility, sizes: SizeBounds, cutoff: float) -> GroupBounds:
-        """Bound the score of sets above `cutoff`, for which at least one size must be plausible."""
-        largest = int(sizes.plausible(cutoff)[-1])
-        floor = lowest_log_kappa(utility, cutoff, float(sizes.importance[largest]))
-        group = _groups(utility, sizes, cutoff, largest, floor)
-        features = sizes.order[: len(group)]
-        theta = utility.theta[features]
-        _, best = np.unique(group, return_index=True)  # features are sorted by importance: the first is the best
-        importance = np.concatenate([[0.0], np.cumsum(theta[best])])[: largest + 1]
-        log_kappa = sizes.log_kappa[: len(importance)]
-        return cls(features, theta, group, importance, log_kappa, utility.combine(importance, log_kappa))
-
-    def plausible(self, cutoff: float) -> Ints:
-        """Return the sizes whose bound exceeds a score already reached."""
-        return np.flatnonzero(self.value > cutoff)
-
-    def contenders(self, cutoff: float, strength: float) -> Ints:
-        """Return the features that may be part of a set with a score above `cutoff`, most important first."""
-        if len(self.features) == 0 or len(self.plausible(cutoff)) == 0:
-            return np.empty(0, dtype=np.intp)
-        likely = self.value > cutoff
-        # A feature of one of the s best groups takes the place of the best of its group, ...
-        inside = np.where(likely, self.value, -np.inf)
-        # ... any other one the place of the last group.
-        without_last = np.concatenate([[-np.inf], self.importance[:-1] + strength * np.exp(self.log_kappa[1:])])
-        outside = np.where(likely, without_last, -np.inf)
-        larger = np.append(np.maximum.accumulate(inside[::-1])[::-1][1:], -np.inf)  # sizes beyond the group's number
-        smaller = np.maximum.accumulate(outside)
-        rank = np.minimum(self.group, len(self.value) - 1)
-        _, first = np.unique(self.group, return_index=True)
-        among_best = self.theta - self.theta[first][self.group] + larger[rank]
-        return self.features[np.maximum(among_best, self.theta + smaller[rank]) > cutoff]
-
-
 def _exclusions_among(utility: Utility, features: Ints) -> Floats:
     """Return :func:`exclusions` of some features only."""
     system = utility.system
@@ -249,9 +223,9 @@ def _only_rising(system: ConstraintSystem) -> Mask:
     return np.bincount(owner[wrong], minlength=system.n_inequalities) == 0
 
 
-def _groups(utility: Utility, sizes: SizeBounds, cutoff: float, largest: int, floor: float) -> Ints:
+def _groups(sizes: SizeBounds, cutoff: float, largest: int, floor: float) -> Ints:
     """Return the group of each feature in `sizes.order`, up to the first one that no better set can contain."""
-    head = sizes.order[:_MOST_GROUPED]
+    utility, head = sizes.utility, sizes.order[:_MOST_GROUPED]
     cost = _exclusions_among(utility, head)
     excluded = (cost < floor) | np.isneginf(cost)
     theta, strength = utility.theta[head].tolist(), utility.constraint_strength
