@@ -391,7 +391,7 @@ def test_decisions_do_not_wait_for_files(tmp_path, monkeypatch):
     monkeypatch.setitem(REQUESTS, "version", lambda stages, name: going.wait())
     here, there = multiprocessing.Pipe()
     loop = _Loop(there, bench.directory)
-    for part in (loop.read, loop.run_errands, loop.decide_forever):
+    for part in (loop.read, loop.decide_forever):
         threading.Thread(target=part, daemon=True).start()
     here.send(("request", 7, "version", {"name": ""}))
     here.send(("state", 5, bench.state))

@@ -11,7 +11,6 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from operator import is_
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -76,12 +75,11 @@ def save_version(stages: Stages, name: str) -> dict[str, Any]:
 
 def _write(stages: Stages, place: Path) -> Result:
     """Write the present answer as a result to a directory."""
-    resolved = _resolved(stages)
-    moved = resolved.study.moved_to(place)
+    selection = stages.complete()
+    moved = stages.resolve().study.moved_to(place)
     work = stages.work(_hurried)
     outputs = replace(moved.outputs, directory=".")
     work.study = replace(work.study, study=replace(moved, folder=place, outputs=outputs))
-    selection = stages.complete()
     if stages.judged is None or stages.judged[0] is not selection:
         work.judge(selection)
     else:
@@ -99,12 +97,6 @@ def _hurried(label: str, unit: str) -> Iterator[Callable[[int, int], bool]]:
     yield lambda done, total: time.monotonic() < end
 
 
-def _resolved(stages: Stages) -> Any:
-    if stages.selection is None or stages.resolved is None:
-        raise InputError("There is no answer yet; collect evidence first.")
-    return stages.resolved
-
-
 def compare_versions(stages: Stages, first: int | None, second: int | None) -> dict[str, Any]:
     """Compare two versions as `ubayfs compare` does, with causes; None is the present answer."""
     found = compare(_side(stages, first), _side(stages, second), stages.data)
@@ -114,10 +106,8 @@ def compare_versions(stages: Stages, first: int | None, second: int | None) -> d
 def _side(stages: Stages, version: int | None) -> Result | StoredResult:
     if version is not None:
         return StoredResult(version_directory(stages.directory, version))
-    resolved = _resolved(stages)
     assert stages.evidence is not None
-    assert stages.selection is not None
-    return Result(resolved.standalone(), stages.evidence, stages.selection, {})
+    return Result(stages.resolve().standalone(), stages.evidence, stages.decided, {})
 
 
 def version_directory(directory: Path, version: int) -> Path:
@@ -154,14 +144,14 @@ def export(stages: Stages, what: str, version: int | None = None) -> Path:
 
 def _present(stages: Stages, place: Path) -> Path:
     """Return a directory with the present answer as a result, which is written once for all kinds of files."""
-    known = [stages.selection, stages.judged]
-    if not stages.written or not all(map(is_, stages.written, known)):
-        stages.written.clear()
+
+    def written() -> Path:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
         _write(stages, place)
-        stages.written.extend(known)
-    return place
+        return place
+
+    return stages.written.of((stages.selection, stages.judged), written)
 
 
 def _study_file(place: Path, target: Path) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 
 from .._plain import plain
 from ..data.blocks import Blocks
-from ..exceptions import UBayFSError
 from . import export
 from .intake import inspect
 from .stages import Stages
@@ -27,12 +26,12 @@ def sizes(stages: Stages, sizes: Iterable[int]) -> list[dict[str, Any]]:
     """
     from ..plotting.sizes import best_of_sizes
 
-    selection, trust, wanted = _selection(stages), stages.trust_of_set, set(sizes)
-    utility, others = selection.problem.utility, _without_sizes(stages)
-    key = (utility.theta, utility.selectable, utility.constraint_strength, *others)
-    if len(stages.best_sets[0]) != len(key) or not all(map(_same, key, stages.best_sets[0])):
-        stages.best_sets = (key, {})
-    known = stages.best_sets[1]
+    selection: Any = stages.decided
+    trust, wanted = stages.trust_of_set, set(sizes)
+    utility, decision = selection.problem.utility, stages.resolve().decision
+    constraints = tuple(given for given in decision.constraints if given.kind != "max_size")
+    rests_on = (utility.theta, utility.selectable, utility.constraint_strength, constraints)
+    known: dict[int, Any] = stages.best_sets.of((*rests_on, Blocks.of(decision.blocks), stages.data), dict)
     limits = [utility.system.rows_of(part) for part in utility.system.parts if part.kind == "max_size"]
     rows = np.setdiff1d(np.arange(utility.system.n_inequalities), np.concatenate([*limits, np.empty(0, dtype=int)]))
     free = replace(utility, system=utility.system.take(rows))
@@ -49,29 +48,17 @@ def sizes(stages: Stages, sizes: Iterable[int]) -> list[dict[str, Any]]:
     return points
 
 
-def _same(first: Any, second: Any) -> bool:
-    return np.array_equal(first, second) if isinstance(first, np.ndarray) else first is second or first == second
-
-
-def _without_sizes(stages: Stages) -> tuple[Any, ...]:
-    """Return what a decision rests on beside the importance of features: constraints but for max-size, and blocks."""
-    decision = stages.resolved.decision  # type: ignore[union-attr]
-    constraints = tuple(given for given in decision.constraints if given.kind != "max_size")
-    return constraints, Blocks.of(decision.blocks), stages.data
-
-
 def questions(stages: Stages, n: int = 10) -> Any:
     """Return the features whose relevance would change the answer most if the expert knew it."""
     from ..trust.questions import questions as ask
 
-    return plain(ask(_selection(stages), n=n))
+    return plain(ask(stages.decided, n=n))
 
 
 def estimate(stages: Stages) -> dict[str, Any]:
     """Return about how many seconds the ensemble takes, from a few of its runs."""
-    state, data = stages.state, _data(stages)
-    assert state is not None
-    section = state.study.evidence
+    study, data = stages.study, stages.known_data
+    section = study.evidence
 
     def timed(n_models: int) -> tuple[float, int]:
         begun, done = time.perf_counter(), 0
@@ -81,7 +68,7 @@ def estimate(stages: Stages) -> dict[str, Any]:
             done = now
             return False
 
-        few = replace(state.study, evidence=replace(section, n_models=min(n_models, section.n_models)))
+        few = replace(study, evidence=replace(section, n_models=min(n_models, section.n_models)))
         few.collect(data, first_only)
         return time.perf_counter() - begun, max(done, 1)
 
@@ -97,18 +84,6 @@ def estimate(stages: Stages) -> dict[str, Any]:
     left = max(section.n_models - (0 if stored is None else stored.n_models), 0)
     batches = -(-left // _TOGETHER)
     return {"seconds": batches * fixed + left * per_run, "n_left": left}
-
-
-def _data(stages: Stages) -> Any:
-    if stages.data is None:
-        raise UBayFSError("The data are not read yet.")
-    return stages.data
-
-
-def _selection(stages: Stages) -> Any:
-    if stages.selection is None:
-        raise UBayFSError("There is no answer yet.")
-    return stages.selection
 
 
 REQUESTS: Mapping[str, Callable[..., Any]] = {

@@ -10,8 +10,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from .._files import write_atomically
 from .._plain import number
@@ -30,6 +33,7 @@ from ..selectors import as_selector
 from ..study.diagnostics import Problems
 from ..study.resolve import draft_data, draft_study
 from ..study.resolved import ResolvedStudy
+from ..study.study import Study
 from ..study.trust_work import TrustWork, Watch
 from ..summary import advice_facts, answer
 from ..summary.facts import correlations_of, is_proved, profile_of_data
@@ -42,6 +46,28 @@ from .state import State
 
 EVIDENCE, TRUST, RUNS = "evidence.npz", "trust.npz", "runs"
 STAGES = ("set", "reasons", "alternatives", "left_out", "figures", "trust")
+
+
+class Kept:
+    """The last value that was made, and what it rests on: it is made anew for anything else.
+
+    Copies of its owner share it; it is replaced as a whole, so that threads need not wait for each other.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[tuple[Any, ...], Any] | None = None
+
+    def of(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """Return the value for a key; values of the key are compared as arrays, by identity, or else as they are."""
+        last = self._last
+        if last is None or len(last[0]) != len(key) or not all(map(_same, key, last[0])):
+            self._last = None
+            self._last = last = (key, make())
+        return last[1]
+
+
+def _same(first: Any, second: Any) -> bool:
+    return np.array_equal(first, second) if isinstance(first, np.ndarray) else first is second or first == second
 
 
 class Stages:
@@ -68,22 +94,44 @@ class Stages:
         self.resolved: ResolvedStudy | None = None
         self.selection: Selection | None = None
         self.trust = Trust()
-        self._system: tuple[Any, ConstraintSystem] | None = None
+        self._system = Kept()  # constraints, tied to data
         self._read: Any = None  # what the data were read by
         self._draft: Any = None  # of `draft_study`
         self.judged: tuple[Selection, Trust] | None = None
-        self.written: list[Any] = []  # selection and judgement that the last export wrote, for copies of this, too
-        self.best_sets: tuple[tuple[Any, ...], dict[int, Any]] = ((), {})  # by size, and what they rest on
-        with _ignoring_damage():
-            self.evidence = Evidence.load(directory / EVIDENCE) if (directory / EVIDENCE).is_file() else None
-        with _ignoring_damage():
-            self.trust = Trust.load(directory / TRUST) if (directory / TRUST).is_file() else Trust()
+        self.written = Kept()  # the directory of the answer that the last export wrote
+        self.best_sets = Kept()  # by size
+        # Without what cannot be read: finished runs are stored apart, and are used again.
+        with suppress(UBayFSError, OSError):
+            self.evidence = Evidence.load(directory / EVIDENCE)
+        with suppress(UBayFSError, OSError):
+            self.trust = Trust.load(directory / TRUST)
+
+    @property
+    def study(self) -> Study:
+        """The study of the state."""
+        assert self.state is not None
+        return self.state.study
+
+    @property
+    def known_data(self) -> FeatureData:
+        """The data; UBayFSError if they are not read."""
+        if self.data is None:
+            raise UBayFSError("The data are not read yet.")
+        return self.data
+
+    @property
+    def decided(self) -> Selection:
+        """The set that was found; UBayFSError if there is none."""
+        if self.selection is None:
+            raise UBayFSError("There is no answer yet; collect evidence first.")
+        return self.selection
 
     # -- data and evidence ---------------------------------------------------------------------------------------------
 
     def enter(self, state: State) -> tuple[dict[str, Any] | None, Problems]:
         """Go on with another state; facts of the data if they are read anew, and all that is wrong with them."""
-        self.state, self.resolved, self.selection, self._draft = state, None, None, None
+        self.state = state
+        self._forget()
         if self.has_read(state):
             return None, Problems()
         self._read = (state.study.data, state.study.blocks is None)
@@ -98,19 +146,21 @@ class Stages:
 
     def leave(self, state: State) -> None:
         """Go on with a state that has no data."""
-        self.state, self.data, self.resolved, self.selection, self._draft = state, None, None, None, None
+        self.state, self.data = state, None
+        self._forget()
+
+    def _forget(self) -> None:
+        self.resolved, self.selection, self._draft = None, None, None
 
     def has_read(self, state: State) -> bool:
         """Tell whether the data of a state are those that were read."""
         return self.data is not None and self._read == (state.study.data, state.study.blocks is None)
 
     def _drafted(self) -> Any:
-        assert self.state is not None
-        assert self.data is not None
         if self._draft is None:
             evidence = self.current()
-            n_models = self.state.study.evidence.n_models if evidence is None else evidence.n_models
-            self._draft = draft_study(self.state.study, self.data, n_models)
+            n_models = (self.study.evidence if evidence is None else evidence).n_models
+            self._draft = draft_study(self.study, self.known_data, n_models)
         return self._draft
 
     def resolve(self) -> ResolvedStudy:
@@ -145,21 +195,18 @@ class Stages:
         """
         if resolved.needs_noise:
             return resolved
-        key = (resolved.decision.constraints, Blocks.of(resolved.decision.blocks), self.data)
-        if self._system is None or any(
-            new is not old and new != old for new, old in zip(key, self._system[0], strict=True)
-        ):
-            system = resolved.system or resolve(key[0], resolved.feature_names, key[1], self.data)
-            self._system = (key, system)
-        return replace(resolved, system=self._system[1])
+        constraints, blocks = resolved.decision.constraints, Blocks.of(resolved.decision.blocks)
+
+        def tied() -> ConstraintSystem:
+            return resolved.system or resolve(constraints, resolved.feature_names, blocks, self.data)
+
+        return replace(resolved, system=self._system.of((constraints, blocks, self.data), tied))
 
     def _settings(self, seed: Any = None) -> dict[str, Any]:
         """Return the settings of the ensemble that the study asks for."""
-        assert self.state is not None
-        assert self.data is not None
-        section = self.state.study.evidence
+        section = self.study.evidence
         given = (section.n_models, section.train_size, section.n_features_per_model)
-        settings = ensemble_settings(self.data, as_selector(self.state.study.selector), *given)
+        settings = ensemble_settings(self.known_data, as_selector(self.study.selector), *given)
         return settings | {"seed": seed_of(section.seed, None) if seed is None else seed}
 
     def current(self) -> Evidence | None:
@@ -168,8 +215,7 @@ class Stages:
             return None
         found = self.evidence
         if found is not None:
-            free = self.state.study.evidence.seed is None  # type: ignore[union-attr]
-            settings = self._settings(found.settings.get("seed") if free else None)
+            settings = self._settings(found.settings.get("seed") if self.study.evidence.seed is None else None)
             same = identity(settings) == identity(found.settings)
             if same and found.n_models + len(found.failures) <= settings["n_models"]:
                 return found
@@ -182,43 +228,38 @@ class Stages:
     @property
     def runs(self) -> Path:
         """Where finished runs of this ensemble are stored."""
-        assert self.state is not None
-        assert self.data is not None
-        study, data = self.state.study, self.data
+        study, data = self.study, self.known_data
         per_model = features_per_model(study.evidence.n_features_per_model, data.n_features)
         return self.directory / RUNS / ensemble_digest(study, data, per_model)
 
     def stored(self) -> Evidence | None:
         """Return the finished runs of this ensemble as evidence; None if there are none."""
-        assert self.state is not None
-        assert self.data is not None
-        return stored_evidence(self.runs, self.state.study.evidence.n_models, self.data)
+        return self._stored()
+
+    @property
+    def _stored(self) -> Callable[[], Evidence | None]:
+        return partial(stored_evidence, self.runs, self.study.evidence.n_models, self.known_data)
 
     def counter(self) -> Callable[[], Any]:
         """Return a function that counts the votes of the finished runs of this ensemble."""
-        runs, study, data = self.runs, self.state.study, self.data  # type: ignore[union-attr]
-
-        def counted() -> Any:
-            found = stored_evidence(runs, study.evidence.n_models, data)  # type: ignore[arg-type]
-            return None if found is None else found.counts
-
-        return counted
+        stored = self._stored
+        return lambda: None if (found := stored()) is None else found.counts
 
     def collect(self, on_progress: Callable[[int, int], bool]) -> Evidence:
         """Run the ensemble, or the rest of it; finished runs are stored at once."""
-        assert self.state is not None
-        return self.state.study.collect(self.data, on_progress, checkpoint=self.runs)
+        return self.study.collect(self.data, on_progress, checkpoint=self.runs)
 
     def keep(self, evidence: Evidence) -> None:
         """Use evidence from now on, also after an end of the program."""
-        self.evidence, self.resolved, self.selection, self._draft = evidence, None, None, None
+        self.evidence = evidence
+        self._forget()
         evidence.save(self.directory / EVIDENCE)
 
     def evidence_facts(self) -> dict[str, Any] | None:
         """Return what pages show of the ensemble; None if there is none."""
         if self.data is None or self.state is None:
             return None
-        found, asked = self.current(), self.state.study.evidence.n_models
+        found, asked = self.current(), self.study.evidence.n_models
         if found is None:
             stored = self.stored()
             n_stored = 0 if stored is None else stored.n_models
@@ -261,57 +302,44 @@ class Stages:
             work.size()
         return work
 
-    @property
-    def _decided(self) -> Selection:
-        if self.selection is None:
-            raise UBayFSError("There is no answer yet.")
-        return self.selection
-
     def reasons(self) -> dict[str, Any]:
         """Return why each feature is in the set, which constraints hold, and what must be known."""
-        return answer(self._decided, study=self.resolved, trust=self.trust_of_set)
+        return answer(self.decided, study=self.resolved, trust=self.trust_of_set)
 
     def alternatives(self) -> dict[str, Any]:
         """Return sets that are almost as good, and what could take the place of each member."""
-        self.selection, resolved = self.complete(), self.resolved
-        assert resolved is not None
-        found = replacements(self.selection, resolved.decision.random_state)
+        self.selection = self.complete()
+        found = replacements(self.selection, self.resolve().decision.random_state)
         chosen = [{"feature": name} for name in self.selection.features]
         return {"alternatives": alternatives(self.selection), "chosen": with_substitutes(chosen, found["substitutes"])}
 
     def left_out(self) -> dict[str, Any]:
         """Return strong features that are not in the set, and what constraints cost."""
-        resolved = self.resolved
-        assert resolved is not None
-        found = what_is_out(self._decided, resolved.decision.random_state)
-        known = answer(self._decided, study=resolved, trust=self.trust_of_set)
+        found = what_is_out(self.decided, self.resolve().decision.random_state)
         kept = {key: found[key] for key in ("left_out", "left_out_known")}
-        return {**kept, "constraints": with_costs(known["constraints"], found["costs"])}
+        return {**kept, "constraints": with_costs(self.reasons()["constraints"], found["costs"])}
 
     def complete(self) -> Selection:
         """Return the selection with its alternatives, which are looked for once."""
-        found, resolved, evidence = self._decided, self.resolved, self.evidence
-        assert resolved is not None
+        found, resolved, evidence = self.decided, self.resolve(), self.evidence
         assert evidence is not None
         known = found.provenance["n_alternatives"] == resolved.decision.n_alternatives
         return found if known else resolved.decide(evidence)
 
     def figures(self) -> dict[str, Any]:
         """Return the figures that there are, each with its caption; :meth:`figure` draws one."""
-        shown = {name: kind for name, kind in DISPLAYS.items() if kind.applies(self._decided, self._report_data)}
+        shown = {name: kind for name, kind in DISPLAYS.items() if kind.applies(self.decided, self._report_data)}
         return {name: {"section": kind.section, "caption": kind.caption} for name, kind in shown.items()}
 
     @property
     def _report_data(self) -> ReportData:
-        assert self.resolved is not None
-        assert self.data is not None
-        known = correlations_of(self._decided, self.data.X)
-        profile = profile_of_data(self._decided, self.data)
-        return ReportData(known, self.resolved.decision.blocks, LEVEL, profile, self.trust_of_set)
+        known = correlations_of(self.decided, self.known_data.X)
+        profile = profile_of_data(self.decided, self.known_data)
+        return ReportData(known, self.resolve().decision.blocks, LEVEL, profile, self.trust_of_set)
 
     def figure(self, name: str, format: str = "svg") -> bytes:
         """Draw a figure."""
-        return bytes(DISPLAYS[name].for_report(self._decided, self._report_data).plot().render(format))
+        return bytes(DISPLAYS[name].for_report(self.decided, self._report_data).plot().render(format))
 
     @property
     def trust_of_set(self) -> Trust | None:
@@ -327,21 +355,19 @@ class Stages:
     @property
     def lacks_trust(self) -> bool:
         """Whether noise or reproducibility are not known, and may be found out without being asked for."""
-        assert self.state is not None
-        assert self.data is not None
-        known, section = self.work().trust, self.state.study.trust
+        known = self.work().trust
         parts = {"noise": known.null, "reproducibility": known.halves}
-        if self.data.target.task == "unsupervised":
+        if self.known_data.target.task == "unsupervised":
             del parts["noise"]
         missing = [name for name, part in parts.items() if part is None or not part.complete]
-        return section.level != "none" and any(name not in known.problems for name in missing)
+        return self.study.trust.level != "none" and any(name not in known.problems for name in missing)
 
     def trust_stage(self) -> dict[str, Any]:
         """Return the three facts of trust, from the ensembles that are known."""
         work = self.work()
-        work.judge(self._decided)
-        self.judged = (self._decided, work.trust)
-        known = answer(self._decided, study=self.resolved, trust=work.trust)
+        work.judge(self.decided)
+        self.judged = (self.decided, work.trust)
+        known = answer(self.decided, study=self.resolved, trust=work.trust)
         return {key: known[key] for key in ("facts", "trust", "chosen", "headline")} | {"level": work.trust.level}
 
     def find_trust(self, work: TrustWork, level: str) -> bool:
@@ -375,10 +401,3 @@ def stored_evidence(runs: Path, n_models: int, data: FeatureData) -> Evidence | 
 @contextmanager
 def _nobody(label: str, unit: str) -> Iterator[Callable[[int, int], bool]]:
     yield lambda done, total: True
-
-
-@contextmanager
-def _ignoring_damage() -> Iterator[None]:
-    """Go on without what cannot be read: finished runs are stored apart, and are used again."""
-    with suppress(UBayFSError, OSError):
-        yield

@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from copy import copy
-from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -48,7 +47,6 @@ def run(pipe: Connection, directory: Path, turns: Path | None = None) -> None:
     signal.signal(signal.SIGINT, loop.on_interrupt)
     threading.Thread(target=loop.read, daemon=True).start()
     threading.Thread(target=loop.run_ensembles, daemon=True).start()
-    threading.Thread(target=loop.run_errands, daemon=True).start()
     loop.decide_forever()
 
 
@@ -65,7 +63,7 @@ class _Loop:
         self._requests: deque[tuple[int, str, dict[str, Any]]] = deque()
         self._rest: deque[str] = deque()  # stages still to do
         self._known: dict[str, Any] = {}  # facts of features that the server has
-        self._errands: deque[Callable[[], None]] = deque()  # for the thread of files
+        self._errands = ThreadPoolExecutor(1)  # the thread of files and figures
         self._job: tuple[Any, ...] | None = None  # for the thread of ensembles: collect, or trust with work and level
         self._working = ""  # what that thread does
         self._stop = self._interrupting = self._interruptible = False
@@ -247,9 +245,7 @@ class _Loop:
 
     def _answer(self, number: int, kind: str, payload: dict[str, Any]) -> None:
         if kind in LASTING:  # on the answer as it is now, whatever is edited meanwhile
-            with self._ready:
-                self._errands.append(partial(self._reply, number, kind, payload, copy(self._stages)))
-                self._ready.notify_all()
+            self._errands.submit(self._reply, number, kind, payload, copy(self._stages))
         else:
             self._reply(number, kind, payload)
 
@@ -275,16 +271,6 @@ class _Loop:
         except Exception as error:
             self._failed(error)
             self.send("reply", number, None, f"This could not be done ({type(error).__name__}: {error}).")
-
-    # -- the thread of files and figures -------------------------------------------------------------------------------
-
-    def run_errands(self) -> None:
-        while True:
-            with self._ready:
-                while not self._errands:
-                    self._ready.wait()
-                errand = self._errands.popleft()
-            errand()
 
     # -- the thread of ensembles ---------------------------------------------------------------------------------------
 
