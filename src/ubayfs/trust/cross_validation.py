@@ -27,7 +27,7 @@ from ..priors.weights import resolve_knowledge
 from ..workflow import Decision
 from .folds import BASELINES, Fold, FoldEvaluation, Outcome, assign_folds, check_folds, child, joined
 from .noise import SizedInParts, sized_in_parts
-from .predictors import RIDGE, Predictor, as_predictors
+from .predictors import RIDGE, as_predictors
 from .procedure import Procedure, read_data, shuffled, split_arguments
 from .repeats import Repeats
 from .validation import OF_COVARIATES, Validation, sample_risks
@@ -184,15 +184,13 @@ def validate_procedure(
     seed = np.random.SeedSequence(plain_seed["entropy"], spawn_key=plain_seed["spawn_key"])
     predictors = as_predictors(options.predictor, data.target.task)
     check_folds(data, options.cv, procedure.settings["train_size"])
-    options = replace(options, baselines=options.baselines_for(data))
+    baselines, sizes = options.baselines_for(data), options.sizes
+    evaluation = FoldEvaluation(procedure, decision, knowledge, decide_for, predictors, baselines, sizes)
     if directory is not None:
-        about = _identity(procedure, decision, knowledge, decide_for, predictors, options)
+        about = {"folds of": options.cv, **_identity(evaluation)}
         Checkpoint.open(directory, {**procedure.settings, "seed": plain_seed, **about})
     folds = _folds(data, options, seed) + (_folds(data, options, seed, control=True) if options.control else [])
     n_threads = min(threads_for(options.n_jobs), len(folds)) if all(own.threads for own in predictors) else 1
-    evaluation = FoldEvaluation(
-        procedure, decision, knowledge, decide_for, predictors, options.baselines, options.sizes
-    )
     watch = as_progress(options.on_progress, "folds")
     repeats = Repeats("folds", len(folds), options.n_jobs, watch, n_threads)
     outcomes, failures = _run_folds(evaluation, folds, repeats, directory)
@@ -234,31 +232,24 @@ def _folds(data: FeatureData, options: Options, seed: np.random.SeedSequence, co
     return found
 
 
-def _identity(
-    procedure: Procedure,
-    decision: Decision,
-    knowledge: PriorKnowledge | None,
-    decide_for: SizedInParts | None,
-    predictors: Sequence[Predictor],
-    options: Options,
-) -> dict[str, Any]:
+def _identity(evaluation: FoldEvaluation) -> dict[str, Any]:
     """Return what decides on the outcome of a fold beside data, ensemble and seed; long contents as digests."""
-    data, n_models = procedure.data, procedure.settings["n_models"]
+    procedure, decision, knowledge = evaluation.procedure, evaluation.decision, evaluation.knowledge
+    n_models, sized = procedure.settings["n_models"], evaluation.decide_for
     if knowledge is None:
-        knowledge = resolve_knowledge(decision.weights, data.feature_names, decision.blocks, n_models)
-    n_shuffles = None if decide_for is None else decide_for.n_shuffles  # the most features are in the constraint
+        knowledge = resolve_knowledge(decision.weights, procedure.data.feature_names, decision.blocks, n_models)
+    n_shuffles = None if sized is None else sized.n_shuffles  # the most features are in the constraint
     others = {name: getattr(decision, name) for name in decision.names(part="constraints") if name != "constraints"}
     digests = {
         "weights": [plain(knowledge), repr(decision.prior)],
         "constraints": [[constraint.kind, plain(constraint.arguments)] for constraint in decision.constraints],
         "decision": [plain(others | {"optimizer": repr(decision.optimizer)}), n_shuffles],
-        "predictor": [[own.name, plain(own.estimator.get_params())] for own in predictors],
+        "predictor": [[own.name, plain(own.estimator.get_params())] for own in evaluation.predictors],
     }
     return {
-        "folds of": options.cv,
         "models of each": n_models,
-        "baselines": list(options.baselines),
-        "sizes": list(options.sizes),
+        "baselines": list(evaluation.baselines),
+        "sizes": list(evaluation.sizes),
         **{name: hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12] for name, content in digests.items()},
     }
 

@@ -6,14 +6,14 @@ In a fold evidence and decision see the training part alone, and the scores of a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeVar
 
 import numpy as np
 
-from .._arguments import Array, Floats, Ints, Mask, mask_of
+from .._arguments import Floats, Ints, mask_of
 from ..constraints.sizes import max_size
 from ..data.feature_data import FeatureData
 from ..data.target import TASKS, Target
@@ -24,6 +24,7 @@ from ..exceptions import EnsembleError, InfeasibleError, InputError, UBayFSError
 from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
 from ..selection import Selection
 from ..workflow import Decision
+from .noise import SizedInParts
 from .predictors import (
     FOREST,
     PREDICTION,
@@ -52,9 +53,6 @@ _N_RANDOM = 5  # sets per fold, whose scores are averaged
 _SIZES = frozenset({"max_size", "min_size", "exact_size"})
 # What seeds of a fold are for, in their keys.
 _EVIDENCE, _DECISION, _RANDOM_SETS, _FOREST, _PREDICTOR = range(5)
-
-# The decision of a fold where it depends on the data or the evidence, such as a size that the data support.
-DecideFor = Callable[[FeatureData, Evidence], Decision]
 
 T = TypeVar("T")
 
@@ -214,7 +212,7 @@ class FoldEvaluation:
     procedure: Procedure
     decision: Decision
     knowledge: PriorKnowledge | None
-    decide_for: DecideFor | None
+    decide_for: SizedInParts | None  # makes the decision of a fold where it depends on its data
     predictors: tuple[Predictor, ...]
     baselines: tuple[str, ...]
     sizes: tuple[int, ...]
@@ -242,20 +240,15 @@ class FoldEvaluation:
         self, fold: Fold, train: FeatureData, evidence: Evidence, decision: Decision, selection: Selection
     ) -> Outcome:
         """Return how the chosen set and all that it is compared with do in a fold."""
-        truth = fold.data.target.take(fold.test)
-        judge = _Judge(fold, train.target, truth, ~evidence.constant, covariates_of(fold.data, fold.train, fold.test))
         chosen = tuple(selection.indices.tolist())
-        records = [fold.records(OURS, own.name, judge.scores(own, chosen), len(chosen)) for own in self.predictors]
+        judge = _Judge(fold, train.target, evidence, chosen, self.predictors)
+        records = judge.records(OURS)
         if fold.control:
-            return Outcome(chosen, joined(records))
-        for method in self.baselines:
-            if method in OF_COVARIATES:
-                records += judge.part(method, chosen, self.predictors)
-            else:
-                records += judge.baseline(method, len(chosen), evidence.counts, self.predictors)
+            return Outcome(chosen, records)
+        records += joined(judge.records(method) for method in self.baselines)
         assert selection.posterior is not None  # there is evidence
         over_sizes, failures = self._over_sizes(fold, judge, decision, selection.posterior, train)
-        return Outcome(chosen, joined(records), over_sizes, failures, judge.risks(self.predictors[0], chosen))
+        return Outcome(chosen, records, over_sizes, failures, judge.risks())
 
     def _over_sizes(
         self, fold: Fold, judge: _Judge, decision: Decision, posterior: Posterior, data: FeatureData
@@ -283,68 +276,68 @@ class _Judge:
 
     fold: Fold
     target: Target  # of the training samples
-    truth: Target  # of the test samples
-    varying: Mask  # features that may be chosen, (n_features,)
-    covariates: tuple[Floats, Floats] | None  # of training and test samples: what every set gets besides
-    known: dict[tuple[str, tuple[int, ...]], dict[str, float]] = field(default_factory=dict)
+    evidence: Evidence
+    chosen: tuple[int, ...]
+    predictors: tuple[Predictor, ...]
+    known: dict[tuple[str, tuple[int, ...], bool], dict[str, float]] = field(default_factory=dict)
 
-    def scores(self, predictor: Predictor, chosen: tuple[int, ...]) -> dict[str, float]:
-        """Return the scores of a set by metric."""
-        key = (predictor.name, chosen)
-        if key not in self.known:
-            columns = np.array(chosen, dtype=np.intp)
-            self.known[key] = self._judged(
-                predictor, standardized(self.fold.data, self.fold.train, self.fold.test, columns)
-            )
-        return self.known[key]
-
-    def _judged(self, predictor: Predictor, parts: tuple[Floats, Floats], alone: bool = False) -> dict[str, float]:
-        if self.covariates is not None and not alone:
-            parts = np.hstack([self.covariates[0], parts[0]]), np.hstack([self.covariates[1], parts[1]])
-        return predictor.scores(parts[0], self.target, parts[1], self.truth, self.fold.number(_PREDICTOR))
-
-    def part(
-        self, method: str, chosen: tuple[int, ...], predictors: Sequence[Predictor]
-    ) -> list[tuple[FoldScore, ...]]:
-        """Return the scores of covariates alone, or of chosen features alone."""
-        chosen = () if method == COVARIATES_ALONE else chosen
-        parts = standardized(self.fold.data, self.fold.train, self.fold.test, np.array(chosen, dtype=np.intp))
-        return [
-            self.fold.records(method, own.name, self._judged(own, parts, method == FEATURES_ALONE), len(chosen))
-            for own in predictors
-        ]
-
-    def risks(self, predictor: Predictor, chosen: tuple[int, ...]) -> tuple[float, ...]:
-        """Return the risks of the test samples, none where no risks are predicted."""
-        if not predictor.prediction.of_risks:
-            return ()
-        A, B = standardized(self.fold.data, self.fold.train, self.fold.test, np.array(chosen, dtype=np.intp))
-        if self.covariates is not None:
-            A, B = (np.hstack(parts) for parts in zip(self.covariates, (A, B), strict=True))
-        return tuple(predictor.risks(A, self.target, B, self.fold.number(_PREDICTOR)).tolist())
-
-    def baseline(
-        self, method: str, size: int, counts: Array, predictors: Sequence[Predictor]
-    ) -> list[tuple[FoldScore, ...]]:
-        """Return the scores of a baseline with so many features."""
+    def records(self, method: str) -> tuple[FoldScore, ...]:
+        """Return the scores of a way to choose features, by all predictors; of several sets, their means."""
         fold = self.fold
         if method == "all features":
             ridge = as_predictors(RIDGE, fold.data.target.task)[0]
-            scores = self._judged(ridge, rotated(fold.data, fold.train, fold.test))
-            return [fold.records(method, RIDGE, scores, fold.data.n_features)]
+            scores = self._scores(ridge, self._with_covariates(rotated(fold.data, fold.train, fold.test)))
+            return fold.records(method, RIDGE, scores, fold.data.n_features)
+        sets, found = self._sets(method), list[tuple[FoldScore, ...]]()
+        for own in self.predictors:
+            scored = [self.scores(own, columns, alone=method == FEATURES_ALONE) for columns in sets]
+            means = {metric: float(np.mean([scores[metric] for scores in scored])) for metric in own.metrics}
+            size = 0 if method == COVARIATES_ALONE else len(self.chosen)
+            found.append(fold.records(method, own.name, means, size))
+        return joined(found)
+
+    def _sets(self, method: str) -> list[tuple[int, ...]]:
+        """Return the sets of a way to choose as many features as were chosen, but never constant ones."""
+        if method in (OURS, *OF_COVARIATES):
+            return [() if method == COVARIATES_ALONE else self.chosen]
+        size, varying = len(self.chosen), ~self.evidence.constant
         if method == "random":
-            rng, able = np.random.default_rng(child(fold.seed, _RANDOM_SETS)), np.flatnonzero(self.varying)
+            rng, able = np.random.default_rng(child(self.fold.seed, _RANDOM_SETS)), np.flatnonzero(varying)
             sets = [rng.choice(able, min(size, len(able)), replace=False) for _ in range(_N_RANDOM)]
         else:
-            merit = counts if method == "most votes" else self._importances()
-            order = np.argsort(np.where(self.varying, -merit.astype(np.float64), np.inf), kind="stable")
-            sets = [order[:size]]
-        chosen, found = [tuple(sorted(columns.tolist())) for columns in sets], []
-        for own in predictors:
-            scored = [self.scores(own, columns) for columns in chosen]
-            means = {metric: float(np.mean([scores[metric] for scores in scored])) for metric in own.metrics}
-            found.append(fold.records(method, own.name, means, size))
-        return found
+            merit = self.evidence.counts if method == "most votes" else self._importances()
+            sets = [np.argsort(np.where(varying, -merit.astype(np.float64), np.inf), kind="stable")[:size]]
+        return [tuple(sorted(columns.tolist())) for columns in sets]
+
+    def scores(self, predictor: Predictor, chosen: tuple[int, ...], alone: bool = False) -> dict[str, float]:
+        """Return the scores of a set by metric; `alone`: without covariates."""
+        key = (predictor.name, chosen, alone)
+        if key not in self.known:
+            self.known[key] = self._scores(predictor, self._parts(chosen, alone))
+        return self.known[key]
+
+    def _scores(self, predictor: Predictor, parts: tuple[Floats, Floats]) -> dict[str, float]:
+        truth, seed = self.fold.data.target.take(self.fold.test), self.fold.number(_PREDICTOR)
+        return predictor.scores(parts[0], self.target, parts[1], truth, seed)
+
+    def risks(self) -> tuple[float, ...]:
+        """Return the risks of the test samples by the first predictor, none where no risks are predicted."""
+        predictor = self.predictors[0]
+        if not predictor.prediction.of_risks:
+            return ()
+        A, B = self._parts(self.chosen)
+        return tuple(predictor.risks(A, self.target, B, self.fold.number(_PREDICTOR)).tolist())
+
+    def _parts(self, chosen: tuple[int, ...], alone: bool = False) -> tuple[Floats, Floats]:
+        """Return what predictors see of training and test samples: features, and covariates unless `alone`."""
+        found = standardized(self.fold.data, self.fold.train, self.fold.test, np.array(chosen, dtype=np.intp))
+        return found if alone else self._with_covariates(found)
+
+    def _with_covariates(self, parts: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+        covariates = covariates_of(self.fold.data, self.fold.train, self.fold.test)
+        if covariates is None:
+            return parts
+        return np.hstack([covariates[0], parts[0]]), np.hstack([covariates[1], parts[1]])
 
     def _importances(self) -> Floats:
         data = self.fold.data

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -34,21 +36,22 @@ class Prediction:
     metrics : tuple of str
         Keys of `METRICS`.
     predictors : mapping of name to function () -> estimator
-    predict : function (estimator, X_train, Target, X_test) -> Predicted
+    predict : function (estimator, X_train, y_train, X_test, n_classes) -> Predicted
     kind : str
         The kind of scikit-learn estimators that can do it.
-    learned : function (Target) -> ndarray
-        What estimators learn from.
     of_risks : bool
         Whether numbers are predicted that order samples by their risk of an event.
     """
 
     metrics: tuple[str, ...]
     predictors: Mapping[str, Callable[[], Any]]
-    predict: Callable[[Any, Floats, Target, Floats], Predicted]
+    predict: Callable[[Any, Floats, Array, Floats, int], Predicted]
     kind: str
-    learned: Callable[[Target], Array] = lambda target: np.asarray(target.values)
     of_risks: bool = False
+
+    def learned(self, target: Target) -> Array:
+        """Return what estimators learn from: of risks, times and events."""
+        return np.asarray(target.labels if self.of_risks else target.values)
 
 
 @dataclass(frozen=True)
@@ -74,15 +77,19 @@ class Predictor:
         """Learn from samples A of shape (n_train, n_features), predict B of shape (n_test, n_features), and judge."""
         if A.shape[1] == 0:  # nothing was chosen: it may learn what is most frequent
             A, B = np.zeros((len(A), 1)), np.zeros((len(B), 1))
-        found = self.prediction.predict(seeded(self.estimator, seed), A, target, B)
+        found = self._predict(A, target, B, seed)
         return {name: METRICS[name].compute(truth, found) for name in self.metrics}
 
     def risks(self, A: Floats, target: Target, B: Floats, seed: int) -> Floats:
         """Return risks of samples B, of shape (n_test,); 0 is the median of the samples A that it learns from."""
         if A.shape[1] == 0:
             return np.zeros(len(B))
-        found = self.prediction.predict(seeded(self.estimator, seed), A, target, np.concatenate([B, A])).values
+        found = self._predict(A, target, np.concatenate([B, A]), seed).values
         return np.asarray(found[: len(B)] - np.median(found[len(B) :]))
+
+    def _predict(self, A: Floats, target: Target, B: Floats, seed: int) -> Predicted:
+        estimator, known = seeded(self.estimator, seed), self.prediction.learned(target)
+        return self.prediction.predict(estimator, A, known, B, target.n_classes)
 
 
 def as_predictors(given: Any, task: str) -> tuple[Predictor, ...]:
@@ -228,16 +235,16 @@ def _class_scores(model: Any, X: Floats, n_classes: int) -> Floats | None:
     return scores
 
 
-def _predict_classes(estimator: Any, A: Floats, target: Target, B: Floats) -> Predicted:
-    model = estimator.fit(A, target.values)
-    return Predicted(np.asarray(model.predict(B)), _class_scores(model, B, target.n_classes))
+def _predict_classes(estimator: Any, A: Floats, y: Array, B: Floats, n_classes: int) -> Predicted:
+    model = estimator.fit(A, y)
+    return Predicted(np.asarray(model.predict(B)), _class_scores(model, B, n_classes))
 
 
-def _predict_labels(estimator: Any, A: Floats, target: Target, B: Floats) -> Predicted:
+def _predict_labels(estimator: Any, A: Floats, y: Array, B: Floats, _: int) -> Predicted:
     from sklearn.base import clone
 
     values, scores = list[Array](), list[Any]()
-    for labels in np.asarray(target.values).T:
+    for labels in y.T:
         if labels.min() == labels.max():  # nothing to learn
             values.append(np.full(len(B), labels[0]))
             scores.append(np.zeros(len(B)))
@@ -250,70 +257,35 @@ def _predict_labels(estimator: Any, A: Floats, target: Target, B: Floats) -> Pre
     return Predicted(np.stack(values, axis=1), known)
 
 
-def _predict_numbers(estimator: Any, A: Floats, target: Target, B: Floats) -> Predicted:
-    return Predicted(np.asarray(estimator.fit(A, target.values).predict(B), dtype=np.float64).ravel())
+def _predict_numbers(estimator: Any, A: Floats, y: Array, B: Floats, _: int) -> Predicted:
+    return Predicted(np.asarray(estimator.fit(A, y).predict(B), dtype=np.float64).ravel())
 
 
-def _predict_risks(estimator: Any, A: Floats, target: Target, B: Floats) -> Predicted:
-    return Predicted(np.asarray(estimator.fit(A, target.labels).predict(B), dtype=np.float64).ravel())
+def _later(module: str, name: str, **settings: Any) -> Callable[[], Any]:
+    """Return a function that makes an estimator; scikit-learn is not imported before that."""
+    return lambda: getattr(import_module(module), name)(**settings)
 
 
-def _logistic() -> Any:
-    from sklearn.linear_model import LogisticRegression
+_linear, _own = partial(_later, "sklearn.linear_model"), partial(_later, "ubayfs.trust.estimators")
 
-    return LogisticRegression(C=0.1, class_weight="balanced", max_iter=1000)
-
-
-def _ridge() -> Any:
-    from sklearn.linear_model import RidgeCV
-
-    return RidgeCV(alphas=np.logspace(-2, 6, 17))
-
-
-def _forest_of_classes() -> Any:
-    from .estimators import ForestClassifier
-
-    return ForestClassifier(N_TREES)
-
-
-def _forest_of_numbers() -> Any:
-    from .estimators import ForestRegressor
-
-    return ForestRegressor(N_TREES)
-
-
-def _cox_ridge() -> Any:
-    from .estimators import CoxRidge
-
-    return CoxRidge()
-
-
-def _forest_of_residuals() -> Any:
-    from .estimators import ResidualForest
-
-    return ResidualForest(N_TREES)
-
+_FOR_CLASSES = {
+    RIDGE: _linear("LogisticRegression", C=0.1, class_weight="balanced", max_iter=1000),
+    FOREST: _own("ForestClassifier", n_trees=N_TREES),
+}
+_FOR_NUMBERS = {
+    RIDGE: _linear("RidgeCV", alphas=np.logspace(-2, 6, 17)),
+    FOREST: _own("ForestRegressor", n_trees=N_TREES),
+}
+_FOR_RISKS = {RIDGE: _own("CoxRidge"), FOREST: _own("ResidualForest", n_trees=N_TREES)}
 
 _OF_CLASSES = ("auc", "balanced_accuracy")
-_FOR_CLASSES = {RIDGE: _logistic, FOREST: _forest_of_classes}
+_RISKS = "predictor of risks, such as those of scikit-survival,"
 
 # Every task that has a target; each has the predictors of the baselines, "ridge" and "forest".
 PREDICTION = {
     "binary": Prediction(_OF_CLASSES, _FOR_CLASSES, _predict_classes, "classifier"),
     "multiclass": Prediction(_OF_CLASSES, _FOR_CLASSES, _predict_classes, "classifier"),
     "multilabel": Prediction(_OF_CLASSES, _FOR_CLASSES, _predict_labels, "classifier"),
-    "regression": Prediction(
-        ("r2", "mean_absolute_error"),
-        {RIDGE: _ridge, FOREST: _forest_of_numbers},
-        _predict_numbers,
-        "regressor",
-    ),
-    "survival": Prediction(
-        ("c_index",),
-        {RIDGE: _cox_ridge, FOREST: _forest_of_residuals},
-        _predict_risks,
-        "predictor of risks, such as those of scikit-survival,",
-        learned=lambda target: np.asarray(target.labels),
-        of_risks=True,
-    ),
+    "regression": Prediction(("r2", "mean_absolute_error"), _FOR_NUMBERS, _predict_numbers, "regressor"),
+    "survival": Prediction(("c_index",), _FOR_RISKS, _predict_numbers, _RISKS, of_risks=True),
 }
