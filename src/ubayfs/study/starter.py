@@ -167,7 +167,7 @@ def _target(table: Table, roles: ColumnRoles, inferred: bool) -> str:
         return _line("data", "target", f"{{{columns}}}", note)
     if roles.target is None:
         return _line("data", "target", "NAME", "; none was found, so the study is unsupervised", active=False)
-    counts = with_targets(table, [roles.target], roles.task)[0].frame[roles.target].value_counts()
+    counts = with_targets(table, [roles.target], roles.task).frame[roles.target].value_counts()
     values = ", ".join(f"{dump_scalar(str(value))} ({count})" for value, count in counts.items())
     if len(counts) > _SHOWN * 2:
         values = f"{len(counts)} different values"

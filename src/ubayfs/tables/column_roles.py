@@ -15,7 +15,7 @@ from ..data.categories import MOST_LEVELS
 from ..data.reading_rules import SurvivalColumns, target_columns
 from ..data.survival import EVENT_WORDS, TIME_WORDS, Survival
 from ..exceptions import InputError, repr_of
-from .columns import as_floats, holds_dates, is_number_type, offending, reads_as_number
+from .columns import as_floats, holds_dates, offending, other_columns, reads_as_number
 from .layout import GROUP_WORDS, ID_WORDS, numbers_rows, words
 from .table import Table
 
@@ -93,8 +93,7 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
     if isinstance(target, SurvivalColumns):
         survival, target = target, None
     taken = {*target_columns(survival), *target_columns(target)}
-    others = [name for name, dtype in zip(columns, frame.dtypes, strict=True) if not is_number_type(dtype)]
-    text = {name for name in others if _is_text(frame[name], table.decimal)}
+    text = {name for j in other_columns(frame) if _is_text(frame[name := columns[j]], table.decimal)}
     ids = {name for name in columns if name not in taken and _is_id(name, frame, name in text, table.decimal)}
     candidates = [name for name in _targets(frame, columns, text, table.annotations) if name not in ids]
     codes = [name for name in _coded(frame, columns, table.annotations) if name not in ids and name not in candidates]

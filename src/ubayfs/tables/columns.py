@@ -1,9 +1,10 @@
-"""Columns as numbers: entries that are not, in words, and missing values."""
+"""Columns as numbers: entries that are not, in words, values below detection, and missing values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 from numbers import Real
@@ -15,9 +16,8 @@ from numpy.typing import NDArray
 
 from .._arguments import as_float
 from .._plain import listed
-from ..data.advice import folded_label
-from ..exceptions import Problem
-from .table import Table
+from ..exceptions import Advice, Problem
+from .table import Table, with_columns
 
 _MOST_APART = 5  # columns of which the same is wrong that are described one by one
 _EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
@@ -45,6 +45,11 @@ _UNDETECTED = frozenset(
 def is_number_type(dtype: Any) -> bool:
     """Tell whether a column of this type holds real numbers (True and False are 1 and 0)."""
     return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype)
+
+
+def other_columns(frame: pd.DataFrame) -> list[int]:
+    """Return the positions of the columns that do not hold numbers only."""
+    return [position for position, dtype in enumerate(frame.dtypes) if not is_number_type(dtype)]
 
 
 def as_floats(column: pd.Series, decimal: str | None) -> NDArray[np.float64]:
@@ -78,14 +83,18 @@ def offending(column: pd.Series, decimal: str | None) -> NDArray[np.bool_]:
 def text_columns(table: Table, names: Sequence[str]) -> dict[str, list[str]]:
     """Return the columns without any number, by what they hold: text, categories or dates."""
     wholly: dict[str, list[str]] = {}
-    for name, dtype in table.frame.dtypes.loc[list(names)].items():
-        if is_number_type(dtype):
-            continue
+    for name, bad in _offending(table, names):
         column = table.frame[name]
-        bad = offending(column, table.decimal)
-        if bad.any() and bad.sum() == column.notna().sum() and not all(map(_is_meant_as_number, column[bad])):
+        if bad.sum() == column.notna().sum() and not all(map(_is_meant_as_number, column[bad])):
             wholly.setdefault(_kind(column), []).append(str(name))
     return wholly
+
+
+def _offending(table: Table, names: Sequence[str]) -> Iterator[tuple[Any, NDArray[np.bool_]]]:
+    """Yield the columns that have entries which are neither numbers nor missing, and the mask of these."""
+    for name, dtype in table.frame.dtypes.loc[list(names)].items():
+        if not is_number_type(dtype) and (bad := offending(table.frame[name], table.decimal)).any():
+            yield name, bad
 
 
 def word_columns(table: Table, names: Sequence[str]) -> set[str]:
@@ -107,22 +116,16 @@ def number_problems(table: Table, names: Sequence[str]) -> tuple[list[Problem], 
     What is the same with many columns is one problem.
     """
     mixed: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    wrong: set[str] = set()
-    for name, dtype in table.frame.dtypes.loc[list(names)].items():
-        if is_number_type(dtype):
-            continue
-        bad = offending(table.frame[name], table.decimal)
-        if bad.any():
-            wrong.add(str(name))
-            message, way_out, about = _mixed(table, str(name), bad, "path")
-            mixed.setdefault((way_out, about), []).append((str(name), message))
+    for name, bad in _offending(table, names):
+        message, way_out, about = _mixed(table, str(name), bad, "path")
+        mixed.setdefault((way_out, about), []).append((str(name), message))
     problems = []
     for (way_out, about), found in mixed.items():
         apart = found if len(found) <= _MOST_APART else found[:1]
         rest = [name for name, _ in found[len(apart) :]]
         more = f" So it is in {listed([repr(name) for name in rest[:3]], 3, len(rest))}." if rest else ""
         problems += [Problem(f"{message}: {way_out}.{more}", (about,)) for _, message in apart]
-    return problems, wrong
+    return problems, {name for found in mixed.values() for name, _ in found}
 
 
 def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_], role: str) -> Problem:
@@ -168,6 +171,47 @@ def limit_of(entry: Any) -> float | None:
     if found is not None:
         return float(found[1].replace(",", "."))
     return np.nan if entry.strip().lower() in _UNDETECTED else None
+
+
+def replace_below_detection(table: Table, rule: str) -> Table:
+    """Return a table with numbers, or nothing, in place of values below detection.
+
+    Parameters
+    ----------
+    table : Table
+    rule : {"half", "missing", "limit"}
+        Half of the limit, nothing, or the limit itself. Where no limit is given, that of the column counts: the lowest
+        one given in it, else its lowest measured value.
+    """
+    changed: dict[int, Any] = {}
+    n_values = 0
+    for j in other_columns(table.frame):
+        column = table.frame.iloc[:, j]
+        stated = [limit_of(entry) for entry in column]
+        below = np.array([limit is not None for limit in stated])
+        values = as_floats(column, table.decimal)
+        odd = column.notna().to_numpy() & np.isnan(values) & ~below
+        if isinstance(column.dtype, pd.CategoricalDtype) or not below.any() or odd.any():
+            continue
+        given = np.array([np.nan if limit is None else limit for limit in stated])
+        counted = given if np.isfinite(given).any() else values
+        lowest = np.nanmin(counted) if np.isfinite(counted).any() else np.nan
+        limits = np.where(np.isnan(given), lowest, given)[below]
+        if rule == "half" and (limits < 0).any():  # half of it would not be below detection
+            text = (
+                f"column {str(table.frame.columns[j])!r}: half of the limit {np.nanmin(limits):g} would be above it; "
+            )
+            raise table.error(
+                "below_detection", f"{text}are these logarithms? Choose below_detection: limit or missing."
+            )
+        values[below] = np.nan if rule == "missing" else limits * (0.5 if rule == "half" else 1.0)
+        changed[j] = values
+        n_values += int(below.sum())
+    if not changed:
+        return table
+    columns = [str(table.frame.columns[j]) for j in changed]
+    facts = {"file": table.path.name, "n_values": n_values, "n_columns": len(columns), "columns": columns, "rule": rule}
+    return replace(table, frame=with_columns(table.frame, changed)).noted(Advice("below_detection", facts))
 
 
 def _is_meant_as_number(entry: Any) -> bool:
@@ -276,22 +320,3 @@ def n_title_rows(rows: Sequence[Sequence[Any]]) -> int:
     regular = {len(row) for row in below} <= {len(names), len(names) + 1}
     has_numbers = any(isinstance(cell, Real) or reads_as_number(cell) for cell in names)
     return top if below and regular and not has_numbers else 0
-
-
-def one_spelling(column: pd.Series) -> tuple[pd.Series, list[str]]:
-    """Return labels without blanks around them, of which none differ only in case or blanks, and those that did.
-
-    The most frequent spelling stands for all of them, the first of equals.
-    """
-    ordered = isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered
-    if is_number_type(column.dtype) or ordered or not all(isinstance(label, str) for label in column.dropna()):
-        return column, []
-    bare = column.astype(object).map(str.strip, na_action="ignore")
-    spellings: dict[str, list[str]] = {}
-    for label in bare.value_counts(sort=True).index:
-        spellings.setdefault(folded_label(label), []).append(label)
-    several = [found for found in spellings.values() if len(found) > 1]
-    same = {label: found[0] for found in several for label in found[1:]}
-    if not same:
-        return (column if bare.equals(column.astype(object)) else bare), []
-    return bare.replace(same), [" = ".join(map(repr, found)) for found in several]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -89,68 +89,71 @@ def read_features(
     ordered = {} if unordered else check_orders("ordered", ordered)
     roles = None if target is None else as_target("target", target)
     targets, survival = target_columns(roles), roles if isinstance(roles, SurvivalColumns) else None
-    covariates = _listed(adjust_for)
+    covariates = list(adjust_for)
     names, problems = feature_columns(table, target=targets, groups=groups, ignore=ignore, adjust_for=covariates)
     if task is not None and (task == "survival") != (survival is not None):
         rule = f"task {task} does not fit the target {str(roles)!r}; survival has {{time: COLUMN, event: COLUMN}}."
         problems.append(Problem(rule, ("task",)))
     task = task if survival is None else "survival"
-    notes = [*table.notes, *_orientation_notes(table, targets)]
-    names, more_notes = measurements(table, names, ordered)
-    notes += more_notes
-    table, more_notes = with_targets(table, roles, task)
-    notes += more_notes
-    table, more_notes, more = with_covariates(table, covariates)
-    notes += more_notes
-    problems += more
+    names, notes = measurements(table, names, ordered)
+    table = table.noted(*problems, *_orientation_notes(table, targets), *notes)
+    table = with_covariates(with_targets(table, roles, task), covariates)
     unknown = [name for name in ordered if name not in names]
-    problems += [Problem(f"{name!r} is not a feature.{_hint(table, name)}", ("ordered", name)) for name in unknown]
-    table, categories, more_notes, wrong = with_codes(table, names, ordered)
-    notes += more_notes
-    problems += wrong
-    names = [name for name in names if name not in {problem.path[1] for problem in wrong if len(problem.path) > 1}]
-    if not names and not problems:
+    table = table.noted(*(Problem(f"{n!r} is not a feature.{_hint(table, n)}", ("ordered", n)) for n in unknown))
+    table, names, categories = with_codes(table, names, ordered)
+    if not names and not table.problems:
         none = f"no feature columns are left beside target and groups.{table.about_sheets}"
-        problems.append(Problem(none, ("path",)))
+        table = table.noted(Problem(none, ("path",)))
     for name in targets:
-        if name in table.frame:
-            problems += _target_problems(table, name, task, survival)
-    if groups in table.frame:
-        problems += _gap_problems(table, "groups", str(groups))
-    read, more = _feature_values(table, names, missing, max_missing)
-    if problems or more:
-        raise TableError(table.path, problems + more)
-    group_of_row = None if groups is None else table.frame[groups].iloc[read.rows].to_numpy()
+        table = table.noted(*_target_problems(table, name, task, survival))
+    table = table.noted(*_group_problems(table, groups))
+    names, values, wrong = _numbers(table, names)
+    gaps = Gaps.of(values, np.array(names, dtype=object), missing, max_missing)
+    if gaps is not None:
+        wrong += [cells.missing_problem(table, names, values)] if missing == "error" else _too_little(gaps, missing)
+    if table.problems or wrong:
+        raise TableError(table.path, [*table.problems, *wrong])
+    described = table.frame[[name for name in table.frame if name in (*targets, groups, *covariates)]]
+    complete = True
+    if gaps is not None:
+        described = described[gaps.rows]
+        values = values if gaps.rows.all() else values[gaps.rows]
+        values = values if gaps.columns.all() else values[:, gaps.columns]
+        names = [name for name, stays in zip(names, gaps.columns, strict=True) if stays]
+        complete = missing == "drop_rows" or not gaps.n_missing[gaps.columns].any()
     try:
-        y = _target_values(table, roles, read.rows)
-        values, rule = freeze(np.asfortranarray(read.values)), "error" if read.complete else "available"
-        reading: dict[str, Any] = {"task": task, "groups": group_of_row, "missing": rule, "max_missing": 1.0}
-        reading["adjust_for"] = table.frame[covariates].iloc[read.rows] if covariates else None
-        data = FeatureData.from_table(values, y, **reading)
-        if data.covariates is not None:
-            notes += covariate_advice(data.covariates, data.target)
-        levels = {position: categories[name] for position, name in enumerate(read.names) if name in categories}
+        data = FeatureData.from_table(
+            freeze(np.asfortranarray(values)),
+            _target_values(described, roles, table.decimal),
+            task=task,
+            groups=None if groups is None else described[groups].to_numpy(),
+            missing="error" if complete else "available",
+            max_missing=1.0,
+            adjust_for=described[covariates] if covariates else None,
+        )
+        about = () if data.covariates is None else covariate_advice(data.covariates, data.target)
+        levels = {position: categories[name] for position, name in enumerate(names) if name in categories}
         return replace(
             data,
             X=with_levels(data.X, levels),
-            feature_names=np.array(read.names, dtype=object),
-            missing=missing if read.notes else None,
-            notes=(*notes, *read.notes),
-            blocks=_blocks(table, read.names),
-            sample_names=np.array(as_names(table.frame.index[read.rows]), dtype=object) if table.has_names else None,
+            feature_names=np.array(names, dtype=object),
+            missing=None if gaps is None else missing,
+            notes=(*table.notes, *about, *(() if gaps is None else gaps.notes)),
+            blocks=_blocks(table, names),
+            sample_names=np.array(as_names(described.index), dtype=object) if table.has_names else None,
         )
     except InputError as error:
         raise TableError(table.path, [_data_problem(error, targets, groups, covariates)]) from error
 
 
-def _target_values(table: Table, roles: Any, rows: NDArray[np.intp]) -> Any:
-    """Return the target of some samples in the form of :func:`ubayfs.collect_evidence`."""
+def _target_values(described: pd.DataFrame, roles: Any, decimal: str | None) -> Any:
+    """Return the target in the form of :func:`ubayfs.collect_evidence`."""
     if roles is None:
         return None
-    values = table.frame[target_columns(roles)].iloc[rows]
+    values = described[target_columns(roles)]
     if isinstance(roles, SurvivalColumns):
         time, event = (values[roles[part]] for part in ("time", "event"))
-        return Survival(cells.as_floats(time, table.decimal), event.to_numpy())
+        return Survival(cells.as_floats(time, decimal), event.to_numpy())
     return values.iloc[:, 0] if values.shape[1] == 1 else values.reset_index(drop=True)
 
 
@@ -216,14 +219,17 @@ def feature_columns(
     adjust_for: str | Iterable[str] = (),
 ) -> tuple[list[str], list[Problem]]:
     """Return the names of the columns that are left to be features, and what is wrong with the roles of the others."""
-    targets, patterns = target_columns(target), _listed(ignore)
+    targets, patterns, covariates = (
+        target_columns(target),
+        check_names("ignore", ignore),
+        check_names("adjust_for", adjust_for),
+    )
     columns = table.frame.columns
     found = [("target", _absent(table, "target", name)) for name in targets if name not in columns]
     if groups is not None and groups not in columns:
         found.append(("groups", _absent(table, "groups", groups)))
     if groups is not None and groups in targets:
         found.append(("groups", f"column {groups!r} cannot be target and groups at once."))
-    covariates = _listed(adjust_for)
     for name in covariates:
         if name not in columns:
             found.append(("adjust_for", _absent(table, "covariate", name)))
@@ -235,7 +241,7 @@ def feature_columns(
             found.append(("ignore", f"column {pattern!r} is to be ignored, but it is the {role} too."))
         elif not any(matches(name, [pattern]) for name in columns):
             found.append(("ignore", f"ignore {pattern!r} matches no column.{_hint(table, pattern)}"))
-    roles = [*targets, *_listed(groups), *covariates]
+    roles = [*targets, *check_names("groups", groups), *covariates]
     # A misspelled target is not a feature either; without this its text would be a problem of its own.
     others = {role if role in columns else nearest(role, columns) for role in roles} | table.annotations
     left = [name for name in columns if name not in others]
@@ -243,10 +249,6 @@ def feature_columns(
     if left and not names:
         found.append(("ignore", f"ignore leaves no feature: {quoted(patterns)} cover all other columns. Ignore fewer."))
     return names, [Problem(message, (role,)) for role, message in found]
-
-
-def _listed(names: str | Iterable[str] | None) -> list[str]:
-    return [names] if isinstance(names, str) else list(names or ())
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
@@ -277,17 +279,15 @@ def _hint(table: Table, name: str) -> str:
     return hint if hint.endswith("?") else f"{hint.removesuffix('.')}."
 
 
-def _target_problems(
-    table: Table, name: str, task: str | None, survival: SurvivalColumns | None = None
-) -> list[Problem]:
+def _target_problems(table: Table, name: str, task: str | None, survival: SurvivalColumns | None) -> list[Problem]:
+    if name not in table.frame:
+        return []
     column = table.frame[name]
-    problems: list[Problem] = []
     if column.isna().all():
         return [Problem(f"target column {name!r} has no value in any sample. Name another target column.", ("target",))]
-    if task == "unsupervised":
-        return problems
-    if survival is not None and name == survival["event"]:
-        return problems  # Survival has the rules
+    if task == "unsupervised" or (survival is not None and name == survival["event"]):
+        return []  # Survival has the rules
+    problems = []
     bad = cells.offending(column, table.decimal)
     if task is not None and TASKS[task].numbers and bad.any():
         if bad.sum() < column.notna().sum():
@@ -301,51 +301,15 @@ def _target_problems(
     return problems
 
 
-def _gap_problems(table: Table, role: str, name: str) -> list[Problem]:
-    rows = np.flatnonzero(table.frame[name].isna())
+def _group_problems(table: Table, groups: str | None) -> list[Problem]:
+    rows = np.flatnonzero(table.frame[groups].isna()) if groups in table.frame else ()
     if not len(rows):
         return []
     rule = (
-        f"{role} column {name!r} has no value in {len(rows)} row(s): {table.places(rows)}. Fill them in or remove "
+        f"groups column {groups!r} has no value in {len(rows)} row(s): {table.places(rows)}. Fill them in or remove "
         f"these rows (empty cells and {', '.join(MISSING_CODES)} count as missing)."
     )
-    return [Problem(rule, (role,))]
-
-
-@dataclass(frozen=True)
-class _Read:
-    """Values of shape (n_rows, n_names), the names and rows that are left, and what became of missing values."""
-
-    values: NDArray[Any]
-    names: list[str]
-    rows: NDArray[np.intp]
-    notes: tuple[Advice, ...] = ()
-    complete: bool = True
-
-
-def _feature_values(table: Table, names: list[str], missing: str, max_missing: float) -> tuple[_Read, list[Problem]]:
-    """Return the features as numbers, and what is wrong with them."""
-    problems, refused = cells.number_problems(table, names)
-    names = [name for name in names if name not in refused]
-    values = _numbers(table.frame[names], table.decimal)
-    problems += cells.infinite_problems(table, names, values)
-    read = _Read(values, names, np.arange(len(table.frame)))
-    gaps = Gaps.of(values, np.array(names, dtype=object), missing, max_missing)
-    if gaps is None:
-        return read, problems
-    if missing == "error":
-        return read, [*problems, cells.missing_problem(table, names, values)]
-    return _without_gaps(read, gaps), problems + _too_little(gaps, missing)
-
-
-def _without_gaps(read: _Read, gaps: Gaps) -> _Read:
-    """Leave out the samples or the features that a rule leaves out."""
-    rows = np.flatnonzero(gaps.rows)
-    values = read.values if gaps.rows.all() else read.values[rows]
-    values = values if gaps.columns.all() else values[:, gaps.columns]
-    names = [name for name, stays in zip(read.names, gaps.columns, strict=True) if stays]
-    complete = not gaps.rows.all() or not gaps.n_missing[gaps.columns].any()
-    return _Read(values, names, rows, gaps.notes, complete)
+    return [Problem(rule, ("groups",))]
 
 
 def _too_little(gaps: Gaps, missing: str) -> list[Problem]:
@@ -359,9 +323,14 @@ def _too_little(gaps: Gaps, missing: str) -> list[Problem]:
     return [Problem(f"missing: {missing} leaves no feature; {way_out}.", ("missing",))]
 
 
-def _numbers(frame: pd.DataFrame, decimal: str | None) -> NDArray[Any]:
-    """Return a frame without offending entries as floats; float32 stays when all columns are."""
-    single = len(frame.columns) > 0 and all(dtype == np.float32 for dtype in frame.dtypes)
-    if all(cells.is_number_type(dtype) for dtype in frame.dtypes):
-        return frame.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
-    return np.column_stack([cells.as_floats(frame[name], decimal) for name in frame.columns])
+def _numbers(table: Table, names: list[str]) -> tuple[list[str], NDArray[Any], list[Problem]]:
+    """Return the names of columns of numbers, their values (float32 if all are that), and problems of the others."""
+    problems, refused = cells.number_problems(table, names)
+    names = [name for name in names if name not in refused]
+    frame = table.frame[names]
+    if not cells.other_columns(frame):
+        single = len(names) > 0 and all(dtype == np.float32 for dtype in frame.dtypes)
+        values = frame.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
+    else:
+        values = np.column_stack([cells.as_floats(frame[name], table.decimal) for name in names])
+    return names, values, problems + cells.infinite_problems(table, names, values)

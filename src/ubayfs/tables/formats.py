@@ -19,7 +19,7 @@ from .._arguments import did_you_mean
 from .._files import ReadBytes, as_path, protected, read_bytes, save_content
 from .._plain import quoted
 from ..exceptions import Advice, InputError, MissingDependencyError
-from .columns import comma_decimals, has_point_beside_comma, is_number_type, n_title_rows
+from .columns import comma_decimals, has_point_beside_comma, is_number_type, n_title_rows, other_columns
 from .table import MISSING_CODES, Table, check_distinct, file_error, tidy
 from .text import read_text, text_lines
 
@@ -197,7 +197,7 @@ def _read_excel(sheets: dict[str, Any], path: Path, sheet: str | None, choose_sh
             table = _read_sheet(sheets, title, path, distinct)
         except InputError:  # empty, or notes that are not a table
             continue
-        if any(is_number_type(dtype) for dtype in table.frame.dtypes):
+        if len(other_columns(table.frame)) < table.frame.shape[1]:
             return table
     return _read_sheet(sheets, next(iter(sheets)), path, distinct)
 
@@ -326,7 +326,7 @@ def _protected(frame: pd.DataFrame) -> pd.DataFrame:
         return protected(value) if isinstance(value, str) else value
 
     made = frame.rename(columns=safe, index=safe if _has_row_names(frame) else None)
-    for i in [i for i, dtype in enumerate(frame.dtypes) if not is_number_type(dtype)]:
+    for i in other_columns(frame):
         values = frame.iloc[:, i].tolist()
         if any(safe(value) is not value for value in values):
             made.isetitem(i, [safe(value) for value in values])

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..exceptions import Advice, Problem
+from ..exceptions import Advice
 from .layout import as_names, transposed, with_ids
-from .table import Table, TableError
+from .table import Table
 
 # Ways in which programs spell the same id.
 _SPELLINGS: dict[str, Callable[[str], str]] = {
@@ -53,8 +53,7 @@ def join(tables: Mapping[str, Table], sheet: Table | None, keep: str, roles: Ite
     for found in [*(ids.values() if keep == "all" else ()), *([] if sheet is None else [sheet.frame.index])]:
         samples = samples[samples.isin(found)]
     if not len(samples):
-        rule = "no sample is in all of the files. Choose keep: any, or check the ids."
-        raise TableError(tables[first].path, [Problem(rule, ("keep",))])
+        raise tables[first].error("keep", "no sample is in all of the files. Choose keep: any, or check the ids.")
     described = pd.DataFrame(index=samples) if sheet is None else sheet.frame.reindex(samples)
     frames, blocks, notes = _without_clashes(tables, described, [role for role in roles if role])
     all_names = {name for frame in frames.values() for name in frame}
@@ -98,7 +97,7 @@ def _most_shared(places: Sequence[set[str]], known: set[str]) -> int:
 
 def _check_match(table: Table, other: Table, argument: str) -> None:
     """Refuse two files of which fewer than half of the ids match: they may be spelled in another way."""
-    path, ids, known = table.path, table.frame.index, other.frame.index
+    ids, known = table.frame.index, other.frame.index
     n_matched, fewer = len(ids.intersection(known)), min(len(ids), len(known))
     if 2 * n_matched >= fewer:
         return
@@ -107,9 +106,7 @@ def _check_match(table: Table, other: Table, argument: str) -> None:
     turned = set(as_names(table.frame.columns))
     if turned and 2 * len(turned.intersection(known)) >= min(len(turned), len(known)):
         where = "columns" if table.unit == "sample" else "rows"
-        raise TableError(
-            path, [Problem(f"{rule} They are on its other side: choose features_in: {where}.", (argument,))]
-        )
+        raise table.error(argument, f"{rule} They are on its other side: choose features_in: {where}.")
     for words, spelled in [*_SPELLINGS.items(), *_cut(ids, known)]:
         n_alike = len({spelled(name) for name in ids} & {spelled(name) for name in known})
         if 2 * n_alike >= fewer:
@@ -118,7 +115,7 @@ def _check_match(table: Table, other: Table, argument: str) -> None:
     else:
         rule += " Check that both files are of the same samples, and that id names the column of ids."
         rule += table.about_sheets
-    raise TableError(path, [Problem(rule, (argument,))])
+    raise table.error(argument, rule)
 
 
 def _cut(ids: pd.Index, known: pd.Index) -> list[tuple[str, Callable[[str], str]]]:

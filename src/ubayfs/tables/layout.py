@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from .._plain import listed, quoted
-from ..exceptions import Advice, Problem
+from ..exceptions import Advice
 from . import columns as cells
-from .table import Table, TableError, check_distinct
+from .table import Table, check_distinct, repeated, with_columns
 
 # Words in names of columns and rows.
 ID_WORDS = frozenset(
@@ -79,7 +80,7 @@ def as_names(entries: Iterable[Any]) -> list[str]:
 
 def with_ids(table: Table, id: str | None) -> Table:
     """Return a table whose rows are named by the column `id`; default: as they are, else by the first column."""
-    names, frame, _ = _named_rows(table, id)
+    names, frame = _named_rows(table, id)
     named = id is None and table.has_names
     _check_ids(table, names, "" if named else str(table.frame.columns[0] if id is None else id))
     return replace(table, frame=frame.set_axis(pd.Index(names, dtype=object), axis=0))
@@ -97,18 +98,18 @@ def transposed(table: Table, id: str | None, is_sheet: bool = False) -> Table:
         Whether the table describes samples. Else columns that hold text, or numbers of the features, are left out: they
         describe the features.
     """
-    names, body, notes = _named_rows(table, id)
+    names, body = _named_rows(table, id)
     described = [] if is_sheet else _descriptions(table, body)
     if described:
         body = body.drop(columns=described)
         facts = {"file": table.path.name, "n_columns": len(described), "columns": described}
-        notes = (*notes, Advice("descriptions_ignored", facts))
+        table = table.noted(Advice("descriptions_ignored", facts))
     samples = as_names(body.columns)
     _check_ids(table, samples)
     if not samples:
         rule = "no column of numbers is left beside the names of the features, so that there are no samples."
-        raise TableError(table.path, [Problem(rule, ("features_in",))])
-    if all(cells.is_number_type(dtype) for dtype in body.dtypes):
+        raise table.error("features_in", rule)
+    if not cells.other_columns(body):
         values, texts = body.to_numpy(dtype=np.float64, na_value=np.nan), np.empty(0, dtype=np.intp)
     else:
         values = np.column_stack([cells.as_floats(body.iloc[:, j], table.decimal) for j in range(len(samples))])
@@ -117,13 +118,8 @@ def transposed(table: Table, id: str | None, is_sheet: bool = False) -> Table:
     for j, row in zip(texts, body.iloc[texts].to_numpy(dtype=object), strict=True):
         frame.isetitem(int(j), pd.Series(row, index=frame.index, dtype=object))
     facts = {"file": table.path.name, "n_samples": len(samples), "n_features": len(names)}
-    return replace(
-        table,
-        frame=frame.set_axis(pd.Index(names, dtype=object), axis=1),
-        unit="sample",
-        numbers=None,
-        notes=(*notes, Advice("file_transposed", facts)),
-    )
+    frame = frame.set_axis(pd.Index(names, dtype=object), axis=1)
+    return replace(table, frame=frame, unit="sample", numbers=None).noted(Advice("file_transposed", facts))
 
 
 def _descriptions(table: Table, body: pd.DataFrame) -> list[str]:
@@ -144,24 +140,21 @@ def _numbers_features(name: str, body: pd.DataFrame) -> bool:
     return cells.is_number_type(column.dtype) and bool((column.dropna() % 1 == 0).all())
 
 
-def _named_rows(table: Table, id: str | None) -> tuple[list[str], pd.DataFrame, tuple[Advice, ...]]:
-    """Return the names of the rows, the columns beside them, and the notes of the table."""
-    frame, notes = table.frame, table.notes
-    columns = list(frame.columns)
+def _named_rows(table: Table, id: str | None) -> tuple[list[str], pd.DataFrame]:
+    """Return the names of the rows, and the columns beside them."""
+    frame, columns = table.frame, list(table.frame.columns)
     if id is None and table.has_names:
         names = as_names(frame.index)
     elif id is not None and id not in columns:
-        raise TableError(
-            table.path, [Problem(f"there is no column {id!r}. The columns are {quoted(columns)}.", ("id",))]
-        )
+        raise table.error("id", f"there is no column {id!r}. The columns are {quoted(columns)}.")
     else:
         j = 0 if id is None else columns.index(id)
         names, frame = as_names(frame.iloc[:, j]), frame.drop(columns=columns[j])
     unnamed = [row for row, name in enumerate(names) if not name]
     if unnamed:
         rule = f"rows without a name: {table.places(unnamed)}. Each needs one, in its first column or in that of id."
-        raise TableError(table.path, [Problem(rule, ("id",))])
-    return names, frame, notes
+        raise table.error("id", rule)
+    return names, frame
 
 
 def _check_ids(table: Table, ids: Sequence[str], column: str = "") -> None:
@@ -172,12 +165,11 @@ def _check_ids(table: Table, ids: Sequence[str], column: str = "") -> None:
         rule = f"sample ids occur more than once: {quoted(twice)}. "
         rule += "Keep one of each, or give each sample an id of its own."
         rule += f" They are in the column {column!r}; id names another." if column else ""
-        raise TableError(table.path, [Problem(rule, ("id",))])
+        raise table.error("id", rule)
 
 
 def _once(names: Iterable[Any]) -> list[Any]:
-    found = list(names)
-    return [name for name in dict.fromkeys(found) if found.count(name) == 1] if len(set(found)) < len(found) else found
+    return [name for name, n in Counter(names).items() if n == 1]
 
 
 # -- names that occur several times ------------------------------------------------------------------------------------
@@ -194,10 +186,7 @@ def merge_duplicates(table: Table, rule: str) -> Table:
         variance (the first of equals), or all of them under the names ``x``, ``x_2``, ``x_3``.
     """
     names = [str(name) for name in table.frame.columns]
-    places: dict[str, list[int]] = {}
-    for position, name in enumerate(names):
-        places.setdefault(name, []).append(position)
-    several = {name: found for name, found in places.items() if len(found) > 1}
+    several = repeated(names)
     if not several:
         return table
     if rule == "error":
@@ -207,7 +196,7 @@ def merge_duplicates(table: Table, rule: str) -> Table:
     else:
         frame = _merged(table, several, rule)
     facts = {"file": table.path.name, "n_names": len(several), "names": list(several), "rule": rule}
-    return replace(table, frame=frame, notes=(*table.notes, Advice("duplicates_merged", facts)))
+    return replace(table, frame=frame).noted(Advice("duplicates_merged", facts))
 
 
 def _suffixed(names: Sequence[str]) -> list[str]:
@@ -223,36 +212,24 @@ def _suffixed(names: Sequence[str]) -> list[str]:
 
 
 def _merged(table: Table, several: dict[str, list[int]], rule: str) -> pd.DataFrame:
-    frame = table.frame
-    taken = np.ones(frame.shape[1], dtype=bool)
-    means: dict[int, Any] = {}
-    for name, found in several.items():
-        chosen = found[0]
-        if rule != "first":
-            parts = [frame.iloc[:, j] for j in found]
-            if any(cells.offending(part, table.decimal).any() for part in parts):
-                text = (
-                    f"{name!r} occurs {len(found)} times and does not hold numbers only: rename or remove the others."
-                )
-                raise TableError(table.path, [Problem(text, ("duplicates",))])
-            values = np.column_stack([cells.as_floats(part, table.decimal) for part in parts])
-            present = ~np.isnan(values)
+    """Return the columns with one in the first place of each name: their mean, or the one of highest variance."""
+    frame, changed = table.frame, dict[int, Any]()
+    for name, found in several.items() if rule != "first" else ():
+        parts = [frame.iloc[:, j] for j in found]
+        if any(cells.offending(part, table.decimal).any() for part in parts):
+            text = f"{name!r} occurs {len(found)} times and does not hold numbers only: rename or remove the others."
+            raise table.error("duplicates", text)
+        values = np.column_stack([cells.as_floats(part, table.decimal) for part in parts])
+        present = ~np.isnan(values)
+        if rule == "mean":
             counts, total = present.sum(axis=1), np.where(present, values, 0.0).sum(axis=1)
-            if rule == "mean":
-                means[chosen] = np.divide(total, counts, out=np.full(len(values), np.nan), where=counts > 0)
-            else:
-                spreads = [
-                    np.var(part[there]) if there.any() else -1.0
-                    for part, there in zip(values.T, present.T, strict=True)
-                ]
-                chosen = found[int(np.argmax(spreads))]
-        taken[found] = False
-        taken[found[0]] = True
-        means.setdefault(found[0], frame.iloc[:, chosen].to_numpy())
-    merged = frame.copy(deep=False)
-    for j, column in means.items():
-        merged.isetitem(j, column)
-    return merged.iloc[:, np.flatnonzero(taken)]
+            changed[found[0]] = np.divide(total, counts, out=np.full(len(values), np.nan), where=counts > 0)
+        else:
+            columns = zip(values.T, present.T, strict=True)
+            spreads = [np.var(column[there]) if there.any() else -1.0 for column, there in columns]
+            changed[found[0]] = parts[int(np.argmax(spreads))].to_numpy()
+    others = {j for found in several.values() for j in found[1:]}
+    return with_columns(frame, changed).iloc[:, [j for j in range(frame.shape[1]) if j not in others]]
 
 
 # -- which way round a table is ----------------------------------------------------------------------------------------
@@ -308,7 +285,7 @@ def _sample_likeness(names: Sequence[str]) -> int:
 def shown_orientation(features_in: str, table: Table, id: str | None = None) -> str:
     """Return how a file is read, in words."""
     if features_in == "rows":
-        features, body, _ = _named_rows(table, id)
+        features, body = _named_rows(table, id)
         samples = as_names(body.columns.drop(_descriptions(table, body)))
     else:
         samples, features = _row_names(table), as_names(table.frame.columns)

@@ -27,9 +27,9 @@ from ..data.reading_rules import (
     default_keep,
     target_columns,
 )
-from ..exceptions import InputError, Problem, repr_of
+from ..exceptions import InputError, repr_of
 from ..knowledge.damaged_names import symbols_before_damage
-from .detection import replace_below_detection
+from .columns import replace_below_detection
 from .features import read_features
 from .formats import read_table
 from .joining import as_sheet, join
@@ -266,7 +266,7 @@ def _refuse_dates(table: Table) -> None:
         f"feature names that a spreadsheet may have turned into dates: {shown}. Write the symbol that is meant into "
         "the file, or choose features: as_is to use the names as they are; a table of aliases can map them to genes."
     )
-    raise TableError(table.path, [Problem(rule, ("features",))])
+    raise table.error("features", rule)
 
 
 # -- files that nobody has described yet -------------------------------------------------------------------------------
@@ -329,9 +329,6 @@ def inspect_files(
         rule = f"features seem to be {shown}; transpose files so that all are the same, or give --features-in."
         raise InputError.of("features_in", rule)
     where = next(iter(found.values()))
-    several = any(
-        len(set(names)) < len(names) for names in (_feature_names(table, where, id) for table in tables.values())
-    )
     read = partial(
         lay_out, tables, described, features_in=where, id=id, duplicates="first", features="as_is", roles=(target,)
     )
@@ -344,23 +341,17 @@ def inspect_files(
     if len(tables) > 1 and table.frame.drop(columns=list(table.annotations)).isna().to_numpy().any():
         table = read(below_detection=rule, keep=default_keep("available"))  # as the study file will ask for
     notes = tuple(note for note in table.notes if note.code != "duplicates_merged")  # which way is still to be chosen
-    codes = {note.code for note in notes}
-    keys = {"features_in": where} if where == "rows" else {}
-    keys |= {
-        name: value
-        for name, value in (("samples_sheet", samples_sheet), ("id", id), ("encoding", encoding))
-        if value is not None
+    codes = {note.code for note in table.notes}
+    wanted = {
+        "features_in": where if where == "rows" else None,
+        "samples_sheet": samples_sheet,
+        "id": id,
+        "encoding": encoding,
+        "duplicates": "error" if "duplicates_merged" in codes else None,
+        "below_detection": rule if "below_detection" in codes else None,
     }
-    keys |= {"duplicates": "error"} if several else {}
-    keys |= {"below_detection": rule} if "below_detection" in codes else {}
+    keys = {name: value for name, value in wanted.items() if value is not None}
     laid_out = [f"{files[block].name}: {shown_orientation(where, file, id)}" for block, file in tables.items()]
     first = next(iter(tables.values()))
     visible = tuple(laid_out) if where == "rows" or len(tables) > 1 or described is not None else ()
     return InspectedFiles(files, replace(table, notes=notes), keys, visible, first.sheet, first.other_sheets)
-
-
-def _feature_names(table: Table, where: str, id: str | None) -> list[str]:
-    if where == "columns":
-        return list(table.frame.columns)
-    names = table.frame.index if id is None and table.has_names else table.frame[id or table.frame.columns[0]]
-    return [str(name) for name in names]

@@ -74,6 +74,8 @@ class Table:
         The columns of each file, when the table was put together from several.
     samples : DataFrame or None
         What the file itself says of its samples (GEO series matrices), by sample.
+    problems : tuple of Problem
+        What is wrong with the columns in their roles, to be told all at once.
     """
 
     frame: pd.DataFrame
@@ -87,6 +89,7 @@ class Table:
     notes: tuple[Advice, ...] = ()
     blocks: Mapping[str, tuple[str, ...]] | None = None
     samples: pd.DataFrame | None = None
+    problems: tuple[Problem, ...] = ()
 
     @property
     def has_names(self) -> bool:
@@ -122,18 +125,49 @@ class Table:
         numbers = np.arange(len(self.frame)) + 1 if self.numbers is None else self.numbers
         return replace(self, frame=self.frame.iloc[rows], numbers=numbers[rows])
 
+    def noted(self, *found: Advice | Problem) -> Table:
+        """Return the table with more that must be known of it, or that is wrong with it."""
+        notes = [note for note in found if isinstance(note, Advice)]
+        problems = [problem for problem in found if isinstance(problem, Problem)]
+        return replace(self, notes=(*self.notes, *notes), problems=(*self.problems, *problems))
+
+    def with_columns(self, columns: Mapping[str, Any]) -> Table:
+        """Return the table with other values in some columns."""
+        places: Any = {self.frame.columns.get_loc(name): values for name, values in columns.items()}
+        return replace(self, frame=with_columns(self.frame, places))
+
+    def error(self, argument: str, rule: str) -> TableError:
+        """Return the error of a table that breaks a rule."""
+        return TableError(self.path, [Problem(rule, (argument,))])
+
     def places(self, rows: Sequence[int] | NDArray[Any], limit: int = 5) -> str:
         """List where a few rows are and say how many more there are."""
         return listed([self.place(int(row)) for row in rows[:limit]], limit, len(rows))
 
 
+def with_columns(frame: pd.DataFrame, columns: Mapping[int, Any]) -> pd.DataFrame:
+    """Return a frame with other values in some columns, by position; the others are not copied."""
+    if columns:
+        frame = frame.copy(deep=False)
+        for position, values in columns.items():
+            frame.isetitem(position, values)
+    return frame
+
+
+def repeated(names: Sequence[str]) -> dict[str, list[int]]:
+    """Return the positions of names that occur more than once."""
+    places: dict[str, list[int]] = {}
+    for position, name in enumerate(names):
+        places.setdefault(name, []).append(position)
+    return {name: found for name, found in places.items() if len(found) > 1}
+
+
 def check_distinct(names: Sequence[str], path: Path, what: str = "column") -> None:
     """Raise if a name occurs twice, naming such names and their positions; columns without a name do not count."""
-    positions: dict[str, list[int]] = {}
-    for position, name in enumerate(names, start=1):
-        positions.setdefault(name, []).append(position)
     twice = [
-        f"{name!r} ({what}s {listing(places, 5)})" for name, places in positions.items() if name and len(places) > 1
+        f"{name!r} ({what}s {listing([place + 1 for place in places], 5)})"
+        for name, places in repeated(names).items()
+        if name
     ]
     if twice:
         way_out = "Names must be distinct; rename or remove the others"
@@ -188,16 +222,12 @@ def _n_rows(frame: pd.DataFrame) -> int:
 
 def _stripped(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table whose texts have no blanks around them, so that codes of missing values are seen as such."""
-    changed = {}
+    changed, missing = {}, {"", *MISSING_CODES}
     for i, dtype in enumerate(frame.dtypes):
         if dtype.kind == "O" and not isinstance(dtype, pd.CategoricalDtype):
             cells = frame.iloc[:, i].to_numpy(dtype=object)
             if any(isinstance(cell, str) and cell != cell.strip() for cell in cells):
                 bare = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
-                missing = ("", *MISSING_CODES)
-                changed[i] = [None if isinstance(cell, str) and cell in missing else cell for cell in bare]
-    if changed:
-        frame = frame.copy(deep=False)
-        for i, column in changed.items():
-            frame.isetitem(i, np.array(column, dtype=object))
-    return frame
+                kept = [None if isinstance(cell, str) and cell in missing else cell for cell in bare]
+                changed[i] = np.array(kept, dtype=object)
+    return with_columns(frame, changed)

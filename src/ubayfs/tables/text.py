@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from .._files import ReadBytes, read_bytes, unprotected
 from .._plain import listed
 from ..exceptions import Advice, InputError
-from .columns import comma_decimals, is_number_type, n_title_rows
+from .columns import comma_decimals, is_number_type, n_title_rows, other_columns
 from .series_matrix import samples_of, without_series_lines
 from .table import MISSING_CODES, Table, check_distinct, file_error, tidy
 
@@ -71,7 +71,7 @@ def read_text(path: Path, encoding: str | None = None, distinct: bool = True, re
     frame, decimal = _parsed(content, delimiter, n_fields, len(lines), path)
     if _PROTECTED.search(content):
         header = [unprotected(name) for name in header]
-        for i in [i for i, dtype in enumerate(frame.dtypes) if not is_number_type(dtype)]:
+        for i in other_columns(frame):
             frame[i] = [unprotected(entry) if isinstance(entry, str) else entry for entry in frame[i]]
     if any(pattern.search(content) for pattern in _WITH_ZEROS[delimiter]):
         frame = _with_zeros(frame, content, delimiter, n_fields, path)
@@ -268,7 +268,7 @@ def _parsed(content: bytes, delimiter: str, n_fields: int, n_rows: int, path: Pa
     """Return the cells, and the decimal sign: the one that makes numbers of more columns."""
     if delimiter == ",":  # then it cannot be a decimal sign too, unless it stands in quotes
         frame = _read_csv(content, delimiter, n_fields, n_rows, ".", path)
-        for i in [i for i, dtype in enumerate(frame.dtypes) if not is_number_type(dtype)]:
+        for i in other_columns(frame):
             numbers = comma_decimals(frame[i])
             if numbers is not None:
                 frame[i] = numbers
@@ -277,11 +277,11 @@ def _parsed(content: bytes, delimiter: str, n_fields: int, n_rows: int, path: Pa
     sample = [field.strip() for _, fields in islice(_records(content, delimiter), _SAMPLE) for field in fields]
     first, second = ",." if any(_WITH_SIGN[","].fullmatch(field) for field in sample) else ".,"
     frame = _read_csv(content, delimiter, n_fields, n_rows, first, path)
-    text = [i for i, dtype in enumerate(frame.dtypes) if not is_number_type(dtype)]
+    text = other_columns(frame)
     entries = (entry for i in text for entry in frame[i] if isinstance(entry, str))
     if any(_WITH_SIGN[second].fullmatch(entry.strip()) for entry in entries):
         other = _read_csv(content, delimiter, n_fields, n_rows, second, path)
-        if sum(not is_number_type(dtype) for dtype in other.dtypes) < len(text):
+        if len(other_columns(other)) < len(text):
             return other, second
     return frame, first
 
