@@ -9,14 +9,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ubayfs.selectors import _bins, _cart, _orders
+from ubayfs.selectors import _bins, _cart
 from ubayfs.selectors._bins import Binning, Counts, Kinds
 
 TASKS = ("binary", "multiclass", "multilabel", "regression")
 
 
 def tree_importances(X, *args, **kwargs):
-    return _cart.tree_importances(_orders.column_ranks(X), *args, **kwargs)
+    return _cart.tree_importances(_cart.column_ranks(X), *args, **kwargs)
 
 
 def impurity(y, task):
@@ -212,13 +212,13 @@ def test_trees_of_a_batch_do_not_touch_each_other(task):
 def test_sizes_of_passes_and_groups_change_nothing(task, pass_entries, group_entries, monkeypatch):
     X, y, subsamples = subsampled(1, task)
     expected = tree_importances(X, y, subsamples, generators(7))
-    for module in (_orders, _cart, _bins):
+    for module in (_cart, _bins):
         monkeypatch.setattr(module, "_PASS_ENTRIES", pass_entries)
     monkeypatch.setattr(_cart, "_GROUP_ENTRIES", group_entries)
     monkeypatch.setattr(_cart, "_READ_ENTRIES", pass_entries)
     monkeypatch.setattr(_cart, "_READ_COLUMNS", 2)
     monkeypatch.setattr(_bins, "_READ_COLUMNS", 3)
-    monkeypatch.setattr(_orders, "_WRITTEN_COLUMNS", 2)
+    monkeypatch.setattr(_cart, "_WRITTEN_COLUMNS", 2)
     assert_same(tree_importances(X, y, subsamples, generators(7)), expected)
 
 
@@ -265,7 +265,7 @@ def test_no_split_exceeds_the_bound_of_its_column(seed, n_outputs, bin_rows, sma
         patch.setattr(_bins, "BIN_ROWS", bin_rows)
         patch.setattr(_bins, "_SMALL_NODE", small_node)
         patch.setattr(_bins, "FEW_VALUES", few_values)
-        binning = Binning(_orders.column_ranks(X))
+        binning = Binning(_cart.column_ranks(X))
         counts = Counts.of(binning, rows, kinds)
         finest = tuple(shifts * 0 for shifts in counts.shifts)
         finer = Counts.of(binning, rows, kinds, finest)

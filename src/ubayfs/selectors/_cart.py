@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.matrix import feature_chunks
 from ._bins import Binning, Counts, Kinds
-from ._orders import equal_to_next, ranks_of
-from ._squares import LARGEST_NODE, UNIT, ManyClasses, Outputs, Squares, TwoClasses
+from ._squares import LARGEST_NODE, UNIT, ManyClasses, Outputs, Squares, TwoClasses, equal_to_next, ranks_of
 from .base import TIE
+from .threads import each_block
 
 # A share of the impurity below this is the rounding to units, not a gain.
 _NO_GAIN = 1e-18
@@ -43,6 +43,9 @@ _PASS_COLUMNS = 256
 # Entries of ranks that are read together, and columns of them at least.
 _READ_ENTRIES = 2**20
 _READ_COLUMNS = 16
+
+# Columns whose ranks are written together at least: a part of a row is a part of the cache then.
+_WRITTEN_COLUMNS = 16
 
 # Entries of all ranks, times trees that are grown together: more trees are grown one group after another.
 _GROUP_ENTRIES = 2**25
@@ -60,6 +63,35 @@ _FIRST_COLUMNS = 16
 _MARGIN = 1e-8
 
 
+def column_ranks(X: Array) -> Array:
+    """Return how many different values of its column are lower than each value, of the shape of `X`.
+
+    Rows are contiguous: where some of them are read, far more memory is read otherwise.
+
+    Examples
+    --------
+    >>> column_ranks(np.array([[1e9 + 1, 0.5], [1e9, 0.5], [1e9 + 2, -1e-9]]))
+    array([[1, 1],
+           [0, 1],
+           [2, 0]], dtype=uint16)
+    """
+    n_samples, n_features = X.shape
+    ranks = np.empty(X.shape, dtype=np.uint16 if n_samples < 2**16 else np.uint32)
+
+    def rank(part: slice) -> None:
+        columns = np.ascontiguousarray(X[:, part].T)
+        rows = np.argsort(columns, axis=1)
+        ascending = np.take_along_axis(columns, rows, axis=1)
+        lower = np.zeros(columns.shape, dtype=ranks.dtype)
+        np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1, out=lower[:, 1:])
+        own = np.empty_like(lower)
+        np.put_along_axis(own, rows, lower, axis=1)
+        ranks[:, part] = own.T
+
+    each_block(rank, feature_chunks(n_features, max(_PASS_ENTRIES // n_samples, _WRITTEN_COLUMNS)))
+    return ranks
+
+
 def tree_importances(
     ranks: Array,
     outputs: Floats,
@@ -73,7 +105,7 @@ def tree_importances(
     Parameters
     ----------
     ranks : ndarray of shape (n_samples, n_features)
-        As :func:`~ubayfs.selectors._orders.column_ranks` makes them.
+        As :func:`column_ranks` makes them.
     outputs : ndarray of shape (n_samples, n_outputs), or (n_outputs, n_trees, n_samples)
         A continuous target, or indicators of classes or labels; or one continuous target per tree.
     rngs : sequence of Generator, one per tree

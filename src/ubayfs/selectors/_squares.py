@@ -9,6 +9,8 @@ depend on their order, so that a tree is the same alone and among others.
 - More classes: the sum of (N L - n K)^2 over the classes is N^2 sum(L^2) - 2 N n sum(L K) + n^2 sum(K^2). The q-th row
   of its class adds 2 q - 1 to sum(L^2) and K to sum(L K), so that the time does not depend on the number of classes.
 - Anything else: the outputs, scaled to variance 1, in small units.
+
+What is sorted are codes: the rank of a row in the high half of a whole number, its class or its place in the low half.
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, Ints, Mask
-from ._orders import code_type, in_order, low_bits, slots_of
 
 # Outputs that are not classes are counted in these units.
 UNIT = 2.0**40
@@ -40,7 +41,7 @@ class TwoClasses:
 
         `ranks` and both results have shape (n_columns, n_nodes, width).
         """
-        codes = in_order(ranks, self._low)
+        codes = _in_order(ranks, self._low)
         of_second = np.cumsum(codes & codes.dtype.type(1), axis=2, dtype=np.int32)
         squares = np.multiply(of_second, self._n_rows, dtype=np.float64)
         squares -= self._expected
@@ -62,7 +63,7 @@ class ManyClasses:
         number = np.arange(absent.shape[1]) - np.take_along_axis(starts, own, axis=1)
         steps = (2 * number + 1) + (np.take_along_axis(sizes, own, axis=1) << 32)
         self._steps = np.where(absent, 0, steps).reshape(-1)
-        self._classes = _low(classes, absent, ranks) << low_bits(ranks)
+        self._classes = _low(classes, absent, ranks) << 8 * ranks.itemsize
         self._low = _low(np.arange(absent.size).reshape(absent.shape), absent, ranks)
         of_squares = (sizes**2).sum(axis=1, keepdims=True)
         self._factors = n_rows.astype(np.float64) ** 2, 2.0 * n_rows * n_left, of_squares * n_left**2
@@ -72,8 +73,8 @@ class ManyClasses:
         """Return squares and codes."""
         codes = self._classes | ranks
         codes.sort(axis=2)
-        codes = in_order(codes.astype(ranks.dtype), self._low)
-        sums = np.cumsum(self._steps.take(slots_of(codes), mode="clip"), axis=2)
+        codes = _in_order(codes.astype(ranks.dtype), self._low)
+        sums = np.cumsum(self._steps.take(_places(codes), mode="clip"), axis=2)
         of_squares, of_products, last = self._factors
         squares = np.multiply(sums & (2**32 - 1), of_squares)
         squares -= np.multiply(sums >> 32, of_products)
@@ -91,8 +92,8 @@ class Outputs:
 
     def __call__(self, ranks: Array) -> tuple[Floats, Array]:
         """Return squares and codes."""
-        codes = in_order(ranks, self._low)
-        slots = slots_of(codes)
+        codes = _in_order(ranks, self._low)
+        slots = _places(codes)
         squares = _squared_sums(self._units[0], slots)
         for units in self._units[1:]:
             squares += _squared_sums(units, slots)
@@ -114,6 +115,34 @@ def _count(rows: Mask) -> Ints:
 
 
 def _low(numbers: Ints, absent: Mask, ranks: Array) -> Array:
-    """Return numbers as the low halves of codes; absent rows come last, whatever their rank."""
-    dtype = code_type(ranks)
+    """Return numbers as the low halves of codes; absent rows have all bits, and come last whatever their rank."""
+    dtype = np.dtype(f"u{2 * ranks.itemsize}")
     return np.where(absent, np.iinfo(dtype).max, numbers).astype(dtype)
+
+
+def _in_order(ranks: Array, low: Array) -> Array:
+    """Return codes of ranks of shape (n_columns, n_nodes, width), ascending within each node."""
+    codes = ranks.astype(low.dtype, order="C")
+    codes <<= 8 * ranks.itemsize
+    codes |= low
+    codes.sort(axis=2)
+    return codes
+
+
+def _places(codes: Array) -> Ints:
+    """Return the low halves of some codes."""
+    low = codes.dtype.type(2 ** (4 * codes.itemsize) - 1)
+    return np.bitwise_and(codes, low, out=np.empty(codes.shape, dtype=np.intp))
+
+
+def ranks_of(codes: Array) -> Array:
+    """Return the ranks in some codes."""
+    return codes >> 4 * codes.itemsize
+
+
+def equal_to_next(codes: Array) -> Mask:
+    """Tell where a rank equals the next one; false behind the last."""
+    ranks = ranks_of(codes)
+    equal = np.zeros(codes.shape, dtype=bool)
+    np.equal(ranks[..., :-1], ranks[..., 1:], out=equal[..., :-1])
+    return equal

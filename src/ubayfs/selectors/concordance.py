@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, Ints, Mask
 from ..data.matrix import feature_chunks
-from ._orders import equal_to_next, slots_of, sorted_columns
 
 # Up to about this many pairs the product with signs takes less processor time than sorting: both were equal at 1,700
 # pairs for features without ties, and at 8,000 for those with many, which are walked twice.
@@ -155,8 +154,11 @@ class _Ordered:
     @classmethod
     def of(cls, block: Array) -> _Ordered:
         """Sort columns of shape (n_samples, k)."""
-        codes = sorted_columns(block)
-        rows, equal = slots_of(codes), equal_to_next(codes)
+        columns = np.ascontiguousarray(block.T)
+        rows = np.argsort(columns, axis=1)
+        ascending = np.take_along_axis(columns, rows, axis=1)
+        equal = np.zeros(rows.shape, dtype=bool)  # to the next one
+        np.equal(ascending[:, :-1], ascending[:, 1:], out=equal[:, :-1])
         absent = np.isnan(block)
         if absent.any():  # they are the last ones, and no NaN equals another
             rows[np.arange(rows.shape[1]) >= rows.shape[1] - absent.sum(axis=0)[:, None]] = -1

@@ -10,9 +10,8 @@ import numpy as np
 
 from .._arguments import Array, Floats, Generators, Ints, Mask, check_int
 from ..data.target import CLASSIFICATION, Target
-from ._cart import tree_importances
+from ._cart import column_ranks, tree_importances
 from ._directions import martingale_residuals
-from ._orders import column_ranks
 from ._subsample import output_columns
 from .base import ElementarySelector, best_first
 
