@@ -8,9 +8,9 @@ import pytest
 from amounts import seeds
 from ubayfs import Survival, collect_evidence
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.data.hazards import CoxPoint
 from ubayfs.data.target import TASKS
 from ubayfs.selectors import SELECTORS, scoring
-from ubayfs.selectors._losses import PartialLikelihood
 from ubayfs.selectors.base import TIE
 from ubayfs.selectors.fisher import _share_between_classes
 from ubayfs.selectors.scoring import best_of_each_run, run_scores
@@ -179,14 +179,14 @@ def test_a_score_that_is_not_a_number_chooses_nothing():
 
 def test_rounding_errors_do_not_keep_a_path_busy(monkeypatch):
     """Where values of 1e30 leave nothing but rounding errors to gain, the path goes on to its next event."""
-    n_evaluations, at = 0, PartialLikelihood.at
+    n_evaluations, at = 0, CoxPoint.at
 
     def counted(*arguments):
         nonlocal n_evaluations
         n_evaluations += 1
         return at(*arguments)
 
-    monkeypatch.setattr(PartialLikelihood, "at", counted)
+    monkeypatch.setattr(CoxPoint, "at", counted)
     rng = np.random.default_rng([7, 2])
     X, y, subsamples = make_table(rng, "survival", np.float32)
     rng.choice([1, 200, 1 << 16])

@@ -9,8 +9,8 @@ from sklearn.utils.fixes import parse_version
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import InputError, UBayFSError
 from ubayfs.selectors import _lasso_path
-from ubayfs.selectors._lasso_path import LassoPath, WorkingSet
-from ubayfs.selectors._losses import Logistic, Squares
+from ubayfs.selectors._lasso_path import LassoPath, WorkingSet, squares
+from ubayfs.selectors._lasso_path import logistic as logistic_loss
 from ubayfs.selectors.lasso import Lasso
 
 # scikit-learn 1.8 has l1_ratio alone say what penalty="l1" said before, and deprecates the penalty.
@@ -62,7 +62,7 @@ def problem(seed, n, p, logistic, correlation=0.5):
 @pytest.mark.parametrize(("n", "p"), [(40, 8), (20, 50)])
 def test_solution_at_every_event_is_that_of_a_literal_solver(logistic, n, p):
     X, y = problem(1, n, p, logistic)
-    path = LassoPath(X, (Logistic if logistic else Squares)(y))
+    path = LassoPath(X, (logistic_loss if logistic else squares)(y))
     n_events = 0
     for event in path.events(0.1 * path.top):
         intercept, weights = literal_lasso(X, y, event.penalty, logistic)
@@ -75,7 +75,7 @@ def test_solution_at_every_event_is_that_of_a_literal_solver(logistic, n, p):
 @given(seed=st.integers(0, 10**6), n=st.integers(8, 40), p=st.integers(2, 40), logistic=st.booleans())
 def test_optimality_conditions_hold_at_and_between_events(seed, n, p, logistic):
     X, y = problem(seed, n, p, logistic)
-    path = LassoPath(X, (Logistic if logistic else Squares)(y))
+    path = LassoPath(X, (logistic_loss if logistic else squares)(y))
     last = path.top * (1 + 1e-9)
     for event in path.events(0.01 * path.top):
         assert event.penalty <= last * (1 + 1e-9)
@@ -96,7 +96,7 @@ def test_optimality_conditions_hold_at_and_between_events(seed, n, p, logistic):
 def test_linear_path_is_that_of_lars(seed, n, p):
     X, y = problem(seed, n, p, logistic=False)
     alphas, _, coefs = lars_path(X, y, method="lasso")
-    path = LassoPath(X, Squares(y))
+    path = LassoPath(X, squares(y))
     events = list(path.events(0.05 * path.top))
     knots = alphas[alphas > 0.05 * path.top * (1 + 1e-6)]
     np.testing.assert_allclose([e.penalty for e in events][: len(knots)], knots, rtol=1e-6)
@@ -109,7 +109,7 @@ def test_linear_path_is_that_of_lars(seed, n, p):
 
 def test_logistic_solution_is_that_of_saga(cancer):
     X, y = standardize(cancer[0].to_numpy()), cancer[1].to_numpy().astype(float)
-    path = LassoPath(X, Logistic(y))
+    path = LassoPath(X, logistic_loss(y))
     events = []
     for event in path.events(1e-4 * path.top):
         events.append(event)
@@ -226,7 +226,7 @@ def always_screened(monkeypatch):
 
 
 def walk(X, y, logistic):
-    path = LassoPath(X, (Logistic if logistic else Squares)(y))
+    path = LassoPath(X, (logistic_loss if logistic else squares)(y))
     return [(e.feature, e.enters, e.penalty / path.top) for e in path.events(0.01 * path.top)]
 
 

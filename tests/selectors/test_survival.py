@@ -13,8 +13,7 @@ from ubayfs.data.hazards import CoxPoint, RiskSets
 from ubayfs.data.target import read_target
 from ubayfs.selectors import SELECTORS, Tree, _directions
 from ubayfs.selectors._directions import correlation_with, residual_directions, survival_agreement
-from ubayfs.selectors._lasso_path import LassoPath
-from ubayfs.selectors._losses import PartialLikelihood
+from ubayfs.selectors._lasso_path import LassoPath, partial_likelihood
 from ubayfs.selectors._subsample import standardized
 from ubayfs.selectors.scoring import run_scores
 
@@ -121,7 +120,7 @@ def test_a_run_depends_on_its_own_samples_alone(name):
 def test_lasso_path_satisfies_the_conditions_of_its_minimum(ties):
     X, y = planted(60, 10, ties=ties)
     X = standardized(X)
-    path = LassoPath(X, PartialLikelihood(RiskSets.of(y.time, y.event)))
+    path = LassoPath(X, partial_likelihood(RiskSets.of(y.time, y.event)))
     n_events = 0
     for event in path.events(0.02 * path.top):
         point = CoxPoint.at(RiskSets.of(y.time, y.event), X[:, path.active] @ path.weights)
@@ -138,7 +137,7 @@ def test_lasso_agrees_with_coxnet():
     linear_model = pytest.importorskip("sksurv.linear_model")
     X, y = planted(80, 8)
     X = standardized(X)
-    path = LassoPath(X, PartialLikelihood(RiskSets.of(y.time, y.event)))
+    path = LassoPath(X, partial_likelihood(RiskSets.of(y.time, y.event)))
     for event in path.events(0.05 * path.top):
         net = linear_model.CoxnetSurvivalAnalysis(l1_ratio=1.0, alphas=[event.penalty], tol=1e-12, max_iter=1_000_000)
         expected = np.zeros(8)

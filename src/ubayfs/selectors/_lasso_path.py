@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._arguments import Floats
-from ._losses import Loss
+from ..data.hazards import CoxPoint, RiskSets
 from ._subsample import COLLINEAR, solve_positive
 
 # Columns within this share of the level that is asked for belong to the set: fewer make the products cheaper, more
@@ -109,13 +109,63 @@ class Event(NamedTuple):
     enters: bool
 
 
-class _Point(NamedTuple):
-    """What the model is at some coefficients (intercept first)."""
+class Point(NamedTuple):
+    """A loss at some linear predictor."""
 
-    coefficients: Floats
-    residual: Floats
-    curved: Callable[[Floats], Floats]  # second derivative of the mean loss times a vector or columns
-    loss: float  # mean over rows
+    residual: Floats  # minus the derivative of the sum, (n_samples,)
+    curved: Callable[[Floats], Floats]  # second derivative of the mean times z, (n_samples,) or (n_samples, k)
+    loss: float  # mean over samples
+
+
+class Loss(NamedTuple):
+    """What a path minimizes."""
+
+    free: Floats  # the intercept to begin with; empty if the model has none
+    at: Callable[[Floats], Point]  # of a linear predictor
+    curves: bool = True  # whether the second derivative changes
+
+
+def squares(y: Floats) -> Loss:
+    """Return half the squared difference from numbers with mean 0 and variance 1, of shape (n_samples,)."""
+    n = len(y)
+
+    def at(linear: Floats) -> Point:
+        residual = y - linear
+        return Point(residual, _times(np.full(n, 1 / n)), 0.5 * float(residual @ residual) / n)
+
+    return Loss(np.array([float(y.mean())]), at, curves=False)
+
+
+def logistic(y: Floats) -> Loss:
+    """Return the logistic loss of classes 0 and 1, of shape (n_samples,)."""
+    n, share = len(y), float(y.mean())
+
+    def at(linear: Floats) -> Point:
+        # In this form nothing overflows, and the curvature stays positive where the response rounds to 0 or 1.
+        decay = np.exp(-np.minimum(np.abs(linear), 600))
+        total = 1 + decay
+        residual = y - np.where(linear > 0, 1, decay) / total
+        loss = np.log1p(decay) + np.maximum(linear, 0) - y * linear
+        return Point(residual, _times(decay / (n * total**2)), float(loss.sum()) / n)
+
+    return Loss(np.array([np.log(share / (1 - share))]), at)
+
+
+def partial_likelihood(risk_sets: RiskSets) -> Loss:
+    """Return minus the log of Cox's partial likelihood; a constant changes nothing, so that there is no intercept.
+
+    Its curvature is no vector, but an operator: samples are at risk together.
+    """
+
+    def at(linear: Floats) -> Point:
+        n, point = len(linear), CoxPoint.at(risk_sets, linear)
+        return Point(point.residual, lambda z: point.curved(z) / n, point.loss / n)
+
+    return Loss(np.empty(0), at)
+
+
+def _times(curvature: Floats) -> Callable[[Floats], Floats]:
+    return lambda z: curvature[:, None] * z if z.ndim == 2 else curvature * z
 
 
 class LassoPath:
@@ -145,7 +195,7 @@ class LassoPath:
         self._signs = np.zeros(self._n_free)  # of the coefficients; the intercept has none
         self._barred = np.zeros(X.shape[1], dtype=bool)
         self._update_active()
-        self._point = self._point_at(loss.free)
+        self._move_to(loss.free)
         self.top = float(np.abs(self._correlations()).max())
         self._tie = _TIE * self.top
         self._working_set.renew(self._point.residual[None] / self._n, np.array([self.top]))
@@ -154,12 +204,12 @@ class LassoPath:
     @property
     def intercept(self) -> float:
         """The free constant of the model."""
-        return float(self._point.coefficients[: self._n_free].sum())
+        return float(self._coefficients[: self._n_free].sum())
 
     @property
     def weights(self) -> Floats:
         """Weights of the active columns."""
-        return self._point.coefficients[self._n_free :]
+        return self._coefficients[self._n_free :]
 
     def events(self, floor: float) -> Iterator[Event]:
         """Walk the path from the penalty `top` down to `floor`."""
@@ -207,7 +257,7 @@ class LassoPath:
             return False
         self._signs = np.append(self._signs, np.sign(column @ point.residual))
         self.active.append(feature)
-        self._point = point._replace(coefficients=np.append(point.coefficients, 0.0))
+        self._coefficients = np.append(self._coefficients, 0.0)
         self._update_active()
         return True
 
@@ -216,18 +266,19 @@ class LassoPath:
         self.active.remove(feature)
         self._signs = np.delete(self._signs, position)
         self._update_active()
-        self._point = self._point_at(np.delete(self._point.coefficients, position))
+        self._move_to(np.delete(self._coefficients, position))
 
     # -- the model ---------------------------------------------------------------------------------------------------
 
-    def _point_at(self, coefficients: Floats) -> _Point:
-        return _Point(coefficients, *self._loss.at(self._Z @ coefficients))
+    def _move_to(self, coefficients: Floats) -> None:
+        """Take other coefficients, intercept first."""
+        self._coefficients, self._point = coefficients, self._loss.at(self._Z @ coefficients)
 
     def _correlations(self) -> Floats:
         return (self._point.residual @ self._X) / self._n
 
-    def _objective(self, point: _Point, penalty: float) -> float:
-        return point.loss + penalty * float(self._signs @ point.coefficients)
+    def _objective(self, penalty: float) -> float:
+        return self._point.loss + penalty * float(self._signs @ self._coefficients)
 
     def _newton_direction(self, right: Floats) -> Floats:
         if len(right) == 0:  # no intercept, and no column yet
@@ -238,23 +289,22 @@ class LassoPath:
         """Move the coefficients to the solution at `penalty` with the present columns and signs."""
         n, last_size = self._n, np.inf
         for _ in range(_MAX_REPETITIONS):
-            point = self._point
-            gradient = self._Z.T @ point.residual / n - penalty * self._signs
+            gradient = self._Z.T @ self._point.residual / n - penalty * self._signs
             size = float(np.abs(gradient).max(initial=0.0))
             # Near the solution a step squares the error, unless only rounding errors are left.
             if size <= 1e-3 * self._tie or 0.5 * last_size < size < 1e2 * self._tie:
                 return
             last_size = size
+            before, start = (self._coefficients, self._point), self._objective(penalty)
             direction, step = self._newton_direction(gradient), 1.0
-            start = self._objective(point, penalty)
             allowance = _LOSS_ROUNDING * (1 + abs(start))
-            new = self._point_at(point.coefficients + direction)
-            while step > _SMALLEST_STEP and self._objective(new, penalty) > start + allowance:
+            self._move_to(before[0] + direction)
+            while step > _SMALLEST_STEP and self._objective(penalty) > start + allowance:
                 step /= 2
-                new = self._point_at(point.coefficients + step * direction)
+                self._move_to(before[0] + step * direction)
             if step <= _SMALLEST_STEP:  # rounding errors hide what is still to be gained, here and in every repetition
+                self._coefficients, self._point = before
                 return
-            self._point = new
 
     # -- the next event ----------------------------------------------------------------------------------------------
 
@@ -283,7 +333,7 @@ class LassoPath:
             new = max(penalty - distance, lowest)
             if late is not None and (repetition > 20 or not behind < new < before):
                 new = 0.5 * (before + behind)
-            self._point = self._point_at(self._point.coefficients + (penalty - new) * direction)
+            self._move_to(self._coefficients + (penalty - new) * direction)
             penalty = new
             self._solve_at(penalty)
         return None
@@ -318,7 +368,7 @@ class LassoPath:
         """
         correlations, changes = self._working_set.products(vectors)
         excess = np.concatenate(
-            [correlations - penalty, -penalty - correlations, -(self._signs * self._point.coefficients)[self._n_free :]]
+            [correlations - penalty, -penalty - correlations, -(self._signs * self._coefficients)[self._n_free :]]
         )
         rate = np.concatenate([1 - changes, 1 + changes, -(self._signs * direction)[self._n_free :]])
         excess[self._closed] = -np.inf

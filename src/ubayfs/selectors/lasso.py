@@ -12,8 +12,7 @@ from .._arguments import Array, Ints, check_real
 from ..data.hazards import RiskSets
 from ..data.target import CLASSIFICATION, Target
 from ._directions import check_events
-from ._lasso_path import LassoPath
-from ._losses import Logistic, Loss, PartialLikelihood, Squares
+from ._lasso_path import LassoPath, Loss, logistic, partial_likelihood, squares
 from ._subsample import output_columns, standardized
 from .base import PerRunSelector
 
@@ -63,6 +62,6 @@ def _losses(target: Target) -> list[Loss]:
     """Return the loss of each model: one, or one for each of several classes."""
     if target.task == "survival":
         check_events(target, np.ones((1, len(target.event)), dtype=bool))
-        return [PartialLikelihood(RiskSets.of(target.time, target.event))]
+        return [partial_likelihood(RiskSets.of(target.time, target.event))]
     outputs = output_columns(target).T
-    return [Squares(y) for y in outputs] if target.task == "regression" else [Logistic((y + 1) / 2) for y in outputs]
+    return [squares(y) for y in outputs] if target.task == "regression" else [logistic((y + 1) / 2) for y in outputs]
