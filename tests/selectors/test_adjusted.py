@@ -107,7 +107,7 @@ def test_mrmr_of_several_classes_beyond_covariates(data):
     X, Z, score, subsamples = data
     target = targets(score)["multiclass"]
     residuals = Residuals(Z, subsamples)
-    of_each = associations_beyond(residuals, target, in_turns=True, X=X)[0](X)
+    of_each = associations_beyond(residuals, target, in_turns=True)[0](X)
     assert of_each.shape == (3, M, P)
     for code in range(3):
         one = Target("binary", (target.values == code).astype(int), classes=np.array([0, 1]))
@@ -115,7 +115,7 @@ def test_mrmr_of_several_classes_beyond_covariates(data):
         np.testing.assert_allclose(of_each[code] ** 2, shares, atol=1e-12)
     counts = np.array([(subsamples & (target.values == code)).sum(axis=1) for code in range(3)])
     weighted = (of_each * (counts / 40)[:, :, None]).sum(axis=0)
-    np.testing.assert_allclose(associations_beyond(residuals, target, in_turns=False, X=X)[0](X), weighted, atol=1e-12)
+    np.testing.assert_allclose(associations_beyond(residuals, target, in_turns=False)[0](X), weighted, atol=1e-12)
 
 
 @pytest.mark.parametrize("selector", [Fisher(), MRMR()], ids=lambda selector: selector.name)

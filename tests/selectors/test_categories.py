@@ -10,8 +10,9 @@ from ubayfs.data.categories import CategoryTable, Levels
 from ubayfs.data.target import read_target
 from ubayfs.selectors import MRMR, SELECTORS, Fisher
 from ubayfs.selectors.adjusted import Residuals, categories_beyond
-from ubayfs.selectors.categories import LevelCorrelations, NetScores, gram_within, one_vote_per_feature, unexplained
+from ubayfs.selectors.categories import LevelCorrelations, NetScores, one_vote_per_feature, unexplained
 from ubayfs.selectors.concordance import Concordance, Contrast
+from ubayfs.selectors.scoring import Runs
 
 N = 60
 LEVELS = {4: 2, 5: 3, 6: 5, 7: 9, 8: 4}  # column: number of levels; the last is ordered
@@ -172,7 +173,7 @@ def test_redundancy_of_categories_is_chi_squared_and_the_share_that_levels_expla
     several = X.several[:2].tolist()
     levels = LevelCorrelations.of_numbers(3, 2)
     for place, feature in enumerate(several):
-        levels.add(place, gram_within(X.columns(feature).astype(float), rows))
+        levels.add(place, Runs(rows).gram(X.columns(feature).astype(float)))
     widths = np.array([X.columns(feature).shape[1] for feature in several])
     for run, own in enumerate(rows):
         a, b = (X[own, feature] for feature in several)

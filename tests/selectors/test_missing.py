@@ -167,7 +167,7 @@ def test_relevance_agrees_with_loops(kind, pattern, by_sorting, monkeypatch):
     if by_sorting:
         monkeypatch.setattr(concordance, "MAX_PAIRS", 0)
     X, target, subsamples = example(kind, pattern, np.float64)
-    found = mrmr._relevance_to(target, subsamples)(X)
+    found = mrmr._relevance_to(target, subsamples)[0](X)
     expected = np.array([relevance_by_loops(X, target, rows) for rows in subsamples])
     possible = np.isfinite(expected)
     np.testing.assert_allclose(found[possible], expected[possible], rtol=0, atol=1e-10)
@@ -186,8 +186,7 @@ def test_mrmr_agrees_with_loops(kind, pattern, dtype, blocks):
 
 def test_redundancy_agrees_with_loops():
     X, target, subsamples = example("two", "random", np.float64)
-    relevance = mrmr._relevance_to(target, subsamples)
-    search = GreedySearch(X, subsamples, lambda columns, block: relevance(block))
+    search = GreedySearch(X, scoring.Runs(subsamples), mrmr._relevance_to(target, subsamples)[0])
     picks = search.next_picks(np.zeros(M, dtype=int))
     for run, (rows, pick) in enumerate(zip(subsamples, picks, strict=True)):
         for place, column in enumerate(search.columns):

@@ -11,10 +11,9 @@ from .._arguments import Array, Floats, Ints, Mask
 from ..data.categories import CategoryTable
 from ..data.correlation import PairSums, own_correlations
 from ..data.matrix import feature_chunks
-from .adjusted import Residuals
 from .base import TIE
-from .categories import LevelCorrelations, gram_within, pillai, unexplained
-from .scoring import SCREENING_ERROR, Centering, blocks_of, has_digits, own_columns, with_gaps
+from .categories import LevelCorrelations, pillai, unexplained
+from .scoring import SCREENING_ERROR, Centering, Runs, blocks_of, has_digits, with_gaps
 from .threads import each_block
 
 _LARGEST_ASSOCIATION = 1.0 - 1e-7
@@ -32,9 +31,12 @@ _DIRECTION_SHARE = 8
 # From fewer samples that have both features no redundancy is computed: two samples always agree perfectly.
 _FEWEST_SHARED = 3
 
-# (positions of features, their values) -> relevance in each run, of shape (n_models, k); where classes take turns, for
-# each of them, of shape (n_classes, n_models, k)
-Relevance = Callable[[Ints, Array], Array]
+# Of a block of columns -> in each run, of shape (n_models, k); where classes take turns, for each of them, of shape
+# (n_classes, n_models, k)
+Relevance = Callable[[Array], Array]
+
+# Positions of categories and their relevance, of shape (n_turns, n_models, n_categories); that of codes does not count.
+Known = tuple[Ints, Array]
 
 
 def mutual_information(rho: Array) -> Array:
@@ -56,12 +58,12 @@ class GreedySearch:
     """
 
     def __init__(
-        self, X: Array, subsamples: Mask, relevance: Relevance, n_turns: int = 1, residuals: Residuals | None = None
+        self, X: Array, runs: Runs, relevance: Relevance, n_turns: int = 1, known: Known | None = None
     ) -> None:
-        self._table, self._subsamples, self._relevance, self._residuals = X, subsamples, relevance, residuals
+        self._table, self._runs, self._of_numbers, self._known = X, runs, relevance, known
+        self._subsamples = subsamples = runs.subsamples
         self._X: Array = X.coded if isinstance(X, CategoryTable) else X
         self._chosen: list[_Chosen] = []
-        self._degrees = subsamples.sum(axis=1) - 1.0 if residuals is None else residuals.degrees
         bounds = np.empty((n_turns, X.shape[1]))
         of_all = (n_turns, len(subsamples), X.shape[1])
         # In single precision it only screens; what decides is computed in double precision.
@@ -70,7 +72,7 @@ class GreedySearch:
 
         def compare_with_target(part: slice) -> None:
             gaps[part] = with_gaps(X[:, part])
-            values = relevance(np.arange(X.shape[1])[part], X[:, part]).reshape(n_turns, len(subsamples), -1)
+            values = self._relevance(np.arange(X.shape[1])[part], X[:, part]).reshape(n_turns, len(subsamples), -1)
             bounds[:, part] = values.max(axis=1)
             if self._kept is not None:
                 self._kept[..., part] = values
@@ -88,7 +90,7 @@ class GreedySearch:
         self._levels = LevelCorrelations.of_numbers(len(subsamples), 0)
         # Of them in each run: relevance to each class (-inf: cannot be chosen), and redundancy with all chosen ones.
         self.relevance, self.redundancy = np.empty((n_turns, len(subsamples), 0)), np.empty((len(subsamples), 0))
-        self._centering = self._center(self._X[:, :0].astype(np.float64))
+        self._centering = runs.centering(self._X[:, :0].astype(np.float64))
         self._activate(_FIRST_ACTIVE)
 
     def next_picks(self, turns: Ints) -> Ints:
@@ -108,8 +110,18 @@ class GreedySearch:
         self._choose(positions, left)
         return np.where(left, self.columns[positions], -1)
 
-    def _center(self, block: Floats) -> Centering:
-        return Centering.of(block, self._subsamples) if self._residuals is None else self._residuals.centering(block)
+    def _relevance(self, columns: Ints, block: Array) -> Array:
+        """Return the relevance of features, whose values are a block."""
+        if self._known is None:
+            return self._of_numbers(block)
+        categories, of_categories = self._known
+        values, numbers = np.empty((*of_categories.shape[:2], len(columns))), ~np.isin(columns, categories)
+        if numbers.any():
+            values[..., numbers] = self._of_numbers(block[:, numbers])
+        order = np.argsort(categories)
+        places = order[np.searchsorted(categories, columns[~numbers], sorter=order)]
+        values[..., ~numbers] = of_categories[..., places]
+        return values
 
     def _scores(self, turns: Ints) -> Floats:
         of_turn = self.relevance[0] if len(self.relevance) == 1 else self.relevance[turns, np.arange(len(turns))]
@@ -142,7 +154,7 @@ class GreedySearch:
             columns = new[part]
             block = self._table[:, columns].astype(np.float64)
             values = self._relevance(columns, block) if self._kept is None else self._kept[..., columns]
-            own = self._center(self._coded_block(columns, block))
+            own = self._runs.centering(self._coded_block(columns, block))
             varies = _by_feature(np.logical_or, (own.lengths > 0) | own.alone, widths[part])
             relevance[..., part] = np.where(varies, values, -np.inf)
             centering.append(own)
@@ -174,8 +186,7 @@ class GreedySearch:
         if isinstance(self._table, CategoryTable):
             for place in np.flatnonzero(np.isin(features, self._table.several)).tolist():
                 x = self._table.columns(int(features[place])).astype(np.float64)
-                gram = gram_within(x, self._subsamples) if self._residuals is None else self._residuals.gram(x)
-                levels.add(place, gram)
+                levels.add(place, self._runs.gram(x))
         return levels
 
     def _redundancy(
@@ -187,7 +198,7 @@ class GreedySearch:
             return mutual_information(found[0])
         rho = np.stack(found, axis=1)  # (n_models, n_columns_of_chosen, n_coded)
         trace = _by_feature(np.add, (chosen.inverse @ rho * levels.solved(rho, widths)).sum(axis=1), widths)
-        p, q, n = levels.ranks, chosen.ranks[:, None], self._degrees[:, None]
+        p, q, n = levels.ranks, chosen.ranks[:, None], self._runs.degrees[:, None]
         several = (p > 1) | (q > 1)
         p, q, n = (np.broadcast_to(degrees, trace.shape)[several] for degrees in (p, q, n))
         trace[several] = 1.0 - unexplained(*pillai(trace[several], p, q, n - q), 1.0, n - 1.0)
@@ -216,7 +227,7 @@ class GreedySearch:
         for run in np.flatnonzero(centering.alone.any(axis=1)).tolist():
             rows, alone = self._subsamples[run], centering.alone[run]
             direction = self._directions(choice, slice(run, run + 1))[0, rows]
-            rho[run, alone] = direction @ self._own_columns(run, columns[alone])
+            rho[run, alone] = direction @ self._runs.own_columns(self._X, run, columns[alone])
         return rho
 
     def _directions(self, choice: _Choice, runs: slice) -> Floats:
@@ -227,19 +238,13 @@ class GreedySearch:
         for part in feature_chunks(len(numbers), max(_DIRECTION_ENTRIES // len(self._X), 1)):
             own = slice(numbers[part][0], numbers[part][-1] + 1)
             values[part] = choice.centered(self._X, self._subsamples, own)
-        if self._residuals is not None:
-            values = self._residuals.project(runs, values)
+        values = self._runs.project(runs, values)
         lengths = choice.lengths[runs]
         values /= np.where(lengths > 0, lengths, np.inf)[:, None]
         for number in np.flatnonzero(choice.alone[runs]).tolist():
             run = numbers[number]
-            values[number, self._subsamples[run]] = self._own_columns(run, choice.columns[[run]])[:, 0]
+            values[number, self._subsamples[run]] = self._runs.own_columns(self._X, run, choice.columns[[run]])[:, 0]
         return values
-
-    def _own_columns(self, run: int, columns: Ints) -> Floats:
-        if self._residuals is None:
-            return own_columns(self._X, self._subsamples[run], columns)
-        return self._residuals.own_columns(self._X, run, columns)
 
 
 def _by_feature(combine: np.ufunc, values: Array, widths: Ints) -> Array:

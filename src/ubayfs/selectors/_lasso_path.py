@@ -195,7 +195,7 @@ class LassoPath:
         self._signs = np.zeros(self._n_free)  # of the coefficients; the intercept has none
         self._barred = np.zeros(X.shape[1], dtype=bool)
         self._update_active()
-        self._move_to(loss.free)
+        self._coefficients, self._point = loss.free, loss.at(self._Z @ loss.free)
         self.top = float(np.abs(self._correlations()).max())
         self._tie = _TIE * self.top
         self._working_set.renew(self._point.residual[None] / self._n, np.array([self.top]))

@@ -10,11 +10,13 @@ Selectors that do not know covariates get a copy of the samples of a run that ha
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
-from .._arguments import Array, Floats, Ints, Mask
+from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.categories import CategoryTable
 from ..data.covariates import DETERMINED, DETERMINED_FEATURE, basis_of, outside, target_left
 from ..data.matrix import feature_chunks
@@ -22,8 +24,9 @@ from ..data.target import Target
 from ..exceptions import UBayFSError
 from ._directions import check_events
 from ._subsample import power_of_two, standardized
+from .base import ElementarySelector
 from .categories import NOTHING_LEFT, pillai, unexplained
-from .scoring import Centering, Statistic, has_digits, median_centering, run_scores, varying_in
+from .scoring import Runs, Statistic, run_scores
 
 _TINY = {dtype: np.finfo(dtype).tiny / np.finfo(dtype).eps for dtype in (np.dtype(np.float32), np.dtype(np.float64))}
 
@@ -31,8 +34,8 @@ _TINY = {dtype: np.finfo(dtype).tiny / np.finfo(dtype).eps for dtype in (np.dtyp
 _CACHE_ENTRIES = 1 << 15
 
 
-class Residuals:
-    """Samples of several runs without what covariates explain in each.
+class Residuals(Runs):
+    """The samples of several runs without what covariates explain in each.
 
     Parameters
     ----------
@@ -42,7 +45,7 @@ class Residuals:
     """
 
     def __init__(self, design: Floats, subsamples: Mask) -> None:
-        self.subsamples = subsamples
+        super().__init__(subsamples)
         self._own = [basis_of(design[rows]) for rows in subsamples]
         most = max(basis.shape[1] for basis in self._own)
         self._bases = np.zeros((len(subsamples), most, subsamples.shape[1]))
@@ -115,30 +118,46 @@ class Residuals:
             values = values - (inside.transpose(0, 2, 1) @ bases)[:, 0]
         return values
 
-    def centering(self, block: Floats) -> Centering:
-        """Return how columns of shape (n_samples, k) are centered, with lengths that are the roots of T."""
-        scale, center = median_centering(block)
-        with np.errstate(all="ignore"):
-            _, total, condition = self.squares(slice(None), block * scale - center)
-        known = has_digits(condition)
-        alone = ~known
-        for run in np.flatnonzero(alone.any(axis=1)).tolist():
-            alone[run, alone[run]] = self._vary(run, block[:, alone[run]])
-        return Centering(scale, center, np.sqrt(np.where(known, total, 0.0)), alone)
+    def _scatter(self, x: Floats) -> tuple[Floats, Floats]:
+        _, total, condition = self.squares(slice(None), x)
+        return total, condition
 
     def _vary(self, run: int, block: Floats) -> Mask:
         """Tell which columns vary in a run, beyond covariates."""
-        vary = varying_in(self.subsamples[run], block)
-        own = standardized(block[np.ix_(self.subsamples[run], vary)]) if vary.any() else np.zeros((1, 0))
+        vary = super()._vary(run, block)
         if vary.any():
-            left = (outside(self._own[run], own) ** 2).sum(axis=0) / len(own)
-            vary[vary] = left > DETERMINED_FEATURE
+            own = standardized(block[np.ix_(self.subsamples[run], vary)])
+            vary[vary] = (outside(self._own[run], own) ** 2).sum(axis=0) / len(own) > DETERMINED_FEATURE
         return vary
 
     def own_columns(self, X: Array, run: int, columns: Ints) -> Floats:
         """Return columns from the samples of a run alone, without covariates, of length 1."""
         left = outside(self._own[run], standardized(X[np.ix_(self.subsamples[run], columns)]))
         return left / np.linalg.norm(left, axis=0)
+
+
+class JointSelector(ElementarySelector):
+    """A selector that does all runs at once, and knows what to do about gaps, categories and covariates."""
+
+    joint: ClassVar[bool] = True
+    nested: ClassVar[bool] = True
+    takes_gaps: ClassVar[bool] = True
+    adjusts: ClassVar[bool] = True
+    takes_categories: ClassVar[bool] = True
+
+    @abstractmethod
+    def _choose(self, X: Array, target: Target, runs: Runs, n_features: int, rngs: Generators) -> list[Ints]:
+        """Choose features in all runs, beyond covariates if these are residuals."""
+
+    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
+        """Choose features on all subsamples at once."""
+        return self._choose(X, target, Runs(subsamples), n_features, rngs)
+
+    def select_adjusted(
+        self, X: Array, target: Target, design: Floats, subsamples: Mask, n_features: int, rngs: Generators
+    ) -> list[Ints]:
+        """Choose features on all subsamples at once, for what they tell beyond covariates."""
+        return self._choose(X, target, Residuals(design, subsamples), n_features, rngs)
 
 
 def share_beyond(residuals: Residuals, target: Target, each: bool = False) -> Statistic:
@@ -198,13 +217,13 @@ def target_directions(columns: Floats, each: bool = False) -> Floats:
 
 
 def associations_beyond(
-    residuals: Residuals, target: Target, in_turns: bool, X: Array
-) -> tuple[Callable[[Array], Array], Array]:
+    residuals: Residuals, target: Target, in_turns: bool
+) -> tuple[Callable[[Array], Array], Callable[[CategoryTable], Array]]:
     """Return what tells the correlation of columns with the target beyond covariates in each run, from 0 to 1.
 
     Of more than two classes without an order it is that of each, of shape (n_classes, n_models, k), or their mean
-    weighted by frequency. The second result are those of categories of three or more levels without order, of shape
-    (n_classes or 1, n_models, n_several).
+    weighted by frequency. The second function is for the categories of three or more levels without order of a table,
+    and its result has shape (n_classes or 1, n_models, n_several).
     """
     statistic, subsamples = share_beyond(residuals, target, each=True), residuals.subsamples
 
@@ -220,10 +239,7 @@ def associations_beyond(
         rho = associations(run_scores(statistic, subsamples, block))
         return rho if in_turns else rho[0]
 
-    several = (
-        categories_beyond(residuals, target, X, each=True) if isinstance(X, CategoryTable) else np.empty((1, 0, 0))
-    )
-    return of_numbers, associations(several)
+    return of_numbers, lambda X: associations(categories_beyond(residuals, target, X, each=True))
 
 
 # -- for selectors that do not know covariates -------------------------------------------------------------------------

@@ -199,15 +199,6 @@ class NetScores:
 # -- redundancy of categories ------------------------------------------------------------------------------------------
 
 
-def gram_within(x: Floats, subsamples: Mask) -> Floats:
-    """Return products of the columns of a category around their means in each run, of shape (n_models, k, k)."""
-    present = ~np.isnan(x[:, 0])
-    weights, x = (subsamples & present).astype(np.float64), np.where(present[:, None], x, 0.0)
-    products = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
-    sums, n = weights @ x, np.maximum(weights.sum(axis=1), 1.0)
-    return (weights @ products).reshape(-1, x.shape[1], x.shape[1]) - sums[:, :, None] * (sums / n[:, None])[:, None, :]
-
-
 class LevelCorrelations:
     """Inverses of the correlations that the columns of each of some features have in each run.
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
-from .._arguments import Array, Floats, Generators, Ints, Mask
+from .._arguments import Array, Floats, Generators, Ints
 from ..data.categories import CategoryTable
 from ..data.target import Target
 from ._directions import correlation_with, residual_directions
-from .adjusted import Residuals, categories_beyond, share_beyond
-from .base import ElementarySelector
+from .adjusted import JointSelector, Residuals, categories_beyond, share_beyond
 from .categories import associations
-from .scoring import best_of_each_run
+from .scoring import Runs, best_of_each_run
 
 
 @dataclass(frozen=True)
-class Cox(ElementarySelector):
+class Cox(JointSelector):
     """Choose the features of highest absolute correlation with the martingale residuals of the survival times.
 
     Notes
@@ -35,23 +35,17 @@ class Cox(ElementarySelector):
 
     name: ClassVar[str] = "cox"
     tasks: ClassVar[frozenset[str]] = frozenset({"survival"})
-    joint: ClassVar[bool] = True
-    nested: ClassVar[bool] = True
-    takes_gaps: ClassVar[bool] = True
-    adjusts: ClassVar[bool] = True
-    takes_categories: ClassVar[bool] = True
 
-    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
-        """Choose features on all subsamples at once, from three matrix products."""
-        directions, known = residual_directions(target, subsamples), None
-        if isinstance(X, CategoryTable):
-            known = X.several, associations(X, X.several, subsamples, directions[None])[0]
-        return best_of_each_run(correlation_with(directions, subsamples), X, subsamples, n_features, known)
+    def _choose(self, X: Array, target: Target, runs: Runs, n_features: int, rngs: Generators) -> list[Ints]:
+        """Choose features by correlation, from three matrix products for all runs."""
+        if isinstance(runs, Residuals):
+            statistic, of_categories = share_beyond(runs, target), partial(categories_beyond, runs, target)
+            return best_of_each_run(statistic, X, runs.subsamples, n_features, of_categories)
+        directions = residual_directions(target, runs.subsamples)
 
-    def select_adjusted(
-        self, X: Array, target: Target, design: Floats, subsamples: Mask, n_features: int, rngs: Generators
-    ) -> list[Ints]:
-        """Choose features by their correlation, beyond covariates, with the residuals of Cox's model of these."""
-        residuals = Residuals(design, subsamples)
-        known = (X.several, categories_beyond(residuals, target, X)) if isinstance(X, CategoryTable) else None
-        return best_of_each_run(share_beyond(residuals, target), X, subsamples, n_features, known)
+        def associated(X: CategoryTable) -> Floats:
+            return associations(X, X.several, runs.subsamples, directions[None])[0]
+
+        return best_of_each_run(
+            correlation_with(directions, runs.subsamples), X, runs.subsamples, n_features, associated
+        )

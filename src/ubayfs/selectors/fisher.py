@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -13,16 +13,15 @@ import numpy as np
 from .._arguments import Array, Floats, Generators, Ints, Mask, check_choice
 from ..data.categories import CategoryTable
 from ..data.target import CLASSIFICATION, Target
-from .adjusted import Residuals, categories_beyond, share_beyond
-from .base import ElementarySelector
+from .adjusted import JointSelector, Residuals, categories_beyond, share_beyond
 from .categories import shares_between
 from .nominal_classes import CLASS_RULES, class_against_rest, class_turns, is_nominal
-from .scoring import ClassCounts, Statistic, best_of_each_run, blocks_of, run_scores, scatter, where_two
+from .scoring import ClassCounts, Runs, Statistic, best_of_each_run, blocks_of, run_scores, scatter, where_two
 from .threads import each_block
 
 
 @dataclass(frozen=True)
-class Fisher(ElementarySelector):
+class Fisher(JointSelector):
     """Choose the features of highest Fisher score.
 
     Parameters
@@ -44,50 +43,28 @@ class Fisher(ElementarySelector):
 
     name: ClassVar[str] = "fisher"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION
-    joint: ClassVar[bool] = True
-    nested: ClassVar[bool] = True
-    takes_gaps: ClassVar[bool] = True
-    adjusts: ClassVar[bool] = True
-    takes_categories: ClassVar[bool] = True
 
     classes: str = "weighted"
 
     def __post_init__(self) -> None:
         check_choice("classes", self.classes, CLASS_RULES)
 
-    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
-        """Choose features on all subsamples at once, from one matrix product per class and two for all."""
-        share = partial(_share_between_classes, subsamples=subsamples)
-        of_categories = partial(_share_of_categories, subsamples=subsamples)
-        return self._best(share, of_categories, X, target, subsamples, n_features, rngs)
+    def _choose(self, X: Array, target: Target, runs: Runs, n_features: int, rngs: Generators) -> list[Ints]:
+        """Choose features by their scores, from one matrix product per class and two for all."""
 
-    def select_adjusted(
-        self, X: Array, target: Target, design: Floats, subsamples: Mask, n_features: int, rngs: Generators
-    ) -> list[Ints]:
-        """Choose features by the share of their scatter beyond covariates that lies between the classes."""
-        residuals = Residuals(design, subsamples)
-        share, of_categories = partial(share_beyond, residuals), partial(categories_beyond, residuals)
-        return self._best(share, of_categories, X, target, subsamples, n_features, rngs)
-
-    def _best(
-        self,
-        share: Callable[[Target], Statistic],
-        of_categories: Callable[[Target, CategoryTable], Floats],
-        X: Array,
-        target: Target,
-        subsamples: Mask,
-        n_features: int,
-        rngs: Generators,
-    ) -> list[Ints]:
         def best_by(target: Target) -> list[Ints]:
-            known = (X.several, of_categories(target, X)) if isinstance(X, CategoryTable) else None
-            return best_of_each_run(share(target), X, subsamples, n_features, known)
+            if isinstance(runs, Residuals):
+                statistic, of_categories = share_beyond(runs, target), partial(categories_beyond, runs, target)
+            else:
+                statistic = _share_between_classes(target, runs.subsamples)
+                of_categories = partial(_share_of_categories, target, subsamples=runs.subsamples)
+            return best_of_each_run(statistic, X, runs.subsamples, n_features, of_categories)
 
         if self.classes == "weighted" or not is_nominal(target):
             return best_by(target)
         # Of the best n of each class, one is left at every turn: fewer than n features have been chosen before.
         best = [best_by(class_against_rest(target, code)) for code in range(target.n_classes)]
-        turns = class_turns(target, subsamples, rngs, n_features)
+        turns = class_turns(target, runs.subsamples, rngs, n_features)
         return [_in_turns([of_class[run] for of_class in best], order) for run, order in enumerate(turns.T)]
 
 

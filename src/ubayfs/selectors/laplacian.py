@@ -12,7 +12,7 @@ from .._arguments import Array, Floats, Generators, Ints, Mask, check_int
 from ..data.target import TASKS, Target
 from ._subsample import standardized
 from .base import TIE, ElementarySelector
-from .scoring import Centering, Statistic, best_of_each_run, blocks_of, scatter
+from .scoring import Runs, Statistic, best_of_each_run, blocks_of, scatter
 
 # Entries of the distance matrices that are held at the same time.
 _DISTANCE_ENTRIES = 1 << 23
@@ -74,13 +74,13 @@ class _Graph:
 
 def _squared_distances(X: Array, subsamples: Mask) -> list[Floats]:
     """Return squared distances between the samples of each subsample, its features standardized."""
-    weights = subsamples.astype(np.float64)
+    runs, weights = Runs(subsamples), subsamples.astype(np.float64)
     sizes = weights.sum(axis=1, keepdims=True)
     products = [np.zeros((n, n)) for n in subsamples.sum(axis=1)]
     for part in blocks_of(len(X), X.shape[1]):
         # Neighbors are decided by these sums, so they are taken in double precision.
         block = X[:, part].astype(np.float64)
-        centering = Centering.of(block, subsamples)
+        centering = runs.centering(block)
         x = block * centering.scale - centering.center
         means = weights @ x / sizes
         factors = np.where(centering.lengths > 0, np.sqrt(sizes), 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,22 +13,21 @@ from ..data.categories import CategoryTable
 from ..data.ordered_pairs import OrderedPairs
 from ..data.target import Target
 from ..exceptions import Advice
-from ._directions import MOST_PAIRS, correlation_with, pair_advice, residual_directions, survival_agreement
+from ._directions import correlation_with, pair_advice, residual_directions, survival_agreement
 from ._greedy import GreedySearch, Relevance, mutual_information
 from ._subsample import standardized
-from .adjusted import Residuals, associations_beyond
-from .base import ElementarySelector
+from .adjusted import JointSelector, Residuals, associations_beyond
 from .categories import NetScores, associations
 from .concordance import Concordance, Contrast
 from .nominal_classes import CLASS_RULES, class_turns, is_nominal
-from .scoring import ClassCounts, present_in, run_scores
+from .scoring import ClassCounts, Runs, present_in, run_scores
 
-# (block of columns as in the data) -> relevance in each run, as in `Relevance`
-OfNumbers = Callable[[Array], Array]
+# Relevance of the categories of a table, of shape (n_turns, n_models, n_categories).
+OfCategories = Callable[[CategoryTable], Array]
 
 
 @dataclass(frozen=True)
-class MRMR(ElementarySelector):
+class MRMR(JointSelector):
     """Choose, one after another, the feature of highest relevance minus mean redundancy with those already chosen.
 
     Parameters
@@ -64,57 +63,25 @@ class MRMR(ElementarySelector):
 
     name: ClassVar[str] = "mrmr"
     tasks: ClassVar[frozenset[str]] = frozenset({"binary", "multiclass", "regression", "survival"})
-    joint: ClassVar[bool] = True
-    nested: ClassVar[bool] = True
-    takes_gaps: ClassVar[bool] = True
-    adjusts: ClassVar[bool] = True
-    takes_categories: ClassVar[bool] = True
 
     classes: str = "turns"
 
     def __post_init__(self) -> None:
         check_choice("classes", self.classes, CLASS_RULES)
 
-    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
-        """Choose features on all subsamples at once: one pass for relevance, then one product per chosen feature."""
-        in_turns = self._in_turns(target)
-        of_numbers = _relevance_to(target, subsamples, in_turns)
-        relevance: Relevance = lambda columns, block: of_numbers(block)  # noqa: E731
+    def _choose(self, X: Array, target: Target, runs: Runs, n_features: int, rngs: Generators) -> list[Ints]:
+        """Choose features one after another: one pass for relevance, then one product per chosen feature."""
+        in_turns, known = self.classes == "turns" and is_nominal(target), None
+        if isinstance(runs, Residuals):
+            of_numbers, of_categories = _relevance_beyond(target, runs, in_turns)
+        else:
+            of_numbers, of_categories = _relevance_to(target, runs.subsamples, in_turns)
         if isinstance(X, CategoryTable):
-            of_categories = _relevance_of_categories(X, target, subsamples, in_turns)
-            relevance = _with_categories(np.array(list(X.levels), dtype=np.intp), of_numbers, of_categories)
-        return self._search(X, target, subsamples, n_features, rngs, relevance)
-
-    def select_adjusted(
-        self, X: Array, target: Target, design: Floats, subsamples: Mask, n_features: int, rngs: Generators
-    ) -> list[Ints]:
-        """Choose features by correlations beyond covariates, with the target and among each other."""
-        residuals = Residuals(design, subsamples)
-        of_numbers, of_categories = associations_beyond(residuals, target, self._in_turns(target), X)
-        relevance: Relevance = lambda columns, block: mutual_information(of_numbers(block))  # noqa: E731
-        if isinstance(X, CategoryTable):
-            relevance = _with_categories(
-                X.several, lambda block: mutual_information(of_numbers(block)), mutual_information(of_categories)
-            )
-        return self._search(X, target, subsamples, n_features, rngs, relevance, residuals)
-
-    def _in_turns(self, target: Target) -> bool:
-        return self.classes == "turns" and is_nominal(target)
-
-    def _search(
-        self,
-        X: Array,
-        target: Target,
-        subsamples: Mask,
-        n_features: int,
-        rngs: Generators,
-        relevance: Relevance,
-        residuals: Residuals | None = None,
-    ) -> list[Ints]:
-        turns = np.zeros((min(n_features, X.shape[1]), len(subsamples)), dtype=np.intp)
-        if in_turns := self._in_turns(target):
-            turns = class_turns(target, subsamples, rngs, len(turns))
-        search = GreedySearch(X, subsamples, relevance, target.n_classes if in_turns else 1, residuals)
+            known = X.several if isinstance(runs, Residuals) else _categories(X), of_categories(X)
+        turns = np.zeros((min(n_features, X.shape[1]), len(runs.subsamples)), dtype=np.intp)
+        if in_turns:
+            turns = class_turns(target, runs.subsamples, rngs, len(turns))
+        search = GreedySearch(X, runs, of_numbers, target.n_classes if in_turns else 1, known)
         picks = np.stack([search.next_picks(turn) for turn in turns], axis=1)
         return [row[row >= 0] for row in picks]
 
@@ -123,86 +90,86 @@ class MRMR(ElementarySelector):
         return pair_advice(target) if target.task == "survival" else ()
 
 
-def _with_categories(categories: Ints, of_numbers: OfNumbers, of_categories: Array) -> Relevance:
-    """Return the relevance of features by their positions: numbers by their values, categories by what they have.
-
-    `of_categories` has shape (n_turns, n_models, n_categories).
-    """
-    order = np.argsort(categories)
-
-    def relevance(columns: Ints, block: Array) -> Array:
-        values, numbers = np.empty((*of_categories.shape[:2], len(columns))), ~np.isin(columns, categories)
-        if numbers.any():
-            values[..., numbers] = of_numbers(block[:, numbers])
-        places = order[np.searchsorted(categories, columns[~numbers], sorter=order)]
-        values[..., ~numbers] = of_categories[..., places]
-        return values
-
-    return relevance
+def _categories(X: CategoryTable) -> Ints:
+    return np.array(list(X.levels), dtype=np.intp)
 
 
-def _relevance_to(target: Target, subsamples: Mask, in_turns: bool = False) -> OfNumbers:
-    values = np.asarray(target.values)
-    if target.task == "survival":
-        agreement = survival_agreement(target, subsamples)
-        if agreement is None:
-            return _pearson_relevance(residual_directions(target, subsamples), subsamples)
-        return lambda block: mutual_information(agreement(block))
+def _relevance_beyond(target: Target, residuals: Residuals, in_turns: bool) -> tuple[Relevance, OfCategories]:
+    of_numbers, of_categories = associations_beyond(residuals, target, in_turns)
+    return lambda block: mutual_information(of_numbers(block)), lambda X: mutual_information(of_categories(X))
+
+
+def _relevance_to(target: Target, subsamples: Mask, in_turns: bool = False) -> tuple[Relevance, OfCategories]:
+    """Return the relevance of numbers, and that of all categories: that of numbers with the same p-values."""
     if target.task == "regression":
-        return _pearson_relevance(_directions(values, subsamples), subsamples)
-    classes = ClassCounts(values, target.n_classes, subsamples)
-    contrasts = _contrasts(target)
-    concordance = Concordance(subsamples, contrasts)
-    sizes = subsamples.sum(axis=1)[:, None]
+        return _relevance_by_correlation(_directions(np.asarray(target.values), subsamples), subsamples)
+    if target.task != "survival":
+        return _relevance_by_classes(target, subsamples, in_turns)
+    agreement = survival_agreement(target, subsamples)
+    if agreement is None:
+        return _relevance_by_correlation(residual_directions(target, subsamples), subsamples)
 
-    def relevance(block: Array) -> Array:
+    def of_categories(X: CategoryTable) -> Array:
+        pairs = OrderedPairs.of(target.time, target.event)
+        return mutual_information(
+            _associations(X, subsamples, [NetScores(pairs.net(subsamples), pairs.n_pairs(subsamples))])
+        )
+
+    return lambda block: mutual_information(agreement(block)), of_categories
+
+
+def _relevance_by_classes(target: Target, subsamples: Mask, in_turns: bool) -> tuple[Relevance, OfCategories]:
+    """Compare each class with all others, or, where classes have an order, with all lower ones."""
+    values, nominal = np.asarray(target.values), is_nominal(target)
+    if nominal:
+        contrasts = [Contrast(values == c, values != c) for c in range(target.n_classes)]
+    else:
+        contrasts = [Contrast(values == c, values < c) for c in range(1, target.n_classes)]
+    classes = ClassCounts(values, target.n_classes, subsamples)
+    concordance, sizes = Concordance(subsamples, contrasts), subsamples.sum(axis=1)[:, None]
+
+    def of_numbers(block: Array) -> Array:
         present = present_in(block)
         counts = classes.of(present)
         n = counts.sum(axis=0)
-        if len(contrasts) < len(counts):
-            n_pairs = counts[1:] * np.cumsum(counts, axis=0)[:-1]
-            found = concordance(block, n_pairs).sum(axis=0)
-            rho = found / np.maximum(n_pairs.sum(axis=0), 1)
-        else:
+        if nominal:
             n_pairs = counts * (n - counts)
             factors = (1.0 if in_turns else counts / np.maximum(n, 1)) / np.maximum(n_pairs, 1)
             rho = np.abs(concordance(block, n_pairs)) * factors
             rho = rho if in_turns else rho.sum(axis=0)
+        else:
+            n_pairs = counts[1:] * np.cumsum(counts, axis=0)[:-1]
+            rho = concordance(block, n_pairs).sum(axis=0) / np.maximum(n_pairs.sum(axis=0), 1)
         return mutual_information(rho if present is None else rho * np.sqrt(n / sizes))
 
-    return relevance
+    def of_categories(X: CategoryTable) -> Array:
+        together = [[contrast] for contrast in contrasts] if nominal else [contrasts]
+        rho = _associations(X, subsamples, [NetScores.of(some, subsamples) for some in together])
+        if nominal and not in_turns:
+            counts = classes.of(None)
+            rho = (rho * counts / counts.sum(axis=0)).sum(axis=0, keepdims=True)
+        return mutual_information(rho)
+
+    return of_numbers, of_categories
 
 
-def _contrasts(target: Target) -> list[Contrast]:
-    """Return each class against all others, or, where classes have an order, against all lower ones."""
-    values = np.asarray(target.values)
-    if is_nominal(target):
-        return [Contrast(values == c, values != c) for c in range(target.n_classes)]
-    return [Contrast(values == c, values < c) for c in range(1, target.n_classes)]
-
-
-def _relevance_of_categories(X: CategoryTable, target: Target, subsamples: Mask, in_turns: bool) -> Array:
-    """Return the relevance of all categories, one row for each turn: that of numbers with the same p-values."""
-    categories = np.array(list(X.levels), dtype=np.intp)
-    if target.task == "survival" and (pairs := OrderedPairs.of(target.time, target.event)).n_all <= MOST_PAIRS:
-        nets = [NetScores(pairs.net(subsamples), pairs.n_pairs(subsamples))]
-    elif target.task in ("survival", "regression"):
-        directions = (
-            _directions(np.asarray(target.values, dtype=np.float64), subsamples)
-            if target.task == "regression"
-            else residual_directions(target, subsamples)
-        )
-        return mutual_information(associations(X, categories, subsamples, directions[None]))
-    elif is_nominal(target):
-        nets = [NetScores.of([contrast], subsamples) for contrast in _contrasts(target)]
-    else:
-        nets = [NetScores.of(_contrasts(target), subsamples)]
+def _associations(X: CategoryTable, subsamples: Mask, nets: Sequence[NetScores]) -> Floats:
+    """Return the associations of all categories with pairs of samples, of shape (n_nets, n_models, n_categories)."""
     outputs, scale = np.stack([net.scores for net in nets]), np.stack([net.scale for net in nets])
-    rho = np.minimum(associations(X, categories, subsamples, outputs, scale), 1.0)
-    if is_nominal(target) and not in_turns:
-        counts = ClassCounts(np.asarray(target.values), target.n_classes, subsamples).of(None)
-        rho = (rho * counts / counts.sum(axis=0)).sum(axis=0, keepdims=True)
-    return mutual_information(rho)
+    return np.minimum(associations(X, _categories(X), subsamples, outputs, scale), 1.0)
+
+
+def _relevance_by_correlation(directions: Floats, subsamples: Mask) -> tuple[Relevance, OfCategories]:
+    statistic = correlation_with(directions, subsamples)
+
+    def information(*given: Any) -> tuple[Array, Array]:
+        rho, condition = statistic(*given)
+        return np.where(np.isneginf(rho), rho, mutual_information(rho)), condition
+
+    def of_categories(X: CategoryTable) -> Array:
+        return mutual_information(associations(X, _categories(X), subsamples, directions[None]))
+
+    return lambda block: run_scores(information, subsamples, block), of_categories
 
 
 def _directions(y: Array, subsamples: Mask) -> Floats:
@@ -213,13 +180,3 @@ def _directions(y: Array, subsamples: Mask) -> Floats:
         if own.min() < own.max():  # a target that is constant in a subsample is related to nothing
             direction[rows] = standardized(own) / np.sqrt(len(own))
     return directions
-
-
-def _pearson_relevance(directions: Floats, subsamples: Mask) -> OfNumbers:
-    statistic = correlation_with(directions, subsamples)
-
-    def information(*given: Any) -> tuple[Array, Array]:
-        rho, condition = statistic(*given)
-        return np.where(np.isneginf(rho), rho, mutual_information(rho)), condition
-
-    return lambda block: run_scores(information, subsamples, block)

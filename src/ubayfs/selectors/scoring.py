@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Array, Floats, Ints, Mask
+from ..data.categories import CategoryTable
 from ..data.matrix import feature_chunks
 from ..data.missing import varying_columns
 from ._subsample import power_of_two, standardized
@@ -228,29 +229,13 @@ class Centering:
     lengths : ndarray of shape (n_models, k)
         Norms around the mean of each run; 0 for constants, and where `alone`.
     alone : ndarray of bool of shape (n_models, k)
-        Pairs without digits enough, not constant: they are computed from what :func:`own_columns` gives.
+        Pairs without digits enough, not constant: they are computed from what :meth:`Runs.own_columns` gives.
     """
 
     scale: Floats
     center: Floats
     lengths: Floats
     alone: Mask
-
-    @classmethod
-    def of(cls, block: Floats, subsamples: Mask) -> Centering:
-        """Look at columns, of shape (n_samples, k)."""
-        scale, center = median_centering(block)
-        present = present_in(block)
-        with np.errstate(all="ignore"):
-            x, n = block * scale - center, None
-            if present is not None:
-                x, n = without_gaps(x), subsamples.astype(np.float64) @ present
-            around_mean, condition = scatter(subsamples, x, n)
-        known = has_digits(condition)
-        alone = ~known
-        for run in np.flatnonzero(alone.any(axis=1)).tolist():
-            alone[run, alone[run]] = varying_in(subsamples[run], block[:, alone[run]])
-        return cls(scale, center, np.sqrt(np.where(known, around_mean, 0.0)), alone)
 
     def take(self, columns: Ints | slice) -> Centering:
         """Return that of some of the columns."""
@@ -264,21 +249,73 @@ class Centering:
         return cls(*of_columns, *of_pairs)
 
 
-def own_columns(X: Array, run: Mask, columns: Ints) -> Floats:
-    """Return columns that vary in a run, from its samples alone: mean 0, length 1; of shape (n_samples_of_run, k)."""
-    return standardized(X[np.ix_(run, columns)]) / np.sqrt(np.count_nonzero(run))
+class Runs:
+    """The samples of several runs, by `subsamples` of shape (n_models, n_samples)."""
+
+    def __init__(self, subsamples: Mask) -> None:
+        self.subsamples = subsamples
+
+    @property
+    def degrees(self) -> Floats:
+        """Degrees of freedom of each run, of shape (n_models,)."""
+        return self.subsamples.sum(axis=1) - 1.0
+
+    def gram(self, x: Floats) -> Floats:
+        """Return products of the columns of a category around their means in each run, of shape (n_models, k, k)."""
+        present = ~np.isnan(x[:, 0])
+        weights, x = (self.subsamples & present).astype(np.float64), np.where(present[:, None], x, 0.0)
+        products = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+        sums, n = weights @ x, np.maximum(weights.sum(axis=1), 1.0)
+        raw = (weights @ products).reshape(-1, x.shape[1], x.shape[1])
+        return raw - sums[:, :, None] * (sums / n[:, None])[:, None, :]
+
+    def project(self, runs: slice, values: Floats) -> Floats:
+        """Return what counts of vectors of some runs, of shape (n_runs, n_samples) and 0 outside the run."""
+        return values
+
+    def centering(self, block: Floats) -> Centering:
+        """Return how columns, of shape (n_samples, k), are centered."""
+        scale, center = median_centering(block)
+        with np.errstate(all="ignore"):
+            squares, condition = self._scatter(block * scale - center)
+        known = has_digits(condition)
+        alone = ~known
+        for run in np.flatnonzero(alone.any(axis=1)).tolist():
+            alone[run, alone[run]] = self._vary(run, block[:, alone[run]])
+        return Centering(scale, center, np.sqrt(np.where(known, squares, 0.0)), alone)
+
+    def _scatter(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return sums of squares in each run, and their condition; gaps are NaN."""
+        present = present_in(x)
+        if present is None:
+            return scatter(self.subsamples, x)
+        return scatter(self.subsamples, without_gaps(x), self.subsamples.astype(np.float64) @ present)
+
+    def _vary(self, run: int, block: Floats) -> Mask:
+        """Tell which columns vary in a run."""
+        return varying_in(self.subsamples[run], block)
+
+    def own_columns(self, X: Array, run: int, columns: Ints) -> Floats:
+        """Return columns that vary in a run, from its samples alone: mean 0, length 1."""
+        own = standardized(X[np.ix_(self.subsamples[run], columns)])
+        return own / np.sqrt(len(own))
 
 
 def best_of_each_run(
-    statistic: Statistic, X: Array, subsamples: Mask, n_features: int, known: tuple[Ints, Floats] | None = None
+    statistic: Statistic,
+    X: Array,
+    subsamples: Mask,
+    n_features: int,
+    of_categories: Callable[[CategoryTable], Floats] | None = None,
 ) -> list[Ints]:
     """Choose the `n_features` columns of highest score in each run, best first; ties go to the lower index.
 
     All columns are scored in the precision of the data. When that is single, the few that may be among the best are
-    scored again in double precision, so that rounding decides nothing. `known` are columns that the statistic is not
-    for, and their scores, of shape (n_models, n_known).
+    scored again in double precision, so that rounding decides nothing. Categories of three or more levels without order
+    have scores of their own, of shape (n_models, n_several).
     """
     n_models, n_columns = len(subsamples), X.shape[1]
+    known = (X.several, of_categories(X)) if of_categories is not None and isinstance(X, CategoryTable) else None
     scores = np.empty((n_models, n_columns), dtype=X.dtype)
 
     def score(part: slice) -> None:
