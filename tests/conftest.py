@@ -78,7 +78,7 @@ class _Blank:
     missing_letters = ""
 
     def render(self, format="png", dpi=300):
-        from ubayfs.plotting.png import encode_png
+        from ubayfs.plotting.figures import encode_png
 
         return encode_png(np.zeros((1, 1, 4), dtype=np.uint8), dpi) if format == "png" else b"<svg/>"
 

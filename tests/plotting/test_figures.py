@@ -8,8 +8,7 @@ import pytest
 from PIL import Image
 
 from ubayfs.plotting import Correlations, Display, Figures, render_figures
-from ubayfs.plotting.figures import page_format
-from ubayfs.plotting.png import encode_png
+from ubayfs.plotting.figures import encode_png, page_format
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 5), (40, 17)])

@@ -335,7 +335,7 @@ class Stages:
     def _report_data(self) -> ReportData:
         known = correlations_of(self.decided, self.known_data.X)
         profile = profile_of_data(self.decided, self.known_data)
-        return ReportData(known, self.resolve().decision.blocks, LEVEL, profile, self.trust_of_set)
+        return ReportData(known, self.resolve().decision.blocks, LEVEL, profile, self.trust_of_set or Trust())
 
     def figure(self, name: str, format: str = "svg") -> bytes:
         """Draw a figure."""

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Render and write; all files are refused or made together."""
     from .._arguments import check_choice
     from ..exceptions import InputError
-    from ..plotting.base import FORMATS
+    from ..plotting.figures import FORMATS
     from ..report import RENDERERS
     from ..results import StoredResult
 

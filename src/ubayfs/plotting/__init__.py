@@ -17,12 +17,12 @@ from typing import Any
 
 from .._arguments import check_choice
 from ..selection import Selection
-from .base import Correlations, Display, Drawing, ReportData
+from .base import Correlations, Display, ReportData
 from .comparison import ComparisonDisplay
 from .convergence import ConvergenceDisplay
 from .correlation import CorrelationDisplay
 from .evidence import EvidenceDisplay
-from .figures import Figures, render_figures
+from .figures import Drawing, Figures, render_figures
 from .halves import HalvesDisplay
 from .noise import NoiseDisplay
 from .penalty import PenaltyDisplay

@@ -1,113 +1,30 @@
-"""What a display is: plain data that can be drawn, and the drawing."""
+"""What a display is: plain data that can be drawn."""
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_choice, check_int
-from .._files import save_content
+from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_int
 from .._plain import decode, plain
 from ..data.blocks import Blocks
 from ..data.categories import CategoryTable, columns_of
 from ..data.correlation import METHODS, absolute_correlations
-from ..exceptions import Advice, InputError, UBayFSError, repr_of
+from ..exceptions import InputError, repr_of
 from ..selection import Selection
-from .png import encode_png
-from .style import WIDTH, house_style, legend_below, missing_letters, wrapped
+from ..trust.trust import Trust
+from .figures import Drawing
+from .style import WIDTH, house_style, legend_below, wrapped
 
-if TYPE_CHECKING:
-    from ..trust.ensembles import HalfEnsembles
-    from ..trust.noise import Noise
-    from ..trust.reproducibility import Reproducibility
-    from ..trust.trust import Trust
-    from ..trust.validation import Validation
-
-DPI = 300
-_SCREEN_DPI, _CSS_DPI = 192, 96  # sharp on screens of twice the usual resolution, at the usual size
-FORMATS = ("png", "svg", "pdf")
 _MOST_CHOSEN = 100  # that a figure lists
 
 D = TypeVar("D", bound="Display")
-
-
-@dataclass(frozen=True, eq=False)
-class Drawing:
-    """A display that has been drawn: a matplotlib figure and its main axes."""
-
-    figure: Any
-    ax: Any
-
-    def render(self, format: str = "png", dpi: float = DPI) -> bytes:
-        """Return the figure as the content of a PNG (of so many dots per inch), SVG or PDF file.
-
-        The same figure gives the same bytes.
-        """
-        check_choice("format", format, FORMATS)
-        with house_style():
-            self._lay_out()
-            if format == "png":
-                return encode_png(self._pixels(dpi), dpi)
-            buffer = io.BytesIO()
-            # No date: it would make every file different.
-            no_date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}[format]
-            self.figure.savefig(buffer, format=format, metadata=no_date)
-        return buffer.getvalue()
-
-    def _lay_out(self) -> None:
-        """Place axes and labels, once for all formats: this takes as long as the drawing itself."""
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-        engine = self.figure.get_layout_engine()
-        if engine is not None and self.figure.figure is self.figure:
-            before, _ = self.figure.dpi, FigureCanvasAgg(self.figure)
-            self.figure.dpi = DPI
-            engine.execute(self.figure)
-            self.figure.dpi = before
-            self.figure.set_layout_engine("none")
-
-    def _pixels(self, dpi: float) -> NDArray[np.uint8]:
-        """Return the figure as an array of shape (height, width, 4)."""
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-        page = self.figure.figure
-        before, canvas = page.dpi, FigureCanvasAgg(page)
-        try:
-            page.dpi = dpi
-            canvas.draw()
-        finally:
-            page.dpi = before
-        return np.asarray(canvas.buffer_rgba())
-
-    def _repr_png_(self) -> tuple[bytes, dict[str, int]] | None:
-        """Return the picture for a notebook; none where pyplot has the figure, which the notebook shows anyway."""
-        if self.figure.figure.canvas.manager is not None:
-            return None
-        width, height = self.figure.figure.get_size_inches()
-        return self.render(dpi=_SCREEN_DPI), {"width": round(_CSS_DPI * width), "height": round(_CSS_DPI * height)}
-
-    @property
-    def missing_letters(self) -> str:
-        """Letters of the figure that no font of this machine has: they are drawn as boxes."""
-        return missing_letters(self.figure)
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the figure to a .png, .svg or .pdf file, whole or not at all, and return its path."""
-        path = Path(path)
-        format = path.suffix.lower().removeprefix(".")
-        if format not in FORMATS:
-            raise InputError.of("path", f"must end in .png, .svg or .pdf; got {repr_of(str(path))}.", path)
-        if self.missing_letters:
-            Advice("missing_letters", {"letters": self.missing_letters}).warn()
-        save_content(path, self.render(format), UBayFSError)
-        return path
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,28 +111,8 @@ class ReportData:
     blocks: Blocks = field(default_factory=lambda: Blocks({}))
     level: float = 0.9  # of credible intervals
     profile: Any = None  # the ProfileDisplay of the chosen features and others, if their samples have groups
-    trust: Trust | None = None
+    trust: Trust = field(default_factory=Trust)
     max_features: int = 20  # that a figure lists; more when more are chosen
-
-    @property
-    def noise(self) -> Noise | None:
-        """The votes compared with those of shuffled targets."""
-        return None if self.trust is None else self.trust.noise
-
-    @property
-    def halves(self) -> HalfEnsembles | None:
-        """Ensembles on halves of the samples."""
-        return None if self.trust is None else self.trust.halves
-
-    @property
-    def reproducibility(self) -> Reproducibility | None:
-        """What another study would choose again."""
-        return None if self.trust is None else self.trust.reproducibility
-
-    @property
-    def validation(self) -> Validation | None:
-        """How the set predicts."""
-        return None if self.trust is None else self.trust.validation
 
 
 @dataclass(frozen=True)
@@ -224,8 +121,8 @@ class Display:
 
     A child adds fields, computes them in ``from_selection`` and draws them in ``_draw``. It also knows its place:
     `section` is the key of the section of a report, `caption` one sentence below the figure, `report_arguments` what a
-    report passes to ``from_selection``: fields of :class:`ReportData` by the argument that takes them. `applies` tells
-    whether a report on a selection has this figure.
+    report passes to ``from_selection``: fields of :class:`ReportData` by the argument that takes them, such as
+    ``trust.noise``. `applies` tells whether a report on a selection has this figure.
     """
 
     name: ClassVar[str]
@@ -241,7 +138,7 @@ class Display:
     @classmethod
     def for_report(cls: type[D], selection: Selection, data: ReportData) -> D:
         """Compute the display as a report shows it."""
-        arguments = {argument: getattr(data, name) for argument, name in cls.report_arguments.items()}
+        arguments = {argument: attrgetter(name)(data) for argument, name in cls.report_arguments.items()}
         made: D = cls.from_selection(selection, **arguments)  # type: ignore[attr-defined]
         return made
 

@@ -48,12 +48,12 @@ class ComparisonDisplay(Display):
     name: ClassVar[str] = "comparison"
     section: ClassVar[str] = "validation"
     caption: ClassVar[str] = "How much better or worse the set predicts than simpler ways of choosing."
-    report_arguments: ClassVar[Mapping[str, str]] = {"validation": "validation"}
+    report_arguments: ClassVar[Mapping[str, str]] = {"validation": "trust.validation"}
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
         """Tell whether a report on this selection has this figure."""
-        return data.validation is not None and any(row.method != OURS for row in data.validation.records)
+        return data.trust.validation is not None and any(row.method != OURS for row in data.trust.validation.records)
 
     @classmethod
     def from_selection(cls, selection: Selection, validation: Validation) -> ComparisonDisplay:

@@ -115,8 +115,6 @@ class EvidenceDisplay(Display):
         return max(style.WIDTH, (names + 30.0 + blocks + links_width(self.links)) / 72 + 1.6)
 
     def _draw(self, ax: Any) -> None:
-        from matplotlib.ticker import MaxNLocator
-
         rows = np.arange(len(self.features))
         ax.barh(rows, self.votes, color=style.SKY, label="votes of the ensemble" if self._has_votes else "importance")
         if any(self.weights):
@@ -127,7 +125,7 @@ class EvidenceDisplay(Display):
             )  # fmt: skip
         ax.set_xlim(left=0)
         if self._has_votes:
-            ax.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+            style.whole_numbers(ax.xaxis, nbins=6)
         ax.set_xlabel("votes (number of models)" if self._has_votes else "importance")
         style.list_features(ax, self.features, self.chosen)
         marked = np.flatnonzero(self.chosen)

@@ -13,7 +13,7 @@ from ..selection import Selection
 from ..trust.ensembles import HalfEnsembles
 from ..trust.reproducibility import Reproducibility
 from .base import Display, ReportData, leading
-from .style import BLACK, BLUE, GREY, SKY, label_lines
+from .style import BLACK, BLUE, GREY, SKY, beside, label_lines
 
 _SHOWN = 40  # features
 
@@ -35,12 +35,16 @@ class HalvesDisplay(Display):
     name: ClassVar[str] = "halves"
     section: ClassVar[str] = "reproducibility"
     caption: ClassVar[str] = "Votes on one half of the samples against those on the other half."
-    report_arguments: ClassVar[Mapping[str, str]] = {"halves": "halves", "reproducibility": "reproducibility"}
+    report_arguments: ClassVar[Mapping[str, str]] = {
+        "halves": "trust.halves",
+        "reproducibility": "trust.reproducibility",
+    }
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
         """Tell whether a report on this selection has this figure."""
-        return data.halves is not None and data.reproducibility is not None and data.reproducibility.n_used > 0
+        known = data.trust
+        return known.halves is not None and known.reproducibility is not None and known.reproducibility.n_used > 0
 
     @classmethod
     def from_selection(
@@ -90,11 +94,8 @@ class HalvesDisplay(Display):
         ax.set(xlim=(0, 100), ylim=(0, 100), aspect="equal")
         ax.set_xlabel("models that chose it on one half (%)")
         ax.set_ylabel("models that chose it on the other half (%)")
-        place = ax.get_subplotspec()
-        if place is not None:  # axes put somewhere by hand have no room beside them
-            grid = place.subgridspec(1, 2, width_ratios=(5, 2))
-            ax.set_subplotspec(grid[0])
-            self._draw_agreement(ax.figure.add_subplot(grid[1]))
+        if right := beside(ax, (5, 2)):
+            self._draw_agreement(right)
 
     def _draw_agreement(self, ax: Any) -> None:
         n, ends = len(self.agreements), [self.lower, self.upper]

@@ -35,12 +35,12 @@ class NoiseDisplay(Display):
     name: ClassVar[str] = "noise"
     section: ClassVar[str] = "noise"
     caption: ClassVar[str] = "Votes of the leading features beside those that shuffled targets give."
-    report_arguments: ClassVar[Mapping[str, str]] = {"noise": "noise", "max_features": "max_features"}
+    report_arguments: ClassVar[Mapping[str, str]] = {"noise": "trust.noise", "max_features": "max_features"}
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
         """Tell whether a report on this selection has this figure."""
-        return data.noise is not None and data.noise.null.n_done > 0
+        return data.trust.noise is not None and data.trust.noise.null.n_done > 0
 
     @classmethod
     def from_selection(cls, selection: Selection, noise: Noise, max_features: int = 25) -> NoiseDisplay:
@@ -92,8 +92,6 @@ class NoiseDisplay(Display):
         return 1.5 + style.list_height(len(self.features))
 
     def _draw(self, ax: Any) -> None:
-        from matplotlib.ticker import MaxNLocator
-
         rows = np.arange(len(self.features))
         low, votes, chosen = np.array(self.low), np.array(self.votes), np.array(self.chosen)
         ax.barh(
@@ -109,7 +107,7 @@ class NoiseDisplay(Display):
                 ax.plot(votes[some], rows[some], marker, markersize=4.2, color=color, markerfacecolor=face,
                         linestyle="none", clip_on=False, zorder=3, label=words, gid=words)  # fmt: skip
         ax.set_xlim(0, max(1.0, *self.high, *self.votes) * 1.03)
-        ax.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+        style.whole_numbers(ax.xaxis, nbins=6)
         ax.set_xlabel("votes (number of models)")
         style.list_features(ax, self.features, self.chosen)
         margin = style.right_margin(ax)

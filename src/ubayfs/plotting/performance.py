@@ -14,7 +14,7 @@ from ..trust.noise import Noise
 from ..trust.prediction_metrics import metric_name
 from ..trust.validation import Validation
 from .base import Display, ReportData
-from .style import BLACK, BLUE, VERMILION, divided, label_lines
+from .style import BLACK, BLUE, VERMILION, divided, label_lines, whole_numbers
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class PerformanceDisplay(Display):
     name: ClassVar[str] = "performance"
     section: ClassVar[str] = "validation"
     caption: ClassVar[str] = "How sets of different sizes predict, and how many of their features are noise."
-    report_arguments: ClassVar[Mapping[str, str]] = {"validation": "validation", "noise": "noise"}
+    report_arguments: ClassVar[Mapping[str, str]] = {"validation": "trust.validation", "noise": "trust.noise"}
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
         """Tell whether a report on this selection has this figure: if sizes were tried."""
-        return data.validation is not None and data.validation.best_size is not None
+        return data.trust.validation is not None and data.trust.validation.best_size is not None
 
     @classmethod
     def from_selection(
@@ -89,8 +89,6 @@ class PerformanceDisplay(Display):
         return 4.6 if self.expected else 3.6
 
     def _draw(self, ax: Any) -> None:
-        from matplotlib.ticker import MaxNLocator
-
         panels = [ax, divided(ax, (3, 2))] if self.expected else [ax]
         ax.fill_between(self.sizes, self.lower, self.upper, color=BLUE, alpha=0.15, linewidth=0, gid="interval")
         ax.plot(self.sizes, self.mean, color=BLUE, marker="o", markersize=3.5, gid="mean")
@@ -103,16 +101,14 @@ class PerformanceDisplay(Display):
         if self.expected:
             ax.tick_params(labelbottom=False)
             self._draw_noise(panels[1])
-        panels[-1].xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        whole_numbers(panels[-1].xaxis, min_n_ticks=1)
         panels[-1].set_xlabel("number of features")
 
     def _draw_noise(self, ax: Any) -> None:
-        from matplotlib.ticker import MaxNLocator
-
         ax.plot(self.sizes, self.sizes, color="0.6", linewidth=0.8, linestyle="--", gid="all")
         ax.plot(self.sizes, self.expected, color=VERMILION, marker="s", markersize=3.5, gid="expected")
         ax.plot(self.sizes, self.cautious, color=VERMILION, linestyle=":", marker="^", markersize=3.5, gid="cautious")
         ax.set_ylim(bottom=0)
-        ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+        whole_numbers(ax.yaxis, nbins=5)
         ax.set_ylabel("noise (features)")
         label_lines(ax, [self.expected[-1], self.cautious[-1]], ["expected", "cautiously"], [VERMILION] * 2)

@@ -152,11 +152,8 @@ class ProfileDisplay(Display):
             ax.text(
                 5, row, f"{effect:{sign}.2f}", size=style.SMALL, va="center_baseline", transform=margin, gid="effect"
             )
-        place = ax.get_subplotspec()
-        if place is not None:  # axes put somewhere by hand have no room beside them
-            grid = place.subgridspec(1, 2, width_ratios=(3, 4))
-            ax.set_subplotspec(grid[0])
-            self._draw_samples(ax.figure.add_subplot(grid[1]))
+        if right := style.beside(ax, (3, 4)):
+            self._draw_samples(right)
 
     def _draw_samples(self, ax: Any) -> None:
         from matplotlib import colormaps

@@ -19,7 +19,7 @@ from ..optimize.size_bounds import SizeBounds
 from ..selection import Selection, problem_of
 from ..utility import Utility, score_tolerance
 from .base import Display, ReportData
-from .style import BLACK, BLUE, VERMILION, divided, label_lines
+from .style import BLACK, BLUE, VERMILION, divided, label_lines, whole_numbers
 
 _MOST_SIZES = 25
 # Branch-and-bound nodes for all sizes together; most sizes need one or none. A number of nodes, unlike seconds, gives
@@ -117,8 +117,6 @@ class SizeUtilityDisplay(Display):
         return 4.4
 
     def _draw(self, ax: Any) -> None:
-        from matplotlib.ticker import MaxNLocator
-
         # Two panels: the score is mostly far from zero and would be a flat line between its own parts.
         parts = divided(ax, (3, 2))
         size = [point.size for point in self.points]
@@ -137,7 +135,7 @@ class SizeUtilityDisplay(Display):
         self._draw_parts(parts, size)
         for panel in (ax, parts):
             panel.axvline(self.chosen_size, color="0.6", linewidth=0.8, zorder=0)
-        parts.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        whole_numbers(parts.xaxis, min_n_ticks=1)
         parts.set_xlabel("number of features")
 
     def _draw_parts(self, ax: Any, size: list[int]) -> None:

@@ -190,6 +190,23 @@ def divided(ax: Any, heights: Sequence[float]) -> Any:
     return ax.figure.add_subplot(grid[1], sharex=ax)
 
 
+def beside(ax: Any, widths: Sequence[float]) -> Any:
+    """Return axes right of the given ones, in a part of their room; None where they were put somewhere by hand."""
+    place = ax.get_subplotspec()
+    if place is None:
+        return None
+    grid = place.subgridspec(1, 2, width_ratios=widths)
+    ax.set_subplotspec(grid[0])
+    return ax.figure.add_subplot(grid[1])
+
+
+def whole_numbers(axis: Any, **limits: int) -> None:
+    """Put ticks at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True, **limits))
+
+
 def blocks_width(names: Sequence[str]) -> float:
     """Return the width in points of the cells and names of a feature's blocks."""
     return 3.0 * min(len(names), _MOST_CELLS) + 2.0 + text_width(_listing(names)) if names else 0.0

@@ -50,12 +50,12 @@ class SurvivalDisplay(Display):
     name: ClassVar[str] = "survival"
     section: ClassVar[str] = "validation"
     caption: ClassVar[str] = "Survival of samples with low and high risk, predicted by folds that they had no part in."
-    report_arguments: ClassVar[Mapping[str, str]] = {"validation": "validation"}
+    report_arguments: ClassVar[Mapping[str, str]] = {"validation": "trust.validation"}
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
         """Tell whether a report on this selection has this figure: if risks were predicted."""
-        found = data.validation
+        found = data.trust.validation
         return found is not None and all(_group(found.risks, high) for high in (False, True))
 
     @classmethod

@@ -39,7 +39,7 @@ from ..ensemble.collect import versions
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError, UBayFSError
 from ..plotting import DISPLAYS, Figures, read_displays, render_figures
-from ..plotting.base import FORMATS
+from ..plotting.figures import FORMATS
 from ..report import render_csv, render_html, render_json, render_markdown
 from ..selection import FORMAT as SELECTION_FORMAT
 from ..selection import Selection

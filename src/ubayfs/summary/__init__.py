@@ -29,13 +29,13 @@ from ..ensemble.progress import Progress, as_progress
 from ..exceptions import Advice
 from ..plotting import Correlations, ProfileDisplay, ReportData, report_displays
 from ..selection import Selection, check_selection
+from ..trust.trust import Trust
 from . import facts, members, sentences, trust_facts, trust_sentences
 from .facts import advice_facts, constraint_facts
 from .methods import methods
 
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
-    from ..trust.trust import Trust
 
 __all__ = ["advice_facts", "answer", "known_correlations", "summarize"]
 
@@ -159,7 +159,7 @@ def summarize(
     messages, further = _sorted_out(selection, warnings)
     given["advice"] = [*given["advice"], *advice_facts(further)]
     n_listed = max(20, len(selection.features) + 8)  # so that those that just failed are seen
-    given_data = ReportData(correlations, members_of, members.LEVEL, profile, trust, n_listed)
+    given_data = ReportData(correlations, members_of, members.LEVEL, profile, trust or Trust(), n_listed)
     displays = report_displays(selection, given_data)
     posterior = selection.posterior
     chance, n_decided = members.probabilities(selection, n_draws, random_state, as_progress(on_progress, "draws"))
