@@ -17,7 +17,7 @@ from ubayfs.app import document
 from ubayfs.app.intake import begin
 from ubayfs.app.seat import Seat
 from ubayfs.app.state import Rule, State
-from ubayfs.app.workbench import Event, Workbench
+from ubayfs.app.workbench import Workbench
 from ubayfs.exceptions import InputError, UBayFSError
 from ubayfs.study import load_study
 
@@ -66,7 +66,7 @@ def test_each_edit_is_on_disk_can_be_undone_and_is_published(bench, name):
     EDITS[name](bench)
     after = bench.state
     assert after != before
-    assert events == [Event("state")]
+    assert events == ["state"]
     assert bench.undo_label()
     bench.flush()
     assert load_study(bench.directory / "study.yaml") == after.study

@@ -253,7 +253,7 @@ def test_finished_runs_survive_and_the_rest_is_done_later(tmp_path, end):
     done, told = [], []
 
     def follow(event):
-        done.extend([bench.progress["done"]] if event.kind == "progress" and bench.progress else [])
+        done.extend([bench.progress["done"]] if event == "progress" and bench.progress else [])
         told.extend(problem["message"] for problem in bench.problems)
 
     bench.subscribe(follow)
@@ -293,7 +293,7 @@ import sys
 from ubayfs.app.workbench import Workbench
 if __name__ == "__main__":
     bench = Workbench(sys.argv[1])
-    bench.subscribe(lambda event: print(event.kind, bench._worker.pid if bench._worker else 0, flush=True))
+    bench.subscribe(lambda event: print(event, bench._worker.pid if bench._worker else 0, flush=True))
     bench.collect()
     input()
 """

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +22,10 @@ from ..exceptions import InputError
 from ..study.study import Study, load_study
 from .history import History, now
 from .sentences import sentence
-from .state import APP, HISTORY, STUDY, VERSION, VERSIONS, Rule, State, Word
+from .state import APP, HISTORY, STUDY, VERSION, VERSIONS, Rule, State, Word, problem
 
 _LONGEST_NAME = 100  # letters of an expert
 _MANY, _REST = 1000, 2.0  # words from which on the study file is written after so many seconds without an edit
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something that changed: state, facts, status, problems, progress, votes, answer (with its stage), versions."""
-
-    kind: str
-    stage: str | None = None
 
 
 class Document:
@@ -69,7 +61,7 @@ class Document:
         self.problems: list[dict[str, Any]] = []
         self._known: frozenset[str] = frozenset()  # names of the features
         self._resolved: dict[str, dict[str, Word]] = {}  # what files, patterns and blocks state, by expert
-        self._listeners: dict[object, Callable[[Event], None]] = {}
+        self._listeners: dict[object, Callable[[str], None]] = {}
         self._hurry = threading.Event()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="ubayfs-files")
         self._save()
@@ -124,19 +116,19 @@ class Document:
             own: dict[str, Word] = {str(name): (stated, reasons.get(name, "")) for name, stated in weights.features}
             return {**self._resolved.get(expert, {}), **own}
 
-    def subscribe(self, callback: Callable[[Event], None]) -> Callable[[], None]:
-        """Call a function after each change, from the thread that made it; returns what ends this."""
+    def subscribe(self, callback: Callable[[str], None]) -> Callable[[], Any]:
+        """Call a function after each change, from the thread that made it; returns what ends this.
+
+        It is told what changed: state, facts, status, problems, progress, votes, answer or versions.
+        """
         key = object()
         self._listeners[key] = callback
+        return lambda: self._listeners.pop(key, None)
 
-        def end() -> None:
-            self._listeners.pop(key, None)
-
-        return end
-
-    def _publish(self, kind: str, stage: str | None = None) -> None:
-        for callback in list(self._listeners.values()):
-            callback(Event(kind, stage))
+    def _publish(self, *kinds: str) -> None:
+        for kind in kinds:
+            for callback in list(self._listeners.values()):
+                callback(kind)
 
     # -- edits ---------------------------------------------------------------------------------------------------------
 
@@ -306,29 +298,22 @@ class Document:
             self._digests = self._digests[-1:]
             self._set_problems("disk", [])
         except OSError as error:
-            message = (
-                f"{self.directory / STUDY} could not be written ({error.strerror or error}); the edit is in the log."
-            )
-            self._set_problems("disk", [problem(message) | {"passing": True}])
+            why = error.strerror or error
+            message = f"{self.directory / STUDY} could not be written ({why}); the edit is in the log."
+            self._set_problems("disk", [problem(message, passing=True)])
             self._publish("problems")
 
-    def _set_problems(self, source: str, found: list[dict[str, Any]]) -> list[tuple[str]]:
+    def _set_problems(self, source: str, found: list[dict[str, Any]]) -> None:
         """Replace the problems of one source: study, ensemble, worker or disk."""
         with self._lock:  # the worker and the writer may find some at the same moment
             others = [known for known in self.problems if known["source"] != source]
             self.problems = others + [{**each, "source": source, "revision": self.revision} for each in found]
-        return [("problems",)]
 
     def close(self) -> None:
         """Release the directory; everything is on disk already."""
         self._hurry.set()
         self._writer.shutdown()
         self._stack.close()
-
-
-def problem(message: str) -> dict[str, Any]:
-    """Return a problem that is about nothing that a page could point to."""
-    return {"path": [""], "message": message, "rules": []}
 
 
 def _set_label(section: str, keys: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from .._plain import plain
 from ..data.feature_data import FeatureData
 from ..exceptions import InfeasibleError, StudyError
 from ..summary import advice_facts
-from .state import State
+from .state import State, problem
 
 _SHOWN = 20, 30  # rows and columns of a preview
 
@@ -21,8 +21,7 @@ def problems_of(error: BaseException, state: State) -> list[dict[str, Any]]:
     on = [position for position, rule in enumerate(state.rules) if rule.on]
 
     def described(message: str, path: Any, about: Iterable[Any]) -> dict[str, Any]:
-        rules = [on[i] for i in about if isinstance(i, int) and i < len(on)]
-        return {"path": list(path), "message": message, "rules": rules}
+        return problem(message, path, [on[i] for i in about if isinstance(i, int) and i < len(on)])
 
     if isinstance(error, StudyError):
         paths = [(found, [path for path in found.related or (found.path,) if path[:1] == ("constraints",)])

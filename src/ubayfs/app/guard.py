@@ -11,22 +11,19 @@ import asyncio
 import ipaddress
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
-from http.cookies import CookieError, SimpleCookie
-from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import HTMLResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _SAFE_METHODS = ("GET", "HEAD")
 _SECONDS_TO_LEAVE = 0.5  # for the news that a browser has left, after its request was given up
+_PRIVATE = {"cache-control": "no-store", "referrer-policy": "no-referrer"}
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -113,16 +110,17 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
-        problem = self._problem(scope, headers)
-        given = query.get("token")
+        request = HTTPConnection(scope)
+        problem, given = self._problem(request), request.query_params.get("token")
         if problem is None and given is not None and scope["type"] == "http" and self._is_token(given):
-            await self._enter(scope, query, send)
-        elif problem is None and self._is_token(_cookies(headers.get("cookie", "")).get(self.access.cookie, "")):
-            await self._pass_on(scope, receive, _protected(send, headers["host"]))
+            await self._entrance(request)(scope, receive, send)
+        elif problem is None and self._is_token(request.cookies.get(self.access.cookie, "")):
+            await self._pass_on(scope, receive, _protected(send, request.headers["host"]))
+        elif scope["type"] == "websocket":  # a server answers 403 to a handshake that is closed
+            await send({"type": "websocket.close", "code": 1008})
         else:
-            await _refuse(scope, send, problem or "The token of this server is missing or wrong.")
+            refused = _REFUSED.format(escape(problem or "The token of this server is missing or wrong."))
+            await HTMLResponse(refused, 403, _PRIVATE)(scope, receive, send)
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
         seen = set[str]()
@@ -145,26 +143,26 @@ class Guard:
     def _is_token(self, given: str) -> bool:
         return secrets.compare_digest(given.encode("utf-8", "replace"), self.access.token.encode())
 
-    def _problem(self, scope: Scope, headers: dict[str, str]) -> str | None:
-        host, origin = headers.get("host", ""), headers.get("origin")
+    def _problem(self, request: HTTPConnection) -> str | None:
+        host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if not self.access.knows_host(host):
             return "The request was sent to another host."
         if origin is None:
-            changes = scope["type"] == "websocket" or scope["method"] not in _SAFE_METHODS
+            changes = request.scope["type"] == "websocket" or request.scope["method"] not in _SAFE_METHODS
             return "The request does not tell which page sent it." if changes else None
         return None if self.access.knows_origin(origin, host) else "The request came from a page of another site."
 
-    async def _enter(self, scope: Scope, query: dict[str, str], send: Send) -> None:
+    def _entrance(self, request: HTTPConnection) -> HTMLResponse:
         """Exchange the token in the address for a cookie.
 
         By a page, not a redirection: after a link on another site a browser would not send a strict cookie with it.
         """
-        rest = urlencode({name: value for name, value in query.items() if name != "token"})
-        target = quote("/" + scope["path"].lstrip("/")) + (f"?{rest}" if rest else "")
+        rest = urlencode({name: value for name, value in request.query_params.items() if name != "token"})
+        target = quote("/" + request.scope["path"].lstrip("/")) + (f"?{rest}" if rest else "")
         secure = "; Secure" if (self.access.address or "").startswith("https:") else ""
         cookie = f"{self.access.cookie}={self.access.token}; Path=/; HttpOnly; SameSite=Strict{secure}"
         page = f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(target)}"><title>ubayfs</title>'
-        await _answer(send, 200, page, [("set-cookie", cookie)])
+        return HTMLResponse(page, headers={**_PRIVATE, "set-cookie": cookie})
 
 
 async def _has_left(receive: Receive, seen: set[str]) -> bool:
@@ -174,13 +172,6 @@ async def _has_left(receive: Receive, seen: set[str]) -> bool:
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(receive(), _SECONDS_TO_LEAVE)
     return "http.disconnect" in seen
-
-
-def _cookies(header: str) -> dict[str, str]:
-    try:
-        return {name: morsel.value for name, morsel in SimpleCookie(header).items()}
-    except CookieError:
-        return {}
 
 
 def _protected(send: Send, host: str) -> Send:
@@ -194,36 +185,20 @@ def _protected(send: Send, host: str) -> Send:
         "cross-origin-resource-policy": "same-origin",
     }  # fmt: skip
 
-    async def send_protected(message: MutableMapping[str, Any]) -> None:
+    async def send_protected(message: Message) -> None:
         if message["type"] == "http.response.start":
-            known = {name.lower() for name, _ in message.get("headers", [])}
-            added = [(name.encode(), value.encode("latin-1")) for name, value in more.items()]
-            added = [(name, value) for name, value in added if name not in known]
-            message = {**message, "headers": [*message.get("headers", []), *added]}
+            headers = MutableHeaders(scope=message)
+            for name, value in more.items():
+                headers.setdefault(name, value)
         await send(message)
 
     return send_protected
 
 
-async def _refuse(scope: Scope, send: Send, problem: str) -> None:
-    if scope["type"] == "websocket":  # a server answers 403 to a handshake that is closed
-        await send({"type": "websocket.close", "code": 1008})
-        return
-    text = (
-        '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">'
-        "<title>ubayfs: no access</title>"
-        '<main style="font:1rem/1.6 system-ui,sans-serif;max-width:40em;margin:4rem auto;padding:0 1.5rem">'
-        f"<h1>No access</h1><p>{escape(problem)}</p><p>Open the address that <code>ubayfs app</code> printed when it "
-        "was started; it ends in a token, which is new after each start. Your studies are kept.</p></main></html>"
-    )
-    await _answer(send, 403, text, [])
-
-
-async def _answer(send: Send, status: int, text: str, headers: list[tuple[str, str]]) -> None:
-    given = [
-        ("content-type", "text/html; charset=utf-8"), ("cache-control", "no-store"), ("referrer-policy", "no-referrer"),
-        *headers,
-    ]  # fmt: skip
-    encoded = [(name.encode(), value.encode("latin-1")) for name, value in given]
-    await send({"type": "http.response.start", "status": status, "headers": encoded})
-    await send({"type": "http.response.body", "body": text.encode()})
+_REFUSED = (
+    '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">'
+    "<title>ubayfs: no access</title>"
+    '<main style="font:1rem/1.6 system-ui,sans-serif;max-width:40em;margin:4rem auto;padding:0 1.5rem">'
+    "<h1>No access</h1><p>{}</p><p>Open the address that <code>ubayfs app</code> printed when it "
+    "was started; it ends in a token, which is new after each start. Your studies are kept.</p></main></html>"
+)

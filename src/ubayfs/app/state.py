@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
@@ -27,6 +27,16 @@ VERSIONS, VERSION, EXPORTS = "versions", "version.json", "exports"
 
 # Votes or a word (None: nothing is stated any more), and why (None: as it is).
 Word = tuple[Stated | None, str | None]
+
+
+def problem(
+    message: str, path: Iterable[Any] = ("",), rules: Iterable[int] = (), passing: bool = False, **more: Any
+) -> dict[str, Any]:
+    """Return something that is wrong, in plain types: where in the study file, and the positions of rules it is about.
+
+    One that is `passing` keeps nothing from being decided.
+    """
+    return {"path": list(path), "message": message, "rules": list(rules), "passing": passing, **more}
 
 
 def slug(name: str) -> str:
@@ -210,24 +220,21 @@ class State:
 
     def with_default(self, weight: float) -> State:
         """Return the state with another weight of features of which nothing is stated, by any expert."""
-        prior = self.study.prior
-        weights = replace(self.weights(), default=check_weight("default", weight))
-        return self.with_study(prior=replace(prior, weights=weights))
+        return self._with_weights(replace(self.weights(), default=check_weight("default", weight)), "")
 
     def with_rule(self, position: int, **changes: Any) -> State:
         """Return the state with another constraint, on or why of a rule."""
-        self._rule(position)
         changed = {name: value for name, value in changes.items() if value is not None}
-        return self._with_rules(lambda rules: rules.__setitem__(position, replace(rules[position], **changed)))
+        return self._with_rules(position, replace(self._rule(position), **changed))
 
     def with_new_rule(self, rule: Rule) -> State:
         """Return the state with one more rule."""
-        return self._with_rules(lambda rules: rules.append(rule))
+        return self._with_rules(len(self.rules), rule)
 
     def without_rule(self, position: int) -> State:
         """Return the state without a rule."""
         self._rule(position)
-        return self._with_rules(lambda rules: rules.pop(position))
+        return self._with_rules(position)
 
     def with_size(self, n: int) -> State:
         """Return the state with another most number of features: of its first rule on that, or of a new hard one."""
@@ -243,10 +250,8 @@ class State:
             raise InputError.of("rule", f"{position} does not exist any more; there are {len(self.rules)}.", position)
         return self.rules[position]
 
-    def _with_rules(self, change: Callable[[list[Rule]], Any]) -> State:
-        rules = list(self.rules)
-        change(rules)
-        return replace(self, rules=tuple(rules))
+    def _with_rules(self, position: int, *instead: Rule) -> State:
+        return replace(self, rules=(*self.rules[:position], *instead, *self.rules[position + 1 :]))
 
 
 def _with_times(prior: Any, times: Mapping[str, str]) -> Any:

@@ -28,6 +28,7 @@ from ..exceptions import UBayFSError, UBayFSWarning
 from .facts import problems_of
 from .requests import LASTING, REQUESTS
 from .stages import STAGES, Stages
+from .state import problem
 from .turns import Turns, be_patient
 
 _PAUSE = 3.0  # seconds without an edit after which trust is looked for
@@ -281,7 +282,7 @@ class _Loop:
                 changed = self._collect() if job[0] == "collect" else self._find_trust(job[1], job[2])
             except UBayFSError as error:
                 changed = False
-                self.send("problems", -1, [{"path": ["evidence"], "message": str(error), "rules": []}])
+                self.send("problems", -1, [problem(str(error), ["evidence"])])
             except Exception as error:
                 changed = False
                 self._failed(error)

@@ -16,12 +16,10 @@ from typing import Any
 
 from .._files import read_json
 from ..exceptions import InputError, NotAnsweredError, UBayFSError
-from .document import Document, Event, problem
+from .document import Document
 from .history import History
-from .state import HISTORY, VERSION, VERSIONS, State
+from .state import HISTORY, VERSION, VERSIONS, State, problem
 from .worker import Worker
-
-__all__ = ["Event", "Workbench"]
 
 _MOST_STARTS = 3  # times that a worker that died is started again by itself
 
@@ -154,15 +152,14 @@ class Workbench(Document):
         with self._lock:
             if self._closed:
                 return
-            published = getattr(self, f"_on_{kind}")(*content)
-        for event in published or ():
-            self._publish(*event)
+            if kind in ("status", "votes", "progress"):
+                setattr(self, kind, *content)
+                changed: tuple[str, ...] = (kind,)
+            else:
+                changed = getattr(self, f"_on_{kind}")(*content)
+        self._publish(*changed)
 
-    def _on_status(self, status: str) -> Any:
-        self.status = status
-        return [("status",)]
-
-    def _on_facts(self, revision: int, facts: dict[str, Any] | None, known: dict[str, Any]) -> Any:
+    def _on_facts(self, revision: int, facts: dict[str, Any] | None, known: dict[str, Any]) -> tuple[str, ...]:
         """Take over the data, if they were read anew, with what files, patterns and blocks of the study say of them."""
         if facts is not None:
             self.facts = facts if "feature_names" in facts else None
@@ -175,48 +172,41 @@ class Workbench(Document):
                 for expert, stated in known["stated"].items()
             }
             self.facts["blocks"] = known["blocks"]
-        return [("facts",)]
+        return ("facts",)
 
     def _own(self, expert: str) -> frozenset[str]:
         given = self.state.study.prior.weights if not expert else self.state.weights(expert=expert)
         return frozenset(name for name, _ in getattr(given, "features", ()))
 
-    def _on_evidence(self, revision: int, evidence: dict[str, Any] | None, votes: Any) -> Any:
+    def _on_evidence(self, revision: int, evidence: dict[str, Any] | None, votes: Any) -> tuple[str, ...]:
         if (evidence is None or not evidence["current"]) and revision == self.revision:
             self.answer = {"revision": revision}  # no set of an ensemble that the study does not ask for
         self.evidence, self.votes = evidence, votes
-        return [("votes",), ("answer", None)]
+        return "votes", "answer"
 
-    def _on_votes(self, votes: Any) -> Any:
-        self.votes = votes
-        return [("votes",)]
-
-    def _on_progress(self, progress: dict[str, Any] | None) -> Any:
-        self.progress = progress
-        return [("progress",)]
-
-    def _on_problems(self, revision: int, problems: list[dict[str, Any]]) -> Any:
+    def _on_problems(self, revision: int, problems: list[dict[str, Any]]) -> tuple[str, ...]:
         if revision not in (self.revision, -1):
-            return None
+            return ()
         if problems and revision >= 0:
             self.answer = {"revision": revision}
-        return [*self._set_problems("study" if revision >= 0 else "ensemble", problems), ("answer", None)]
+        self._set_problems("study" if revision >= 0 else "ensemble", problems)
+        return "problems", "answer"
 
-    def _on_answer(self, revision: int, stage: str, content: dict[str, Any]) -> Any:
+    def _on_answer(self, revision: int, stage: str, content: dict[str, Any]) -> tuple[str, ...]:
         if revision != self.revision:
-            return None
+            return ()
         known = self.answer
         if stage == "set":
-            before = self._features
             features = content["features"]
-            content["added"] = [] if before is None else [name for name in features if name not in before]
-            content["removed"] = [] if before is None else [name for name in before if name not in features]
-            content["because"], self._labels = [] if before is None else self._labels, []
+            before = features if self._features is None else self._features
+            content["added"] = [name for name in features if name not in before]
+            content["removed"] = [name for name in before if name not in features]
+            content["because"], self._labels = [] if self._features is None else self._labels, []
             known, self._features = {"revision": revision}, features
         self.answer = {**known, stage: content}
-        return [("answer", stage)]
+        return ("answer",)
 
-    def _on_reply(self, number: int, found: bool | None, content: Any) -> Any:
+    def _on_reply(self, number: int, found: bool | None, content: Any) -> tuple[str, ...]:
         """Take an answer over; not `found`: what is wrong, None: there is none."""
         future = self._waiting.pop(number, None)
         if future is not None and future.set_running_or_notify_cancel():
@@ -224,30 +214,26 @@ class Workbench(Document):
                 future.set_result(content)
             else:
                 future.set_exception(NotAnsweredError(content) if found is None else UBayFSError(content))
+        return ()
 
-    def _on_failed(self, revision: int, message: str, details: str) -> Any:
+    def _on_failed(self, revision: int, message: str, details: str) -> tuple[str, ...]:
         self.status = "failed"
-        found = problem(f"This is a mistake of ubayfs: {message}") | {"details": details}
-        return [("status",), *self._set_problems("study", [found])]
+        self._set_problems("study", [problem(f"This is a mistake of ubayfs: {message}", details=details)])
+        return "status", "problems"
 
-    def _on_ended(self, code: int | None) -> Any:
+    def _on_ended(self, code: int | None) -> tuple[str, ...]:
         """Start a worker that died again: state, evidence and finished runs are on disk."""
         self._worker, self.progress = None, None
         self._give_up("The process of the study ended; it was started again. Please repeat this.")
         self._n_ended += 1
-        message = f"The process of this study ended unexpectedly (code {code}) and was started again; nothing was lost."
+        ended = f"unexpectedly (code {code}) and was started again; nothing was lost."
         if self._n_ended > _MOST_STARTS:
-            message = (
-                f"The process of this study ended {self._n_ended} times (code {code}); the next edit starts it again."
-            )
+            ended = f"{self._n_ended} times (code {code}); the next edit starts it again."
             self.status, self._n_ended = "failed", 0
         else:
             self.wake()
-        return [
-            ("status",),
-            ("progress",),
-            *self._set_problems("study", [problem(message) | {"passing": True}]),
-        ]
+        self._set_problems("study", [problem(f"The process of this study ended {ended}", passing=True)])
+        return "status", "progress", "problems"
 
     def _give_up(self, message: str) -> None:
         waiting, self._waiting = self._waiting, {}

@@ -15,12 +15,11 @@ from ..._plain import counted, listing
 from ...exceptions import InputError, NotAnsweredError, UBayFSError
 from ...study.schema import DataSection
 from ..intake import begin, copy_sheet, inspected, is_sample_sheet
-from ..view.fields import entry, fill, heading, panel, suggestions
+from ..view.fields import drop_zone, entry, fill, heading, panel, suggestions
 from ..view.frame import address, as_sent, button
 from ..view.live import clear_message, html, later, live, on, refreshed, show_message
 from ..view.parts import badge, notice, table, text
 from ..view.sections import choices, key_field, label, meaning
-from ..view.uploads import drop_zone
 
 if TYPE_CHECKING:
     from ..seat import Seat

@@ -63,13 +63,15 @@ def _draw_run(bench: Seat) -> None:
     @refreshed(bench, "status", "progress", "votes", "facts", "state")
     def refresh() -> None:
         progress, running = bench.progress, bench.status == "collecting"
-        state.set_content(text(_run_text(bench)))
+        what_is_done, what_is_left = _runs(bench)
+        state.set_content(text(what_is_done))
         meter.set_visibility(running)
         if progress and progress.get("total"):
             meter.props["value"], meter.props["max"] = progress["done"], progress["total"]
             meter.update()
-        start.set_content(text(_run_label(bench)))
-        for element, possible in ((start, _can_run(bench)), (stop, running)):
+        start.set_content(text(what_is_left))
+        can_run = bench.facts is not None and bench.status not in ("collecting", "reading") and not _is_complete(bench)
+        for element, possible in ((start, can_run), (stop, running)):
             element.props["disabled"] = not possible
             element.update()
 
@@ -83,7 +85,7 @@ def _draw_run(bench: Seat) -> None:
 
     @refreshed(bench, "facts", "state", "votes")
     def asked() -> None:
-        estimate.set_visibility(bench.status != "collecting" and not _stored(bench)[2])
+        estimate.set_visibility(bench.status != "collecting" and not _is_complete(bench))
         if bench.facts is not None and estimate.visible:
             later(ask)
 
@@ -101,34 +103,26 @@ def duration(seconds: float) -> str:
     return f"about {seconds / 60:.0f} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"
 
 
-def _can_run(bench: Seat) -> bool:
-    return bench.facts is not None and bench.status not in ("collecting", "reading") and not _stored(bench)[2]
+def _is_complete(bench: Seat) -> bool:
+    return bool((bench.evidence or {}).get("complete"))
 
 
-def _stored(bench: Seat) -> tuple[int, int, bool]:
-    """Return how many runs are done and wanted, and whether none is missing."""
-    known = bench.evidence or {}
-    return known.get("n_stored", 0), bench.state.study.evidence.n_models, bool(known.get("complete"))
-
-
-def _run_label(bench: Seat) -> str:
-    done, wanted, complete = _stored(bench)
-    if complete:
-        return "All runs are done"
-    return f"Resume: {wanted - done} runs are missing" if done else f"Run {wanted} models"
-
-
-def _run_text(bench: Seat) -> str:
-    done, wanted, complete = _stored(bench)
+def _runs(bench: Seat) -> tuple[str, str]:
+    """Return what is done, or done now, and what is left to do."""
+    known, wanted = bench.evidence or {}, bench.state.study.evidence.n_models
+    done = known.get("n_stored", 0)
+    if known.get("complete"):
+        is_done, left = f"All {wanted} models have voted.", "All runs are done"
+    elif done:
+        is_done = f"{done} of {wanted} runs are done and stored; the others are missing."
+        left = f"Resume: {wanted - done} runs are missing"
+    else:
+        is_done, left = "No model has voted yet on these data and settings.", f"Run {wanted} models"
     if bench.status == "collecting":
-        return status_text(bench)
-    if bench.facts is None:
-        return "The data are not read yet." if bench.status == "reading" else "There are no data yet."
-    if complete:
-        return f"All {wanted} models have voted."
-    if done:
-        return f"{done} of {wanted} runs are done and stored; the others are missing."
-    return "No model has voted yet on these data and settings."
+        is_done = status_text(bench)
+    elif bench.facts is None:
+        is_done = "The data are not read yet." if bench.status == "reading" else "There are no data yet."
+    return is_done, left
 
 
 # -- votes -------------------------------------------------------------------------------------------------------------
@@ -206,15 +200,15 @@ def _draw_selector(name: str, kind: Any, change: Callable[[str, Settings | None]
     with ui.element("details").classes("settings") as place:
         html(text(f"Settings of {name}"), tag="summary")
         with ui.element("div").classes("inner"):
-            for key, default in _settings(kind).items():
+            for each in [each for each in fields(kind) if each.init and each.default is not MISSING]:
 
-                def changed(typed: str, key: str = key) -> None:
+                def changed(typed: str, key: str = each.name) -> None:
                     rest = {other: value for other, value in given.items() if other != key}
-                    change(name, rest | ({key: _typed(typed)} if typed.strip() else {}))
+                    now = {key: parse_document(typed, Problems())} if typed.strip() else {}  # as in a study file
+                    change(name, rest | now)
 
-                boxes[key] = entry(
-                    key.replace("_", " "), "", changed, setting_help(kind, key), placeholder=str(default)
-                )
+                label, default = each.name.replace("_", " "), str(each.default)
+                boxes[each.name] = entry(label, "", changed, setting_help(kind, each.name), placeholder=default)
 
     def refresh(now: Mapping[str, Settings], task: str | None) -> None:
         unfit = task is not None and task not in kind.tasks
@@ -229,15 +223,6 @@ def _draw_selector(name: str, kind: Any, change: Callable[[str, Settings | None]
             field.show("" if key not in given else str(given[key]))
 
     return refresh
-
-
-def _settings(kind: Any) -> dict[str, Any]:
-    return {each.name: each.default for each in fields(kind) if each.init and each.default is not MISSING}
-
-
-def _typed(typed: str) -> Any:
-    """Return what a study file would mean by this text."""
-    return parse_document(typed, Problems())
 
 
 def setting_help(kind: Any, key: str) -> str:

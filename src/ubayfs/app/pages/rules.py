@@ -15,31 +15,16 @@ from ...constraints import KINDS
 from ...data.blocks import Blocks
 from ...exceptions import InputError
 from ...knowledge.scale import number_or_word, votes
-from ..forms import (
-    MUST,
-    OWN,
-    PRICE,
-    RHO,
-    Field,
-    Form,
-    Known,
-    form_of,
-    has_form,
-    n_inequalities,
-    read_form,
-    values_of,
-    with_strictness,
-)  # fmt: skip
+from .. import forms
+from ..forms import MUST, OWN, PRICE, RHO, Known
 from ..matching import match
 from ..penalty import Scale, in_words, penalty_svg
 from ..sentences import sentence, strictness_in_words
 from ..view.features import add_scripts
-from ..view.fields import choice, entry, heading, panel, tick
+from ..view.fields import choice, drop_zone, entry, heading, names_field, panel, tick
 from ..view.frame import address, button
 from ..view.live import html, live, on
-from ..view.names import names_field
 from ..view.parts import text
-from ..view.uploads import drop_zone
 
 if TYPE_CHECKING:
     from ..seat import Seat
@@ -133,7 +118,7 @@ def _rule(bench: Seat, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.ht
             html(text(f"{i + 1}. {says}"), tag="div").classes("says")
             remarks = html("", tag="div").classes("about").props("role=status")
         with ui.element("div").classes("row"):
-            if has_form(rule.constraint):
+            if forms.has_form(rule.constraint):
                 _name(button("Change", lambda _: edit(position())), f"{key}-change", f"Change {name}")
             _name(button("Remove", lambda _: bench.remove_rule(position())), f"{key}-remove", f"Remove {name}")
         with ui.element("div").classes("row meant"):
@@ -149,7 +134,7 @@ def _rule(bench: Seat, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.ht
 def _remark(bench: Seat, i: int, known: Known) -> Markup:
     """Return how strictly a rule is meant, how many conditions it is made of, and what it contradicts."""
     rule = bench.state.rules[i]
-    n = n_inequalities(rule.constraint, known)
+    n = forms.n_inequalities(rule.constraint, known)
     if n is None and rule.on:  # the answer knows it, also where it depends on the data
         listed = (bench.bench.answer.get("reasons") or {}).get("constraints", [])
         own = [entry for entry in listed if not entry.get("from_prior")]
@@ -168,15 +153,15 @@ def _remark(bench: Seat, i: int, known: Known) -> Markup:
 
 def _strictness(bench: Seat, position: Callable[[], int], rule: Rule, key: str, name: str) -> None:
     """Draw wish or must, and the price."""
-    values = values_of(rule.constraint)
+    values = forms.values_of(rule.constraint)
     now = values["strictness"]
 
     def change(strictness: str, amount: Any = None) -> None:
         given = values[strictness] if amount is None and strictness in _AMOUNTS else amount
         constraint = bench.state.rules[position()].constraint
-        bench.change_rule(position(), constraint=with_strictness(constraint, strictness, given))
+        bench.change_rule(position(), constraint=forms.with_strictness(constraint, strictness, given))
 
-    options = {each: _STRICTNESS[each] for each in form_of(rule.constraint.kind).strictness}
+    options = {each: _STRICTNESS[each] for each in forms.form_of(rule.constraint.kind).strictness}
     _name(choice("Meant as", options, now, change), f"{key}-strictness", f"How strictly {name} is meant")
     if now in _AMOUNTS and not isinstance(values[now], tuple):
         label, _ = _AMOUNTS[now]
@@ -198,9 +183,6 @@ class Editor:
 
     def __init__(self, bench: Seat) -> None:
         self.bench = bench
-        self.rule: Rule | None = None  # the one that is changed
-        self.values: dict[str, Any] = {}
-        self.fields: dict[str, Any] = {}
         with panel("Add a rule"):
             order = sorted(KINDS, key=lambda kind: "n" not in KINDS[kind].parameters)  # sizes first
             self.kinds = choice("Kind of rule", {kind: KINDS[kind].meaning for kind in order}, "max_size", self.choose)
@@ -210,42 +192,38 @@ class Editor:
 
     def choose(self, kind: str) -> None:
         """Begin a new rule of a kind, unless it is begun."""
-        if self.rule is None and self.fields and self.form.kind == kind:
-            return
-        self.begin(kind)
-
-    def begin(self, kind: str) -> None:
-        """Begin a new rule of a kind, with an empty form."""
-        self.rule = None
-        self.start(form_of(kind), dict(form_of(kind).values), "")
+        if self.rule is not None or not self.fields or self.form.kind != kind:
+            self.begin(kind)
 
     def edit(self, i: int) -> None:
         """Begin to change a rule."""
-        self.rule = rule = self.bench.state.rules[i]
-        self.start(form_of(rule.constraint.kind), values_of(rule.constraint), rule.why)
+        rule = self.bench.state.rules[i]
+        self.begin(rule.constraint.kind, rule)
         self.send.content = f"Change rule {i + 1}"
         ui.run_javascript(
             "document.querySelector('.form-start input, .form-start select, .form-start textarea')?.focus()"
         )
 
-    def start(self, form: Form, values: dict[str, Any], why: str) -> None:
-        """Draw a form with these values."""
-        self.form, self.values, self.fields = form, values, {}
-        self.kinds.show(form.kind)
+    def begin(self, kind: str, rule: Rule | None = None) -> None:
+        """Draw the form of a rule that is changed, or an empty one for a new rule of a kind."""
+        self.rule, self.form, self.fields = rule, forms.form_of(kind), {}
+        self.values = dict(self.form.values) if rule is None else forms.values_of(rule.constraint)
+        self.kinds.show(kind)
         self.place.clear()
         with self.place:
-            with ui.element("div").classes("stack form-start").props(f"data-kind={form.kind}"):
-                for field in form.fields:
+            with ui.element("div").classes("stack form-start").props(f"data-kind={kind}"):
+                for field in self.form.fields:
                     self.fields[field.name] = self._field(field)
-            options = {key: _STRICTNESS[key] for key in form.strictness}
-            _name(choice("Meant as", options, values["strictness"], self._meant), "form-strictness", "Meant as")
+            options = {key: _STRICTNESS[key] for key in self.form.strictness}
+            meant = choice("Meant as", options, self.values["strictness"], self._meant)
+            _name(meant, "form-strictness", "Meant as")
             self.amount = ui.element("div")
-            self._meant(values["strictness"])
-            self.why = entry("Why", why, draft=self._draft("why"))
+            self._meant(self.values["strictness"])
+            self.why = entry("Why", "" if rule is None else rule.why, draft=self._draft("why"))
             self.wrong = html("", tag="div").classes("field")
             with ui.element("div").classes("row"):
                 self.send = button("Add this rule", self.save, classes="main").props("data-keep=rule-save")
-                over = button("Start over", lambda _: self.begin(form.kind))
+                over = button("Start over", lambda _: self.begin(kind))
             for each in (self.send, over):  # what is typed from now on is for the next rule
                 each.on("click", js_handler="() => window.ubayfs.forget('form ')")
 
@@ -255,7 +233,7 @@ class Editor:
     def _set(self, name: str, value: Any) -> None:
         self.values[name] = value
 
-    def _field(self, field: Field) -> Any:
+    def _field(self, field: forms.Field) -> Any:
         value = self.values[field.name]
         if field.input == "names":
             chosen = self.values[field.name] = [str(name) for name in value]
@@ -271,15 +249,11 @@ class Editor:
         )  # fmt: skip
         _name(made, f"form-{field.name}", field.label)
         if field.name == "costs":
-            drop_zone(
-                "or a spreadsheet with features and costs",
-                address(self.bench, "upload"),
-                self._costs,
-                ".csv,.tsv,.xlsx",
-            )
+            label, accepted = "or a spreadsheet with features and costs", ".csv,.tsv,.xlsx"
+            drop_zone(label, address(self.bench, "upload"), self._costs, accepted)
         return made
 
-    def _names(self, field: Field) -> Any:
+    def _names(self, field: forms.Field) -> Any:
         known, on_blocks = known_names(self.bench), field.of_blocks or self.values.get("on") == "blocks"
         return known.block_names if on_blocks else known.features
 
@@ -301,12 +275,8 @@ class Editor:
                 field = entry(label, f"{self.values[strictness]}", partial(self._set, strictness), hint)
                 _name(field, "form-amount", label)
                 self.fields[strictness] = field
-                field.box.on(
-                    "input",
-                    lambda event: self._draw(event.args),
-                    js_handler="(e) => emit(e.target.value)",
-                    throttle=0.1,
-                )
+                typed = "(e) => emit(e.target.value)"
+                field.box.on("input", lambda event: self._draw(event.args), js_handler=typed, throttle=0.1)
             self.curve = html("").props("role=status")
         self._draw(self.values.get(strictness))
 
@@ -328,19 +298,17 @@ class Editor:
 
     def save(self, _: Any) -> None:
         """Add the rule or change it; what is wrong is shown at its field."""
-        constraint, problems = read_form(self.form.kind, self.values, known_names(self.bench))
+        constraint, problems = forms.read_form(self.form.kind, self.values, known_names(self.bench))
         for name, field in self.fields.items():
-            field.error.set_content(text(problems.get(name, "")))
-        others = [message for name, message in problems.items() if name not in self.fields]
-        self.wrong.set_content(text(" ".join(others)))
+            field.error.set_content(text(problems.pop(name, "")))
+        self.wrong.set_content(text(" ".join(problems.values())))
         if constraint is None:
             return
+        why, rules = str(self.why.value), self.bench.state.rules
         if self.rule is None:
-            self.bench.add_rule(constraint, str(self.why.value))
-        elif self.rule in self.bench.state.rules:
-            self.bench.change_rule(
-                self.bench.state.rules.index(self.rule), constraint=constraint, why=str(self.why.value)
-            )
+            self.bench.add_rule(constraint, why)
+        elif self.rule in rules:
+            self.bench.change_rule(rules.index(self.rule), constraint=constraint, why=why)
         else:
             raise InputError("this rule has been changed elsewhere meanwhile; look at it and change it again.")
         self.begin(self.form.kind)

@@ -15,12 +15,10 @@ from ...exceptions import InputError
 from ...study.blocks import plain_blocks
 from ..matching import AMBIGUOUS, DAMAGED, UNKNOWN, Doubt, Matching, match, stated_words
 from ..view.features import WORDS
-from ..view.fields import choice, entry, panel, tick
+from ..view.fields import choice, drop_zone, entry, names_field, panel, tick
 from ..view.frame import address, as_sent, button
 from ..view.live import clear_message, html, live, show_message
-from ..view.names import names_field
 from ..view.parts import notice, text
-from ..view.uploads import drop_zone
 
 if TYPE_CHECKING:
     from ..seat import Seat

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +17,9 @@ from markupsafe import Markup
 from nicegui import ui
 
 from ...exceptions import InputError, StudyError, UBayFSError
-from .live import clear_message, html
+from ..forms import completions
+from .frame import button
+from .live import clear_message, guarded, html, show_message
 from .parts import choices, text
 
 Change = Callable[[Any], Any]
@@ -118,11 +121,10 @@ class Choice(Field):
 
 
 def choice(
-    label: str, options: Mapping[Any, str] | Sequence[str], value: Any, change: Change | None = None, hint: str = "",
-    classes: str = "",
-) -> Choice:  # fmt: skip
+    label: str, options: Mapping[Any, str] | Sequence[str], value: Any, change: Change | None = None, hint: str = ""
+) -> Choice:
     """Draw a list to choose from."""
-    field = Choice(label, value, hint, change, classes)
+    field = Choice(label, value, hint, change)
     field.options = options if isinstance(options, Mapping) else {name: name for name in options}
     shown = {str(position): label for position, label in enumerate(field.options.values())}
     with field.control:
@@ -154,9 +156,9 @@ def entry(
     return field
 
 
-def tick(label: str, value: bool, change: Change | None = None, hint: str = "", classes: str = "") -> Field:
+def tick(label: str, value: bool, change: Change | None = None, hint: str = "") -> Field:
     """Draw a box to tick."""
-    field = Field("", value, hint, change, f"tick {classes}")
+    field = Field("", value, hint, change, "tick")
     field.label, field.reverts = label, True
     with field.control, ui.element("label"):
         box = ui.element("input").props("type=checkbox")
@@ -164,6 +166,86 @@ def tick(label: str, value: bool, change: Change | None = None, hint: str = "", 
         html(text(label), tag="span")
     field.holds(box, "(e) => emit(e.target.checked)")
     return field
+
+
+def names_field(label: str, chosen: list[str], known: Callable[[], Collection[str]], draft: str = "") -> Field:
+    """Draw a field for several names; `chosen` is filled with them.
+
+    What is typed is completed as soon as there is a letter; Enter adds it. Each name is a button that removes it. Names
+    of a field with a `draft`, a name of its own, survive a reload, and a form that is drawn again.
+    """
+
+    def show() -> None:
+        chips.clear()
+        with chips:
+            for name in chosen:
+                chip = button(name, lambda _, name=name: remove(name))
+                chip.props["aria-label"] = f"Remove {name}"
+                chip.on("click", js_handler="(e) => window.ubayfs.put_aside(e.target, false)")
+
+    def remove(name: str) -> None:
+        chosen.remove(name)
+        show()
+
+    def add(typed: str) -> None:
+        for line in typed.split("\n"):
+            names = [line] if line in known() else [part.strip() for part in re.split(r"[,;\t]+", line)]
+            chosen.extend(name for name in dict.fromkeys(names) if name and name not in chosen)
+        show()
+
+    field = Field(label, "", "Type a part of a name, choose, press Enter. Patterns such as mean_* are allowed.", add)
+    with field.control:
+        chips = ui.element("div").classes("chips")
+        listed = suggestions()
+        box = ui.element("input").props("type=text autocomplete=off")
+        aside = ui.element("input").props("type=hidden data-held").classes("aside")
+    box.props["list"], aside.props["data-draft"] = listed.html_id, draft
+    field.holds(box, "(e) => { const typed = window.ubayfs.put_aside(e.target, true); if (typed) emit(typed); }")
+    aside.on("change", lambda event: add(str(event.args)), js_handler="(e) => emit(e.target.value)")
+    box.on(
+        "input", lambda event: fill(listed, completions(str(event.args), known())),
+        js_handler="(e) => emit(e.target.value)", throttle=0.1, leading_events=False,
+    )  # fmt: skip
+    show()
+    return field
+
+
+def drop_zone(label: str, address: str, stored: Callable[[str], Any], accept: str = "") -> ui.element:
+    """Draw a place for files; `stored` is called with the path of each that has arrived, in the folder of the study.
+
+    Parameters
+    ----------
+    label : str
+    address : str
+        Where the files are sent: ``address(bench, "upload")``.
+    stored : callable of a path
+    accept : str
+        Suffixes, as of an input of HTML.
+    """
+
+    def arrived(event: Any) -> Any:
+        answer = event.args
+        if "error" in answer:
+            show_message("error", f"{answer['name']}: {answer['error']}")
+            return None
+        return stored(answer["path"])
+
+    send = f"(files, input) => window.ubayfs.upload_all(input, files, {address!r}, (answer) => emit(answer))"
+    with ui.element("div").classes("drop") as zone:
+        with ui.element("label"):
+            html(text(label), tag="span").classes("label")
+            chooser = ui.element("input").props("type=file multiple").props(f'accept="{accept}"' if accept else "")
+        ui.element("progress").props("hidden max=1 value=0").props["aria-label"] = "Sending the file"
+    handler = guarded(arrived)
+    chooser.on("change", handler, js_handler=f"(e) => ({send})([...e.target.files], e.target)")
+    over = "(e) => { e.preventDefault(); e.currentTarget.classList.toggle('over', e.type === 'dragover'); }"
+    zone.on("dragover", js_handler=over).on("dragleave", js_handler=over)
+    zone.on(
+        "drop", handler,
+        js_handler="(e) => { e.preventDefault(); e.currentTarget.classList.remove('over');"
+        f" ({send})([...e.dataTransfer.files], e.currentTarget.querySelector('input')); }}",
+    )  # fmt: skip
+    return zone
 
 
 def suggestions(names: Iterable[str] = ()) -> ui.html:

@@ -214,7 +214,7 @@ def _problems(bench: Seat) -> None:
             html(notice("error", content, "The study cannot be decided as it is:"))
 
 
-def button(label: str, action: Callable[..., Any], *, enabled: bool = True, classes: str = "") -> ui.element:
+def button(label: str, action: Callable[..., Any], *, classes: str = "") -> ui.element:
     """Draw a button that calls `action` with the event; errors of the package are shown on the page.
 
     What takes a while is not begun a second time meanwhile, as by a double click.
@@ -230,10 +230,7 @@ def button(label: str, action: Callable[..., Any], *, enabled: bool = True, clas
             finally:
                 running = False
 
-    element = html(text(label), tag="button").props("type=button").classes(classes)
-    if not enabled:
-        element.props("disabled")
-    return element.on("click", once, args=[])
+    return html(text(label), tag="button").props("type=button").classes(classes).on("click", once, args=[])
 
 
 def missing(message: str) -> None:

@@ -52,15 +52,15 @@ def on(bench: Seat, kinds: str | Iterable[str], redraw: Draw) -> None:
         with slot:
             redraw()
 
-    def arrived(event: Any) -> None:
+    def arrived(kind: str) -> None:
         nonlocal waiting
-        if event.kind in wanted and not waiting:
+        if kind in wanted and not waiting:
             waiting = True
             with suppress(RuntimeError):  # the server has ended
                 loop.call_soon_threadsafe(run)
 
     unsubscribe = bench.subscribe(arrived)
-    client.on_delete(lambda: unsubscribe())
+    client.on_delete(unsubscribe)
 
 
 def _is_gone(slot: Any) -> bool:
@@ -100,9 +100,7 @@ def refreshed(bench: Seat, *kinds: str) -> Callable[[Draw], Draw]:
     return decorate
 
 
-def live(
-    bench: Seat, *kinds: str, of: Callable[[], Any] | None = None, tag: str = "div", classes: str = ""
-) -> Callable[[Draw], Draw]:
+def live(bench: Seat, *kinds: str, of: Callable[[], Any] | None = None, classes: str = "") -> Callable[[Draw], Draw]:
     """Draw a part now, and again after events of these kinds: a decorator of the function that draws it.
 
     What is typed into a field there is lost when it is drawn again: fields stand outside, or read their own events.
@@ -111,7 +109,7 @@ def live(
     """
 
     def decorate(draw: Draw) -> Draw:
-        place = ui.element(tag).classes(classes)
+        place = ui.element("div").classes(classes)
         shown: list[Any] = []
 
         @refreshed(bench, *kinds)

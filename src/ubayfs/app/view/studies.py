@@ -35,14 +35,14 @@ def draw_studies(library: Library) -> None:
                     _draw_tour(library)
 
 
-def _open(study: str, screen: str = "data") -> None:
-    ui.navigate.to(f"/s/{quote(study)}/{screen}")
+def _address(study: str) -> str:
+    return f"/s/{quote(study)}/data"
 
 
 def _draw_study(library: Library, study: dict[str, Any]) -> None:
     with ui.element("section").classes("panel"):
         with ui.element("h2"):
-            ui.link(study["name"], f"/s/{quote(study['id'])}/data")
+            ui.link(study["name"], _address(study["id"]))
         size = " x ".join(f"{study[key]:,} {key[2:]}" for key in ("n_samples", "n_features") if study.get(key))
         html(text(size or "not read yet"), tag="p").classes("note")
         html(text(f"changed {str(study.get('changed', ''))[:16].replace('T', ' ')}"), tag="p").classes("note")
@@ -71,7 +71,7 @@ def _draw_new(library: Library) -> None:
             show_message("info", "Making the study ...", "")
             study = await asyncio.to_thread(library.create, given.strip() or "My study")
             name.clear(given)
-            _open(study)
+            ui.navigate.to(_address(study))
 
         name.box.on("keydown.enter", lambda event: create(event.args), js_handler="(e) => emit(e.target.value)")
         button("Make the study", lambda _: create(str(name.value)), classes="main")
@@ -82,7 +82,7 @@ def _draw_tour(library: Library) -> None:
         show_message("info", "Opening the demo study ...", "")
         study = await asyncio.to_thread(library.demo)
         ui.run_javascript("window.ubayfs.tour('on')")
-        _open(study)
+        ui.navigate.to(_address(study))
 
     with panel(
         "New here?", "The demo study has 569 tumors, 30 measurements, and what an expert may know.", "tour-start"
