@@ -165,14 +165,14 @@ def listing(items: Sequence[Any], limit: int = 8) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
-def listed(items: Sequence[Any], limit: int = 10, total: int | None = None) -> str:
+def listed(items: Sequence[Any], limit: int = 10, total: int | None = None, separator: str = ", ") -> str:
     """List at most `limit` entries, of `total` if these are not all, and say how many more there are.
 
     >>> listed(["a", "b", "c"], limit=2), listed(["a", "b"], limit=2, total=1_000)
     ('a, b and 1 more', 'a, b and 998 more')
     """
     n_more = (len(items) if total is None else total) - limit
-    return ", ".join(map(str, items[:limit])) + (f" and {n_more:,} more" if n_more > 0 else "")
+    return separator.join(map(str, items[:limit])) + (f" and {n_more:,} more" if n_more > 0 else "")
 
 
 def quoted(names: Any, limit: int = 8) -> str:

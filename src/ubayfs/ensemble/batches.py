@@ -30,7 +30,9 @@ from ..selectors.threads import column_threads
 from .evidence import RunFailure
 from .subsampling import SubsamplePlan
 
+# What a run found: chosen columns in ascending order, or a failure; and that of some runs by their numbers.
 Outcome = Ints | RunFailure
+Batch = dict[int, Outcome]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,19 +95,6 @@ class EnsembleTask:
         return np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(*self.spawn_key, run, child)))
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """What some runs found: chosen columns in ascending order, or a failure."""
-
-    runs: tuple[int, ...]
-    outcomes: tuple[Outcome, ...]  # one per run
-
-    @property
-    def n_failed(self) -> int:
-        """How many of the runs failed."""
-        return sum(isinstance(outcome, RunFailure) for outcome in self.outcomes)
-
-
 def run_batch(
     table: Array | TableFile,
     task: EnsembleTask,
@@ -113,7 +102,7 @@ def run_batch(
     inner_threads: int | None = None,
     n_column_threads: int = 1,
 ) -> Batch:
-    """Do some runs, in ascending order.
+    """Do some runs, and return what they found in the same order.
 
     The table is an argument of its own, so that joblib can map or scatter it once for all batches. `inner_threads` is
     the most that OpenMP may use in this worker, one of several; selectors start no workers of their own then. None
@@ -124,13 +113,13 @@ def run_batch(
         # As Dask hands over what came through the network; numpy would be several times slower on it.
         X = X.copy(order="K")
     runs = tuple(runs)
-    outcomes: dict[int, Outcome] = {}
+    found: Batch = {}
     with _inner_limits(inner_threads), column_threads(n_column_threads):
         for number, selector in enumerate(task.selectors):
             own = [run for run in runs if run % len(task.selectors) == number]
             if own:
-                outcomes.update(zip(own, _run_selector(X, task, selector, own), strict=True))
-    return Batch(runs, tuple(outcomes[run] for run in runs))
+                found.update(zip(own, _run_selector(X, task, selector, own), strict=True))
+    return {run: found[run] for run in runs}
 
 
 @contextmanager

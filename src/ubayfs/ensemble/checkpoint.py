@@ -84,9 +84,9 @@ class Checkpoint:
             ) from error
         return cls(directory, identity(settings))
 
-    def load(self) -> tuple[dict[int, Outcome], list[str]]:
+    def load(self) -> tuple[Batch, list[str]]:
         """Return what every stored run has found, and what is wrong with files that do not hold all they should."""
-        found: dict[int, Outcome] = {}
+        found: Batch = {}
         damage: list[str] = []
         for path in sorted(self.directory.glob("runs-*.log")):
             for run, outcome in self._read_log(path, damage):
@@ -119,7 +119,7 @@ class Checkpoint:
         """Store finished runs at once."""
         contents = [
             asdict(outcome) if isinstance(outcome, RunFailure) else {"run": run, "columns": outcome.tolist()}
-            for run, outcome in zip(batch.runs, batch.outcomes, strict=True)
+            for run, outcome in batch.items()
         ]
         lines = [json.dumps(content).encode() for content in contents]
         try:

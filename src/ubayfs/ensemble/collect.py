@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,11 +22,11 @@ from ..data.missing import MAX_MISSING
 from ..exceptions import Advice, InputError
 from ..selectors.adapters import as_selector, check_task, describe, kind_of
 from ..selectors.base import ElementarySelector
-from .batches import EnsembleTask, Outcome
+from .batches import Batch, EnsembleTask
 from .checkpoint import Checkpoint, as_directory, identity, read_manifest
 from .evidence import Evidence, RunFailure, check_failures
 from .features_per_model import RANDOM, check_per_model, features_per_model, most_features
-from .parts import part_runs, part_settings
+from .parts import part_settings, runs_of
 from .progress import Progress, as_progress
 from .subsampling import plan_subsamples
 from .units import Units
@@ -143,11 +143,9 @@ def collect_evidence(
     reading: dict[str, Any] = {"missing": missing, "max_missing": max_missing, "adjust_for": adjust_for}
     data = as_data(X, y, task=task, groups=groups, target=target, layer=layer, **reading)
     settings = ensemble_settings(data, selectors, n_models, train_size, n_features_per_model)
-    runs = _runs(n_models, part, random_state)
-    settings["seed"] = seed_of(random_state, directory)
-    if part is not None:
-        settings |= part_settings(part, n_models)
-    outcomes = run_ensemble(data, selectors, settings, n_jobs, watch, directory, runs, n_models)
+    of_part = {} if part is None else part_settings(part, n_models, random_state)
+    settings |= {"seed": seed_of(random_state, directory), **of_part}
+    outcomes = run_ensemble(data, selectors, settings, n_jobs, watch, directory)
     notes = {note.code: note for own in selectors for note in own.advice(data.target)}
     of_all = (*data.advice, *notes.values())
     evidence = gather(outcomes, data.feature_names, data.constant, settings, of_all)
@@ -202,16 +200,13 @@ def run_ensemble(
     n_jobs: int | None = None,
     on_progress: Progress | None = None,
     directory: Path | None = None,
-    runs: range | None = None,
-    n_models: int | None = None,
-) -> dict[int, Outcome]:
-    """Return what the runs have found, with settings that are checked; all runs, unless some of `n_models` are given.
+) -> Batch:
+    """Return what the runs have found, with settings that are checked.
 
     Nothing of the data is looked at but values, target and groups: whoever repeats an ensemble on a part of the samples
     or with another target knows the rest.
     """
     per_model, seed = settings["n_features_per_model"], settings["seed"]
-    runs, n_models = range(settings["n_models"]) if runs is None else runs, n_models or settings["n_models"]
     plan = plan_subsamples(data, settings["train_size"])
     store = None if directory is None else Checkpoint.open(directory, settings)
     most, key = most_features(per_model, data.n_features), tuple(seed["spawn_key"])
@@ -219,7 +214,7 @@ def run_ensemble(
     task: dict[str, Any] = {"random_sizes": per_model == RANDOM, "fill": data.fill, "design": design}
     ensemble = EnsembleTask(data.target, plan, selectors, most, seed["entropy"], key, **task)
     with nullcontext() if store is None else closing(store):
-        return _run_all(data, ensemble, runs, n_jobs, _Watch(len(runs), n_models, on_progress), store)
+        return _run_all(data, ensemble, *runs_of(settings), n_jobs, on_progress, store)
 
 
 def check_ensemble(
@@ -235,15 +230,6 @@ def check_ensemble(
     if n_jobs is not None and check_int("n_jobs", n_jobs) == 0:
         raise InputError.of("n_jobs", "must be a whole number other than 0, or None; got 0. Use -1 for all processors.")
     return n_models, train_size
-
-
-def _runs(n_models: int, part: Any, random_state: RandomState) -> range:
-    """Return the runs to do."""
-    if part is None:
-        return range(n_models)
-    if random_state is None:
-        raise InputError.of("random_state", "must be given with part, and be the same in all of them; it is None.")
-    return part_runs(part, n_models)
 
 
 def seed_of(random_state: RandomState, directory: Path | None) -> dict[str, Any]:
@@ -282,52 +268,54 @@ def _run_all(
     data: FeatureData,
     ensemble: EnsembleTask,
     runs: range,
+    n_models: int,
     n_jobs: int | None,
-    watch: _Watch,
+    on_progress: Progress | None,
     store: Checkpoint | None,
-) -> dict[int, Outcome]:
+) -> Batch:
     """Return what the runs have found, in their order: those of the checkpoint, and those that are done now."""
     stored, damage = ({}, []) if store is None else store.load()
     for reason in damage:
         Advice("checkpoint_damaged", {"reason": reason}).warn(stacklevel=4)
     found = {run: outcome for run, outcome in stored.items() if run in runs}
     done = frozenset(found)
+    units = Units((run for run in runs if run not in done), len(runs) - len(done))
+    watch = _Watch(units, len(runs), n_models, on_progress)
     if found:
-        watch.report(found.values())
-    units = Units((run for run in runs if run not in done), len(runs) - len(done), lambda: watch.stopped)
+        watch.report(found)
     with closing(completed_batches(data, ensemble, units, n_jobs, recorded=store is not None)) as completed:
         for batch in completed:
             if store is not None:
                 store.save(batch)
-            found.update(zip(batch.runs, batch.outcomes, strict=True))
-            watch.report(batch.outcomes)
+            found |= batch
+            watch.report(batch)
     return dict(sorted(found.items()))
 
 
 @dataclass(eq=False)
 class _Watch:
-    """Tells the caller how far the ensemble is, and the ensemble whether to go on."""
+    """Tells the caller how far the ensemble is, and the ensemble when to stop."""
 
+    units: Units
     n_runs: int
     n_models: int  # of the whole ensemble, also when these runs are a part of it
     on_progress: Progress | None
     n_done: int = 0
     n_failed: int = 0
-    stopped: bool = False
 
-    def report(self, outcomes: Collection[Outcome]) -> None:
+    def report(self, batch: Batch) -> None:
         """Count finished runs."""
-        self.n_done += len(outcomes)
-        self.n_failed += sum(isinstance(outcome, RunFailure) for outcome in outcomes)
-        if self.on_progress is not None and not self.stopped and self.on_progress(self.n_done, self.n_runs) is False:
-            self.stopped = True
-        # Past this point the ensemble has failed, whatever the other runs find.
-        if 2 * self.n_failed > self.n_models:
-            self.stopped = True
+        self.n_done += len(batch)
+        self.n_failed += sum(isinstance(outcome, RunFailure) for outcome in batch.values())
+        stopped = self.units.stopped
+        if self.on_progress is not None and not stopped and self.on_progress(self.n_done, self.n_runs) is False:
+            stopped = True
+        # Past half of the runs the ensemble has failed, whatever the others find.
+        self.units.stopped = stopped or 2 * self.n_failed > self.n_models
 
 
 def gather(
-    outcomes: Mapping[int, Outcome],
+    outcomes: Batch,
     feature_names: Array,
     constant: Mask,
     settings: Mapping[str, Any],

@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import check_int
+from .._arguments import RandomState, check_int
+from .._plain import listed
 from ..data.blocks import sets_matrix
 from ..exceptions import Advice, EnsembleError, InputError, repr_of
 from .checkpoint import differences, identity
 from .evidence import Evidence, check_failures
-
-_MOST_NAMED = 10  # parts that a message lists
 
 
 def part_runs(part: Any, n_models: int) -> range:
@@ -45,11 +44,21 @@ def part_runs(part: Any, n_models: int) -> range:
     return range(n_models * (number - 1) // n_parts, n_models * number // n_parts)
 
 
-def part_settings(part: Any, n_models: int) -> dict[str, Any]:
+def part_settings(part: Any, n_models: int, random_state: RandomState) -> dict[str, Any]:
     """Return what the settings of a part say of it: they are those of the whole but for the number of runs."""
-    number, n_parts = (int(value) for value in part)
+    if random_state is None:
+        raise InputError.of("random_state", "must be given with part, and be the same in all of them; it is None.")
     runs = part_runs(part, n_models)
+    number, n_parts = (int(value) for value in part)
     return {"n_models": len(runs), "part": {"number": number, "of": n_parts, "n_models": n_models}}
+
+
+def runs_of(settings: Mapping[str, Any]) -> tuple[range, int]:
+    """Return the runs that settings ask for, and the number of runs of the whole ensemble."""
+    part = settings.get("part")
+    if part is None:
+        return range(settings["n_models"]), settings["n_models"]
+    return part_runs((part["number"], part["of"]), part["n_models"]), part["n_models"]
 
 
 def join_parts(parts: Mapping[str, Evidence]) -> Evidence:
@@ -91,8 +100,8 @@ def _check_same_ensemble(parts: Mapping[str, Evidence]) -> None:
             foreign.append(f"{name} differs from {model} in {', '.join(differences(before, now))}")
     if foreign:
         raise EnsembleError(
-            f"cannot merge parts of different ensembles: {_listed(foreign, '; ')}. Leave these out, and collect the "
-            "parts that are missing then with the same data, settings and seed as the others."
+            f"cannot merge parts of different ensembles: {listed(foreign, separator='; ')}. Leave these out, and "
+            "collect the parts that are missing then with the same data, settings and seed as the others."
         )
 
 
@@ -114,13 +123,13 @@ def _check_complete(parts: Mapping[str, Evidence], in_order: list[str]) -> None:
         names.setdefault(parts[name].settings["part"]["number"], []).append(name)
     repeated = [f"part {number} is in {' and in '.join(same)}" for number, same in names.items() if len(same) > 1]
     if repeated:
-        raise EnsembleError(f"cannot merge: {_listed(repeated, '; ')}. Name each part once.")
+        raise EnsembleError(f"cannot merge: {listed(repeated, separator='; ')}. Name each part once.")
     n_parts = parts[in_order[0]].settings["part"]["of"]
     missing = [str(number) for number in range(1, n_parts + 1) if number not in names]
     if missing:
         raise EnsembleError(
             f"cannot merge: {len(missing)} of {n_parts} parts {'is' if len(missing) == 1 else 'are'} missing, number "
-            f"{_listed(missing)}. Collect what is missing, with --part {missing[0]}/{n_parts} and so on, and merge "
+            f"{listed(missing)}. Collect what is missing, with --part {missing[0]}/{n_parts} and so on, and merge "
             "all parts then."
         )
     for name in in_order:
@@ -157,8 +166,3 @@ def _joined(parts: list[Evidence]) -> Evidence:
         failures,
         whole,
     )
-
-
-def _listed(texts: list[str], separator: str = ", ") -> str:
-    more = f"{separator}and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
-    return separator.join(texts[:_MOST_NAMED]) + more

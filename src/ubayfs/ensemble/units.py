@@ -7,7 +7,7 @@ million runs begin as fast as ten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import islice
 from threading import Lock
 
@@ -68,15 +68,18 @@ class Units:
         In ascending order; read only as far as they are handed out.
     n_runs : int
         How many there are.
-    stopped : callable
-        Nothing is handed out any more once it returns True.
+
+    Attributes
+    ----------
+    stopped : bool
+        Whether nothing is handed out any more.
     """
 
-    def __init__(self, runs: Iterable[int], n_runs: int, stopped: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, runs: Iterable[int], n_runs: int) -> None:
         self.size = 1  # runs in the units that are made from now on
         self.n_left = n_runs  # not finished
         self._runs = iter(runs)
-        self._stopped = stopped
+        self.stopped = False
         self._under_way: set[Unit] = set()
         self._returned: list[Unit] = []
         self._lock = Lock()  # workers fetch units from several threads
@@ -86,7 +89,7 @@ class Units:
 
     def __next__(self) -> Unit:
         with self._lock:
-            if self._stopped():
+            if self.stopped:
                 raise StopIteration
             unit = self._returned.pop() if self._returned else tuple(islice(self._runs, self.size))
             if not unit:
@@ -109,4 +112,4 @@ class Units:
     @property
     def done(self) -> bool:
         """Whether nothing is left to do, or nothing is wanted any more."""
-        return self.n_left == 0 or self._stopped()
+        return self.n_left == 0 or self.stopped

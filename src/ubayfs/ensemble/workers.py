@@ -19,7 +19,7 @@ from typing import Any
 from ..data.feature_data import FeatureData
 from ..exceptions import EnsembleError, MissingDependencyError, UBayFSError
 from .batches import Batch, EnsembleTask, run_batch, thread_limit
-from .units import Unit, Units, runs_per_unit
+from .units import Units, runs_per_unit
 
 # Units of work as they are finished.
 Batches = Generator[Batch, None, None]
@@ -113,7 +113,7 @@ def completed_batches(
         try:
             with closing(_attempt(data, ensemble, units, n_jobs, recorded)) as batches:
                 for batch in batches:
-                    units.finish(batch.runs)
+                    units.finish(tuple(batch))
                     losses.clear()
                     yield batch
             return
@@ -213,15 +213,11 @@ def _in_threads(data: FeatureData, ensemble: EnsembleTask, units: Units, n_worke
     program end when the caller leaves early.
     """
     results = SimpleQueue[Batch | BaseException | None]()
-    inner_threads, lock, left = _threads_per_worker(n_workers), Lock(), False
-
-    def next_unit() -> Unit | None:
-        with lock:
-            return None if left else next(units, None)
+    inner_threads = _threads_per_worker(n_workers)
 
     def work() -> None:
         try:
-            while (unit := next_unit()) is not None:
+            for unit in units:
                 results.put(run_batch(data.X, ensemble, unit, inner_threads))
             results.put(None)
         except BaseException as error:
@@ -242,7 +238,7 @@ def _in_threads(data: FeatureData, ensemble: EnsembleTask, units: Units, n_worke
                     else:
                         yield found
         finally:
-            left = True
+            units.stopped = True
 
 
 def _in_processes(data: FeatureData, ensemble: EnsembleTask, units: Units, n_workers: int) -> Batches:
