@@ -15,10 +15,9 @@ from ..exceptions import InputError
 from ..knowledge.scale import Stated, as_stated, check_weight
 from ..study.constraint_terms import arguments_of, plain_constraint, read_constraints
 from ..study.diagnostics import below, known_only, refuse
-from ..study.experts import Expert
 from ..study.schema import SECTIONS
 from ..study.study import Study, study_of
-from ..study.weights import Weights
+from ..study.weights import Expert, Weights
 from .history import now
 
 # Files and folders in the directory of a study.

@@ -11,13 +11,12 @@
 
 from .blocks import PrefixBlocks, TableBlocks
 from .components import Named
-from .experts import Expert
 from .resolve import check_study, resolve_study
 from .resolved import ResolvedStudy
 from .schema import DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection, TrustSection
 from .starter import template
 from .study import Study, load_study
-from .weights import Weights
+from .weights import Expert, Weights
 
 __all__ = [
     "DataSection",

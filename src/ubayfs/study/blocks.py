@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from .._arguments import check_real
 from ..constraints.arguments import as_items
 from ..data.blocks import Blocks, members_by_prefix
 from ..exceptions import repr_of
 from ..knowledge.patterns import InvalidName
+from .components import WithFiles
 from .diagnostics import Report, below, reported
 
 
@@ -32,7 +33,7 @@ class PrefixBlocks:
 
 
 @dataclass(frozen=True)
-class TableBlocks:
+class TableBlocks(WithFiles):
     """Blocks from a table with the columns feature and block.
 
     Attributes
@@ -46,9 +47,11 @@ class TableBlocks:
     table: str
     sheet: str | None = None
 
+    path_keys: ClassVar[tuple[str, ...]] = ("table",)
+
 
 @dataclass(frozen=True)
-class GeneSetBlocks:
+class GeneSetBlocks(WithFiles):
     """Blocks from a file of gene sets.
 
     Attributes
@@ -64,6 +67,8 @@ class GeneSetBlocks:
     gene_sets: str
     only: tuple[str, ...] = ()
     aliases: str | None = None
+
+    path_keys: ClassVar[tuple[str, ...]] = ("gene_sets", "aliases")
 
 
 AnyBlocks = Blocks | PrefixBlocks | TableBlocks | GeneSetBlocks | None

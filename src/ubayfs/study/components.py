@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import date, datetime
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
@@ -22,12 +23,12 @@ from ..optimize import OPTIMIZERS, as_optimizer
 from ..priors import PRIORS, as_prior
 from ..selectors import SELECTORS, as_selector
 from .diagnostics import Path, Problems, Report, below, known_only, refuse, reported
-from .weights import read_set_weights
 from .yaml_io import plain
 
 FIGURE_FORMATS = ("png", "svg", "pdf")
 
 S = TypeVar("S", bound="Section")
+F = TypeVar("F", bound="WithFiles")
 
 
 def text(name: str, value: Any) -> str:
@@ -71,9 +72,9 @@ def texts(name: str, value: Any) -> tuple[str, ...]:
 
 def columns(name: str, value: Any) -> str | tuple[str, ...] | SurvivalColumns:
     """Return a column, several (a multi-label target), or those of time and event."""
-    several = () if isinstance(value, Mapping) else texts(name, value)
     if isinstance(value, Mapping):
         return as_target(name, value)
+    several = texts(name, value)
     if not several:
         rule = f"must name a column; got {repr_of(value)}. Leave it out for an unsupervised selection."
         raise InputError.of(name, rule, value)
@@ -90,6 +91,30 @@ def sizes(name: str, value: Any) -> tuple[int, ...]:
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         value = [value]
     return tuple(sorted({check_int(name, entry, low=1) for entry in value}))
+
+
+def time(name: str, value: Any) -> str:
+    """Return a time as ISO 8601 writes it."""
+    if isinstance(value, date):  # and datetime
+        value = value.isoformat()
+    try:
+        datetime.fromisoformat(str(value).replace("Z", "+00:00"))
+    except ValueError:
+        rule = f"must be a time such as 2026-11-17T09:30:00+00:00; got {repr_of(value)}."
+        raise InputError.of(name, rule, value) from None
+    return str(value)
+
+
+def times(value: Any, report: Report) -> dict[str, str] | None:
+    """Return times by the features that they are about."""
+    if not isinstance(value, Mapping):
+        report((), f"must map features to the times of their last change; got {repr_of(value)}.")
+        return None
+    found = {}
+    for name, entry in value.items():
+        with reported(report, (name,)):
+            found[text("feature", name)] = time(str(name), entry)
+    return found or None
 
 
 def one_of(choices: Iterable[str]) -> Callable[[str, Any], str]:
@@ -187,7 +212,7 @@ class Family:
         given = {key: entry for key, entry in value.items() if key != "name"}
         settings = known_only(given, known, f"a setting of {name}", report)
         if "set_weights" in settings:
-            settings["set_weights"] = read_set_weights(settings["set_weights"], below(report, "set_weights"))
+            settings["set_weights"] = _read_set_weights(settings["set_weights"], below(report, "set_weights"))
         return self._made(name, settings, report)
 
     def _made(self, name: str, settings: Mapping[str, Any], report: Report) -> Any:
@@ -207,6 +232,26 @@ class Family:
         if not isinstance(choice, Named):
             return choice
         return self.types[choice.name](**{key: _thawed(value) for key, value in choice.settings})
+
+
+def _read_set_weights(value: Any, report: Report) -> Any:
+    """Return weights of sets, which a file lists as {set: [a, b], weight: 3}, as a mapping."""
+    if not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value):
+        return value
+    found: dict[str | tuple[str | int, ...], Any] = {}
+    for position, entry in enumerate(value):
+        if set(entry) != {"set", "weight"}:
+            report((position,), f"must hold the keys 'set' and 'weight'; got {repr_of(dict(entry))}.")
+            continue
+        members = entry["set"]
+        members = tuple(members) if isinstance(members, list) else members
+        if not isinstance(members, str | tuple) or not all(isinstance(member, str | int) for member in members):
+            report((position, "set"), f"must list features, or name a block; got {repr_of(entry['set'])}.")
+        elif members in found:
+            report((position, "set"), f"names {entry['set']!r} a second time; remove one of them.")
+        else:
+            found[members] = entry["weight"]
+    return found
 
 
 FAMILIES = {
@@ -251,7 +296,32 @@ def _plain_setting(value: Any) -> Any:
     return [{"set": list(key) if isinstance(key, tuple) else key, "weight": weight} for key, weight in value.items()]
 
 
-# -- keys and sections -------------------------------------------------------------------------------------------------
+# -- files, keys and sections ------------------------------------------------------------------------------------------
+
+
+class WithFiles:
+    """A part of a study with keys that name files, by themselves or in parts of their own."""
+
+    path_keys: ClassVar[tuple[str, ...]] = ()
+
+    def with_paths(self: F, changed: Callable[[str], str]) -> F:
+        """Return the part with other paths of the same files."""
+        return replace(self, **{key: _with_paths(getattr(self, key), changed) for key in self.path_keys})  # type: ignore[type-var]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of all files."""
+        found: list[str] = []
+        self.with_paths(lambda path: found.append(path) or path)  # type: ignore[func-returns-value]
+        return tuple(found)
+
+
+def _with_paths(value: Any, changed: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return changed(value)
+    if isinstance(value, Mapping):
+        return {name: _with_paths(entry, changed) for name, entry in value.items()}
+    return value.with_paths(changed) if isinstance(value, WithFiles) else value
 
 
 @dataclass(frozen=True)
@@ -291,7 +361,7 @@ def setting(default: Any, check: Callable[..., Any], help: str, kw_only: bool = 
     return field(default=default, metadata={"key": Key(check, help, **more)}, kw_only=kw_only)
 
 
-class Section:
+class Section(WithFiles):
     """A section of a study; every field is checked when the section is made."""
 
     key: ClassVar[str]

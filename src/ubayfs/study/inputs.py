@@ -25,9 +25,9 @@ from ..knowledge.patterns import is_pattern
 from ..knowledge.rows import Knowledge, read_rows, restricted
 from .blocks import AnyBlocks, GeneSetBlocks, TableBlocks
 from .diagnostics import Path, Problems, reported
-from .experts import Expert
 from .schema import DataSection
 from .study import Study
+from .weights import Expert
 
 if TYPE_CHECKING:
     from ..tables import Table

@@ -33,7 +33,6 @@ from .blocks import GeneSetBlocks, PrefixBlocks, TableBlocks
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import Path, Problems, below, reported
-from .experts import with_experts
 from .inputs import KnowledgeFiles, StudyData
 from .resolved import ResolvedStudy
 from .study import Study
@@ -178,7 +177,7 @@ class _Resolver:
         given_weights = study.prior.weights
         if isinstance(given_weights, tuple) and len(n_features) > 1 and len(given_weights) in n_features:
             given_weights = Weights()  # there may be one for each feature
-        self.known = known = with_experts(resolver.resolve(given_weights, table), study.prior, resolver, tables)
+        self.known = known = resolver.resolve(study.prior, given_weights, table, tables)
         prior = self._prior(known.weights, blocks)
         if any(with_costs(given, {"": 0.0}) is not given for given in study.constraints):
             self.files.check_costs(table)

@@ -26,9 +26,8 @@ from ..priors import DEFAULT_WEIGHT, PriorKnowledge
 from ..selection import Selection
 from ..workflow import Decision
 from .blocks import GeneSetBlocks, TableBlocks
-from .experts import Expert
 from .study import Study
-from .weights import Weights
+from .weights import Expert, Weights
 
 if TYPE_CHECKING:
     from ..tables import Table

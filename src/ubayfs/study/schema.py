@@ -6,8 +6,8 @@ options, the starter file its comments and `docs/study.md` its tables from here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,8 +24,7 @@ from ..workflow import Decision
 from . import components
 from .components import FAMILIES, Option, Section, one_of, setting
 from .diagnostics import Report, reported
-from .experts import Expert, expert_form, read_experts, read_times, time
-from .weights import Weights, file_form, read_weights
+from .weights import Expert, Weights, expert_form, file_form, read_experts, read_weights
 
 _count = partial(check_int, low=0)
 _checked = components.ensemble_argument
@@ -56,6 +55,7 @@ class DataSection(Section):
     key: ClassVar[str] = "data"
     title: ClassVar[str] = "data"
     required: ClassVar[str] = "path"
+    path_keys: ClassVar[tuple[str, ...]] = ("path", "samples")
 
     path: str | dict[str, str] = setting(  # noqa: RUF009
         "", components.paths, "the data table, relative to this file; several by the names of their blocks",
@@ -149,20 +149,9 @@ class DataSection(Section):
         return self.path if self.samples is None and self.samples_sheet and isinstance(self.path, str) else self.samples
 
     @property
-    def files(self) -> tuple[str, ...]:
-        """The paths of all files."""
-        tables = (self.path,) if isinstance(self.path, str) else tuple(self.path.values())
-        return tables if self.samples is None else (*tables, self.samples)
-
-    @property
     def source(self) -> str:
         """The files in words."""
         return ", ".join(self.files)
-
-    def with_paths(self, changed: Callable[[str], str]) -> DataSection:
-        """Return the section with other paths of the same files."""
-        path = changed(self.path) if isinstance(self.path, str) else {n: changed(p) for n, p in self.path.items()}
-        return replace(self, path=path, samples=None if self.samples is None else changed(self.samples))
 
     def layout(self, folder: Path) -> dict[str, Any]:
         """Return the arguments of :func:`ubayfs.tables.read_files` for files relative to a folder."""
@@ -213,6 +202,7 @@ class PriorSection(Section):
 
     key: ClassVar[str] = "prior"
     title: ClassVar[str] = "prior knowledge"
+    path_keys: ClassVar[tuple[str, ...]] = ("table", "aliases", "weights", "experts")
 
     kind: Any = setting(  # noqa: RUF009
         "dirichlet", FAMILIES["prior"].read, "`dirichlet`, `generalized` or `hyperdirichlet`", in_parts=True,
@@ -247,26 +237,12 @@ class PriorSection(Section):
         option=Option("--pool", "RULE")
     )
     confirmed: str | None = setting(
-        None, time, "when the knowledge was confirmed, before votes were seen", default_text="unknown"
+        None, components.time, "when the knowledge was confirmed, before votes were seen", default_text="unknown"
     )
     changed_after_votes: dict[str, str] | None = setting(  # noqa: RUF009
-        None, read_times, "features whose knowledge was changed after votes were seen, and when", in_parts=True,
+        None, components.times, "features whose knowledge was changed after votes were seen, and when", in_parts=True,
         details="`ubayfs decide` and the app add them; results mark them", default_text="none"
     )
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The paths of all files."""
-        stated = [part.files for part in (self.weights, *(self.experts or {}).values()) if not isinstance(part, tuple)]
-        named = (path for path in (self.table, self.aliases) if path is not None)
-        return (*named, *(path for paths in stated for path in paths))
-
-    def with_paths(self, changed: Callable[[str], str]) -> PriorSection:
-        """Return the section with other paths of the same files."""
-        table, aliases = (None if path is None else changed(path) for path in (self.table, self.aliases))
-        weights = self.weights if isinstance(self.weights, tuple) else self.weights.with_paths(changed)
-        experts = {name: expert.with_paths(changed) for name, expert in (self.experts or {}).items()}
-        return replace(self, table=table, aliases=aliases, weights=weights, experts=experts or None)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", file_form(self.weights))
@@ -370,6 +346,7 @@ class OutputSection(Section):
 
     key: ClassVar[str] = "outputs"
     title: ClassVar[str] = "output"
+    path_keys: ClassVar[tuple[str, ...]] = ("directory",)
 
     directory: str = setting(
         "results", components.text, "where the result is written, relative to this file",

@@ -19,7 +19,7 @@ from ..exceptions import InputError, repr_of
 from ..selection import Selection
 from ..workflow import Decision, decide_with
 from .blocks import AnyBlocks, as_blocks, plain_blocks
-from .components import FAMILIES
+from .components import FAMILIES, WithFiles
 from .constraint_terms import plain_constraint, read_constraints
 from .diagnostics import Origin, Problems, below, known_only, refuse, study_error
 from .diagnostics import Path as KeyPath
@@ -35,11 +35,6 @@ from .schema import (
 )
 from .yaml_io import dump_document, read_document
 
-# Keys of each part that are paths.
-PATHS = {
-    "blocks": ("table", "gene_sets", "aliases"),
-    "outputs": ("directory",),
-}
 _HEADER = "# A study of ubayfs. Paths are relative to this file.\n\n"
 
 
@@ -212,21 +207,17 @@ class Study:
     def moved_to(self, folder: Path | None) -> Study:
         """Return the study with its paths relative to another folder; None: absolute ones, which hold anywhere."""
         old, folder = Path(os.path.abspath(self.folder)), folder and Path(os.path.abspath(folder))
-        parts: dict[str, Any] = {}
-        for key in ("data", "prior"):
-            parts[key] = getattr(self, key).with_paths(lambda path: moved_path(path, old, folder))
-        for key, names in PATHS.items():
-            part = getattr(self, key)
-            paths = {name: path for name in names if (path := getattr(part, name, None)) is not None}
-            moved = {name: moved_path(path, old, folder) for name, path in paths.items()}
-            parts[key] = replace(part, **moved) if moved else part
+        parts: dict[str, Any] = {key: getattr(self, key) for key in ("data", "prior", "blocks", "outputs")}
+        for key, part in parts.items():
+            if isinstance(part, WithFiles):
+                parts[key] = part.with_paths(lambda path: moved_path(path, old, folder))
         return replace(self, **parts)
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Paths of the files that the study rests on."""
-        named = [getattr(self.blocks, name, None) for name in PATHS["blocks"]]
-        return tuple(path for path in (*self.data.files, *self.prior.files, *named) if isinstance(path, str))
+        of_blocks = self.blocks.files if isinstance(self.blocks, WithFiles) else ()
+        return (*self.data.files, *self.prior.files, *of_blocks)
 
 
 def moved_path(path: str, old: Path, new: Path | None) -> str:

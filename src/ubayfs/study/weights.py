@@ -1,12 +1,12 @@
-"""Prior weights of a study, in votes or in words, from its file, its lists and its table, and those of the features."""
+"""Prior weights of a study, of one expert or of several, in votes or in words, and what they mean for the features."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from ..knowledge.matching import match_rows
 from ..knowledge.patterns import Names, is_pattern
 from ..knowledge.rows import Knowledge, Row, is_path, read_rows
 from ..knowledge.scale import DEFAULT_WEIGHT, VOTES, Stated, as_stated, check_weight
-from ..priors.knowledge import PriorKnowledge
+from ..priors.knowledge import PriorKnowledge, pooled
 from ..priors.weights import Contradiction, Statement, costs_of, is_list, reasons_of, resolve_weights, settle_levels
+from .components import WithFiles, text, time
 from .diagnostics import Path, Report, below, known_only, refuse, reported
 from .yaml_io import plain
 
@@ -27,7 +28,7 @@ LEVELS = ("features", "patterns", "blocks")
 
 
 @dataclass(frozen=True)
-class Weights:
+class Weights(WithFiles):
     """What is known of the features.
 
     A feature has the weight that is stated by its name; else by a row of the table of the study; else by a list of
@@ -51,11 +52,6 @@ class Weights:
     blocks: StatedOf = ()
     lists: tuple[tuple[str, str | tuple[str, ...]], ...] = ()
     reasons: tuple[tuple[str | int, tuple[tuple[str, str], ...]], ...] = ()
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """Paths of files that list names."""
-        return tuple(names for _, names in self.lists if isinstance(names, str))
 
     def with_paths(self, changed: Callable[[str], str]) -> Weights:
         """Return the weights with other paths of the same files."""
@@ -174,24 +170,85 @@ def _levels_of_frame(frame: Any) -> dict[str, Any]:
     return levels
 
 
-def read_set_weights(value: Any, report: Report) -> Any:
-    """Return weights of sets, which a file lists as {set: [a, b], weight: 3}, as a mapping."""
-    if not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value):
+# -- several experts ---------------------------------------------------------------------------------------------------
+
+_OF_EXPERT: dict[str, Callable[[str, Any], str]] = {"table": text, "sheet": text, "confirmed": time}
+
+
+@dataclass(frozen=True)
+class Expert(WithFiles):
+    """What one expert states.
+
+    Attributes
+    ----------
+    weights : Weights
+        Its default is not used: that of the study counts for everybody.
+    table : str or None
+        Path of a table with the columns feature, weight, why and source.
+    sheet : str or None
+        Of an Excel file.
+    confirmed : str or None
+        When the expert confirmed this, before seeing votes.
+    """
+
+    weights: Weights = field(default_factory=Weights)
+    table: str | None = None
+    sheet: str | None = None
+    confirmed: str | None = None
+
+    path_keys: ClassVar[tuple[str, ...]] = ("table", "weights")
+
+    def plain(self) -> dict[str, Any]:
+        """Return what is stated as it is written to a file."""
+        stated = self.weights.plain()
+        more = {key: value for key in _OF_EXPERT if (value := getattr(self, key)) is not None}
+        return {**more, **(stated if isinstance(stated, dict) else {})}
+
+
+def expert_form(value: Any) -> Any:
+    """Return what an expert states, given in Python in any form of weights, as a study file has it."""
+    if isinstance(value, Expert | Weights) or is_path(value):
         return value
-    found: dict[str | tuple[str | int, ...], Any] = {}
-    for position, entry in enumerate(value):
-        if set(entry) != {"set", "weight"}:
-            report((position,), f"must hold the keys 'set' and 'weight'; got {repr_of(dict(entry))}.")
-            continue
-        members = entry["set"]
-        members = tuple(members) if isinstance(members, list) else members
-        if not isinstance(members, str | tuple) or not all(isinstance(member, str | int) for member in members):
-            report((position, "set"), f"must list features, or name a block; got {repr_of(entry['set'])}.")
-        elif members in found:
-            report((position, "set"), f"names {entry['set']!r} a second time; remove one of them.")
-        else:
-            found[members] = entry["weight"]
-    return found
+    own = {key: value[key] for key in _OF_EXPERT if key in value} if isinstance(value, Mapping) else {}
+    stated = file_form({key: entry for key, entry in value.items() if key not in own} if own else value)
+    return {**own, **stated} if isinstance(stated, Mapping) else stated
+
+
+def read_experts(value: Any, report: Report) -> dict[str, Expert] | None:
+    """Return what experts state, by their names; all that is wrong is reported."""
+    if not isinstance(value, Mapping):
+        report((), f"must map the names of experts to what each states; got {repr_of(value)}.")
+        return None
+    found = {}
+    for name, stated in value.items():
+        if not isinstance(name, str) or not name.strip():
+            report((), f"must be given by their names; got {repr_of(name)}.")
+        elif (expert := _read_expert(stated, below(report, name))) is not None:
+            found[name] = expert
+    return found or None
+
+
+def _read_expert(value: Any, report: Report) -> Expert | None:
+    if isinstance(value, Expert):
+        return value
+    if isinstance(value, Weights) or value is None:
+        return Expert(value or Weights())
+    if is_path(value):
+        return Expert(table=str(value))
+    if not isinstance(value, Mapping):
+        report((), f"must be a table of what the expert states, or hold keys such as 'features'; got {repr_of(value)}.")
+        return None
+    known = (*_OF_EXPERT, *LEVELS, *VOTES)
+    value = known_only(value, known, "a key of an expert (names belong below 'features')", report)
+    given: dict[str, str] = {}
+    for key, check in _OF_EXPERT.items():
+        if value.get(key) is not None:
+            with reported(report, (key,)):
+                given[key] = check(key, value[key])
+    if "sheet" in given and value.get("table") is None:
+        report(("sheet",), "names a sheet of the table of this expert, which is not given.")
+    weights = read_weights({key: entry for key, entry in value.items() if key not in _OF_EXPERT}, report)
+    return Expert(weights, **given) if isinstance(weights, Weights) else None
 
 
 # -- the weights of the features at hand -------------------------------------------------------------------------------
@@ -211,8 +268,31 @@ class WeightResolver:
     at: Path = ("prior", "weights")  # where they are written, and their table
     table_at: Path = ("prior", "table")
 
-    def resolve(self, weights: Weights | tuple[float, ...], table: Knowledge | None) -> PriorKnowledge:
-        """Return what is known of the features, in their order."""
+    def resolve(
+        self,
+        prior: Any,
+        weights: Weights | tuple[float, ...],
+        table: Knowledge | None,
+        tables: Mapping[str, Knowledge | None],
+    ) -> PriorKnowledge:
+        """Return what is known of the features by weights and table, by experts and their tables, and since when."""
+        known = self._stated(weights, table)
+        if prior.experts:
+            default, stated = getattr(prior.weights, "default", DEFAULT_WEIGHT), {}
+            for name, expert in prior.experts.items():
+                at = ("prior", "experts", name)
+                own = replace(self, at=at, table_at=(*at, "table"))
+                of_expert = own._stated(replace(expert.weights, default=default), tables[name])
+                stated[name] = replace(of_expert, confirmed=expert.confirmed)
+            with reported(self.report, ("prior", "experts")):
+                known = pooled(stated, self.names.names, prior.pool, self.n_models, default, known)
+        for name in prior.changed_after_votes or {}:
+            with reported(self.report, ("prior", "changed_after_votes", name)):
+                self.names.find(name, False)
+        return replace(known, confirmed=prior.confirmed, changed_after_votes=prior.changed_after_votes or {})
+
+    def _stated(self, weights: Weights | tuple[float, ...], table: Knowledge | None) -> PriorKnowledge:
+        """Return what is stated of the features, in their order."""
         names = self.names.names
         if isinstance(weights, tuple):
             with reported(self.report, self.at):

@@ -11,7 +11,7 @@ from nicegui import ui
 from ..._plain import counted, listing
 from ...knowledge.scale import number_or_word
 from ...priors.knowledge import POOLS
-from ...study.experts import Expert
+from ...study.weights import Expert
 from ..seat import Seat
 from ..view.features import WORDS, add_scripts, feature_grid, search_box
 from ..view.fields import choice, entry, heading, panel, suggestions
