@@ -9,11 +9,19 @@
 (max_size(5),)
 """
 
-from .blocks import PrefixBlocks, TableBlocks
 from .components import Named
 from .resolve import check_study, resolve_study
 from .resolved import ResolvedStudy
-from .schema import DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection, TrustSection
+from .schema import (
+    DataSection,
+    DecisionSection,
+    EvidenceSection,
+    OutputSection,
+    PrefixBlocks,
+    PriorSection,
+    TableBlocks,
+    TrustSection,
+)
 from .starter import template
 from .study import Study, load_study
 from .weights import Expert, Weights

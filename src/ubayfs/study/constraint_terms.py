@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Mask, did_you_mean
+from .._arguments import Mask, check_real, did_you_mean
 from ..constraints import KINDS, Constraint, ConstraintSystem, resolve
-from ..constraints.arguments import FrozenMatrix
+from ..constraints.arguments import FrozenMatrix, as_items
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..exceptions import ConstraintError, InfeasibleError, InputError, OptimizationError, repr_of
-from ..knowledge.patterns import Names, as_found, is_pattern, is_single
+from ..knowledge.patterns import InvalidName, Names, as_found, is_pattern, is_single
 from ..optimize import as_optimizer
 from ..utility import Utility
-from .blocks import readable
 from .diagnostics import Path, Problems, Report, below, known_only, reported, study_error
 from .yaml_io import plain
 
@@ -126,6 +125,30 @@ def _relaxation(rho: Any) -> Any:
     if isinstance(rho, list):
         return [_relaxation(entry) for entry in rho]
     return math.inf if isinstance(rho, str) and rho.lower() in ("hard", "inf") else rho
+
+
+def readable(name: str, value: Any, report: Report, lists_names: bool = True) -> Any:
+    """Return an argument of a constraint with stand-ins for entries of lists and mappings that cannot be right."""
+    if isinstance(value, list | tuple) and (lists_names or name == "blocks"):
+        return [_readable_item(item, below(report, position)) for position, item in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    if name == "blocks":
+        return {block: readable(name, items, below(report, block)) for block, items in value.items()}
+    found: dict[Any, Any] = {}
+    for item, number in value.items():
+        found[_readable_item(item, report)] = 0.0
+        with reported(report, (item,)):
+            found[item] = check_real(str(item), number, low_open=True, high_open=True)
+            continue
+        found[InvalidName()] = 0.0
+    return found
+
+
+def _readable_item(item: Any, report: Report) -> Any:
+    with reported(report):
+        return as_items("", [item])[0]
+    return InvalidName()
 
 
 # -- expanding patterns ------------------------------------------------------------------------------------------------

@@ -23,9 +23,8 @@ from ..knowledge.aliases import Aliases, read_aliases
 from ..knowledge.matching import blocks_of
 from ..knowledge.patterns import is_pattern
 from ..knowledge.rows import Knowledge, read_rows, restricted
-from .blocks import AnyBlocks, GeneSetBlocks, TableBlocks
 from .diagnostics import Path, Problems, reported
-from .schema import DataSection
+from .schema import AnyBlocks, DataSection, GeneSetBlocks, TableBlocks
 from .study import Study
 from .weights import Expert
 

@@ -29,12 +29,12 @@ from ..priors.hyper import set_members
 from ..priors.knowledge import PriorKnowledge
 from ..selectors import as_selector, check_task
 from ..workflow import Decision
-from .blocks import GeneSetBlocks, PrefixBlocks, TableBlocks
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import Path, Problems, below, reported
 from .inputs import KnowledgeFiles, StudyData
 from .resolved import ResolvedStudy
+from .schema import GeneSetBlocks, PrefixBlocks, TableBlocks
 from .study import Study
 from .weights import WeightResolver, Weights
 

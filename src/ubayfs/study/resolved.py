@@ -25,7 +25,7 @@ from ..exceptions import Advice
 from ..priors import DEFAULT_WEIGHT, PriorKnowledge
 from ..selection import Selection
 from ..workflow import Decision
-from .blocks import GeneSetBlocks, TableBlocks
+from .schema import GeneSetBlocks, TableBlocks
 from .study import Study
 from .weights import Expert, Weights
 

@@ -7,23 +7,27 @@ options, the starter file its comments and `docs/study.md` its tables from here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from .._arguments import check_bool, check_int, check_real
+from ..constraints.arguments import as_items
 from ..data import reading_rules as rules
+from ..data.blocks import Blocks, members_by_prefix
 from ..data.missing import MAX_MISSING, MISSING_RULES
 from ..data.target import TASKS
 from ..ensemble.collect import MOST_MODELS
+from ..exceptions import repr_of
 from ..priors.knowledge import POOLS
 from ..trust.noise import MAX_SUPPORTED
 from ..trust.trust import LEVELS
 from ..workflow import Decision
 from . import components
-from .components import FAMILIES, Option, Section, one_of, setting
-from .diagnostics import Report, reported
+from .components import FAMILIES, Option, Section, WithFiles, one_of, setting
+from .constraint_terms import readable
+from .diagnostics import Report, below, reported
 from .weights import Expert, Weights, expert_form, file_form, read_experts, read_weights
 
 _count = partial(check_int, low=0)
@@ -367,6 +371,127 @@ class OutputSection(Section):
 
 
 # fmt: on
+
+# -- blocks ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PrefixBlocks:
+    """Blocks of all features whose names are the same up to the first separator.
+
+    Attributes
+    ----------
+    prefix : str
+        The separator.
+    """
+
+    prefix: str
+
+    def members(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """Return the features of each block."""
+        return members_by_prefix(names, self.prefix)
+
+
+@dataclass(frozen=True)
+class TableBlocks(WithFiles):
+    """Blocks from a table with the columns feature and block.
+
+    Attributes
+    ----------
+    table : str
+        Path, relative to the study file.
+    sheet : str or None
+        Of an Excel file; default the first.
+    """
+
+    table: str
+    sheet: str | None = None
+
+    path_keys: ClassVar[tuple[str, ...]] = ("table",)
+
+
+@dataclass(frozen=True)
+class GeneSetBlocks(WithFiles):
+    """Blocks from a file of gene sets.
+
+    Attributes
+    ----------
+    gene_sets : str
+        Path, relative to the study file, of a GMT file, or of a CSV of gene sets as cellxgene has it.
+    only : tuple of str
+        Names or patterns of the gene sets that are wanted; default all.
+    aliases : str or None
+        Path of a table of other names of features.
+    """
+
+    gene_sets: str
+    only: tuple[str, ...] = ()
+    aliases: str | None = None
+
+    path_keys: ClassVar[tuple[str, ...]] = ("gene_sets", "aliases")
+
+
+AnyBlocks = Blocks | PrefixBlocks | TableBlocks | GeneSetBlocks | None
+# The rules that make all blocks, by the key that only they have, and what their other keys hold.
+_RULES: dict[str, type[Any]] = {"prefix": PrefixBlocks, "table": TableBlocks, "gene_sets": GeneSetBlocks}
+_RULE_KEYS = {"sheet": "the name of a sheet", "aliases": "the path of a table"}
+
+
+def as_blocks(value: Any, report: Report) -> AnyBlocks:
+    """Return blocks given in any form.
+
+    Parameters
+    ----------
+    value : mapping, DataFrame or Blocks
+        Name -> features; {"prefix": separator}; {"table": path, "sheet": name}; {"gene_sets": path, "only": names}.
+    report : Report
+    """
+    if value is None or isinstance(value, PrefixBlocks | TableBlocks | GeneSetBlocks):
+        return value
+    if isinstance(value, Mapping):
+        for rule in _RULES:
+            if isinstance(value.get(rule), str):  # a block that is called so lists its features
+                return _rule_blocks(rule, value, report)
+    else:
+        with reported(report):
+            value = Blocks.of(value).members
+    members = {}
+    for name, features in value.items() if isinstance(value, Mapping) else ():
+        with reported(report, (name,)):
+            members[str(name)] = as_items(str(name), readable("blocks", features, below(report, name)))
+    return Blocks(members) if members else None
+
+
+def _rule_blocks(rule: str, value: Mapping[Any, Any], report: Report) -> AnyBlocks:
+    known = [field.name for field in fields(_RULES[rule])]
+    given = {}
+    for key, entry in value.items():
+        if key not in known:
+            report((key,), f"cannot be given beside {rule!r}, which makes all blocks; list all blocks, or none.")
+        elif key in _RULE_KEYS and not isinstance(entry, str | None):
+            report((key,), f"must be {_RULE_KEYS[key]}; got {repr_of(entry)}.")
+        elif key == "only":
+            listed = isinstance(entry, Iterable) and not isinstance(entry, str)
+            given[key] = tuple(entry if listed else (entry,)) if entry else ()
+            if not all(isinstance(name, str) for name in given[key]):
+                report((key,), f"must list names or patterns of gene sets; got {repr_of(entry)}.")
+                given[key] = ()
+        else:
+            given[key] = entry
+    if not value[rule]:
+        report((rule,), "must not be empty.")
+    return _RULES[rule](**given)
+
+
+def plain_blocks(blocks: AnyBlocks) -> dict[str, Any]:
+    """Return blocks as they are written to a file."""
+    if isinstance(blocks, PrefixBlocks | TableBlocks | GeneSetBlocks):
+        given = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(blocks).items()}
+        return {key: value for key, value in given.items() if value}
+    return {} if blocks is None else {name: list(members) for name, members in blocks.members.items()}
+
+
+# -- all keys ----------------------------------------------------------------------------------------------------------
 
 SECTIONS: dict[str, type[Section]] = {
     section.key: section

@@ -18,7 +18,6 @@ from ..ensemble.progress import Progress
 from ..exceptions import InputError, repr_of
 from ..selection import Selection
 from ..workflow import Decision, decide_with
-from .blocks import AnyBlocks, as_blocks, plain_blocks
 from .components import FAMILIES, WithFiles
 from .constraint_terms import plain_constraint, read_constraints
 from .diagnostics import Origin, Problems, below, known_only, refuse, study_error
@@ -26,12 +25,15 @@ from .diagnostics import Path as KeyPath
 from .schema import (
     KEYS,
     SECTIONS,
+    AnyBlocks,
     DataSection,
     DecisionSection,
     EvidenceSection,
     OutputSection,
     PriorSection,
     TrustSection,
+    as_blocks,
+    plain_blocks,
 )
 from .yaml_io import dump_document, read_document
 

@@ -12,7 +12,7 @@ from nicegui import run, ui
 from ..._plain import counted, listing
 from ...data.blocks import Blocks
 from ...exceptions import InputError
-from ...study.blocks import plain_blocks
+from ...study.schema import plain_blocks
 from ..matching import AMBIGUOUS, DAMAGED, UNKNOWN, Doubt, Matching, match, stated_words
 from ..view.features import WORDS
 from ..view.fields import choice, drop_zone, entry, names_field, panel, tick
