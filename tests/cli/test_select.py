@@ -529,7 +529,7 @@ def test_an_unlimited_size_is_named_before_the_ensemble_and_once(folder, cells, 
     def interrupted(*arguments, **settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ubayfs.study.resolved.ResolvedStudy.collect", interrupted)
+    monkeypatch.setattr("ubayfs.study.resolve.ResolvedStudy.collect", interrupted)
     stopped = run("select", "guarded.yaml", "-o", "stopped")
     assert "No constraint limits the size" in stopped.err
 

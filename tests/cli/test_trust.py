@@ -60,7 +60,7 @@ def nothing_repeated(monkeypatch):
         raise AssertionError("this is known already")
 
     for name in ("collect_null", "collect_halves", "_validated"):
-        monkeypatch.setattr(f"ubayfs.study.trust_work.{name}", refuse)
+        monkeypatch.setattr(f"ubayfs.results.trust_work.{name}", refuse)
 
 
 def test_select_stores_what_it_found_out(trusted):
@@ -73,7 +73,7 @@ def test_select_stores_what_it_found_out(trusted):
 
 
 def test_the_chosen_level_is_recorded(folder, run, monkeypatch):
-    monkeypatch.setattr("ubayfs.study.trust_work.level_for", lambda *work: "quick")
+    monkeypatch.setattr("ubayfs.results.trust_work.level_for", lambda *work: "quick")
     Path("study.yaml").write_text(STUDY.replace("level: none", "n_splits: 2"), encoding="utf-8")
     done = run("select", "study.yaml", "--shuffles", 2)
     assert done.code == 0, done.err
@@ -113,7 +113,7 @@ def test_the_same_decision_keeps_it(trusted, run, tmp_path, nothing_repeated, ch
 
 
 def test_decide_without_a_directory_shows_what_is_known_at_once(trusted, run, monkeypatch):
-    monkeypatch.setattr("ubayfs.study.trust_work.reproducibility_of", None)  # 40 decisions would not be at once
+    monkeypatch.setattr("ubayfs.results.trust_work.reproducibility_of", None)  # 40 decisions would not be at once
     done = run("decide", trusted, "--max-size", 2)
     assert done.code == 0, done.err
     assert "How many are noise?" in done.out
@@ -130,7 +130,7 @@ def test_trust_adds_what_is_missing_and_repeats_nothing(finished, run, tmp_path,
     assert states(Path("results")) == ("missing", "known", "known")
     with monkeypatch.context() as patch:
         for name in ("collect_null", "collect_halves"):
-            patch.setattr(f"ubayfs.study.trust_work.{name}", None)
+            patch.setattr(f"ubayfs.results.trust_work.{name}", None)
         done = run("trust", "results", "--sizes", 2)
     assert done.code == 0, done.err
     assert states(Path("results")) == ("known", "known", "known")

@@ -24,7 +24,7 @@ from ubayfs.study import (
     Weights,
     load_study,
 )
-from ubayfs.study.resolved import version_advice
+from ubayfs.study.study import version_advice
 from ubayfs.workflow import collect_evidence, decide
 
 MINIMAL = "data: {path: data.csv}\n"

@@ -28,13 +28,12 @@ from ..ensemble.features_per_model import features_per_model
 from ..exceptions import UBayFSError
 from ..plotting import DISPLAYS, ReportData
 from ..results.finishing import ensemble_digest
+from ..results.trust_work import TrustWork, Watch
 from ..selection import Selection
 from ..selectors import as_selector
 from ..study.diagnostics import Problems
-from ..study.resolve import draft_data, draft_study
-from ..study.resolved import ResolvedStudy
+from ..study.resolve import ResolvedStudy, draft_data, draft_study
 from ..study.study import Study
-from ..study.trust_work import TrustWork, Watch
 from ..summary import advice_facts, answer
 from ..summary.facts import correlations_of, is_proved, profile_of_data
 from ..summary.members import LEVEL, alternatives

@@ -109,7 +109,7 @@ def _decision(resolved: ResolvedStudy) -> list[str]:
 
 
 def _trust(resolved: ResolvedStudy) -> str:
-    from ..study.trust_work import chosen_level
+    from ..results.trust_work import chosen_level
 
     section, level = resolved.study.trust, chosen_level(resolved)
     parts = [f"{section.n_shuffles} shuffled targets", f"{section.n_splits} pairs of halves"]

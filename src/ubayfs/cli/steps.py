@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ..ensemble.evidence import Evidence
     from ..exceptions import Advice
     from ..results import StoredResult
+    from ..results.trust_work import TrustWork
     from ..selection import Selection
     from ..study import ResolvedStudy, Study
-    from ..study.trust_work import TrustWork
 
 _SHOWN = 50  # chosen features that are printed; the files have all
 # What to do about advice by an option of the command line.
@@ -85,7 +85,7 @@ def finish(
     finished repeats in `runs`. By default what the earlier result knows is used.
     """
     from ..results.finishing import finished
-    from ..study.trust_work import TrustWork
+    from ..results.trust_work import TrustWork
     from ..summary import advice_facts, answer
     from ..summary.trust_sentences import three_facts
     from ..trust.trust import Trust

@@ -14,11 +14,11 @@ from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError, UBayFSError
 from ..plotting import Figures, read_displays, render_figures
 from ..selection import Selection
-from ..study.resolved import ResolvedStudy
+from ..study.resolve import ResolvedStudy
 from ..study.study import Study
-from ..study.trust_work import TrustWork
 from ..summary import advice_facts, known_correlations, summarize
 from .result import Result, StoredResult
+from .trust_work import TrustWork
 
 
 def ensemble_digest(study: Study, data: FeatureData, features_per_model: int | str) -> str:

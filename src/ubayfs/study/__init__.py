@@ -10,8 +10,7 @@
 """
 
 from .components import Named
-from .resolve import check_study, resolve_study
-from .resolved import ResolvedStudy
+from .resolve import ResolvedStudy, check_study, resolve_study
 from .schema import (
     DataSection,
     DecisionSection,

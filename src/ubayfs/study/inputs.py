@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +14,15 @@ import numpy as np
 
 from .._arguments import did_you_mean, nearest
 from .._files import ReadBytes
-from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..data.reading_rules import target_columns
 from ..exceptions import InputError, StudyError
 from ..knowledge.aliases import Aliases, read_aliases
-from ..knowledge.matching import blocks_of
 from ..knowledge.patterns import is_pattern
 from ..knowledge.rows import Knowledge, read_rows, restricted
 from .diagnostics import Path, Problems, reported
-from .schema import AnyBlocks, DataSection, GeneSetBlocks, TableBlocks
+from .schema import DataSection, GeneSetBlocks, TableBlocks
 from .study import Study
-from .weights import Expert
 
 if TYPE_CHECKING:
     from ..tables import Table
@@ -55,9 +51,8 @@ class StudyData:
         Whether the order of the features is known, so that they may be given by position.
     """
 
-    def __init__(self, study: Study, problems: Problems) -> None:
-        self.study = study
-        self.problems = problems
+    def __init__(self, study: Study, problems: Problems, read: ReadBytes) -> None:
+        self.study, self.problems, self._read = study, problems, read
         self.table: Table | None = None
         self.data: FeatureData | None = None
         self.samples: FeatureData | None = None
@@ -75,7 +70,7 @@ class StudyData:
         self.features = [str(name) for name in names]
         self.n_features = range(len(self.features), len(self.features) + 1)
 
-    def read(self, read: ReadBytes) -> None:
+    def read(self) -> None:
         """Read the data table and take the features out of it."""
         from ..tables import read_files
         from ..tables.formats import has_sheets
@@ -92,11 +87,11 @@ class StudyData:
         ):
             return
         if wrong & _ORIENTATION:
-            self._read_names(read)
+            self._read_names()
             return
         rules = {name: _PERMISSIVE[name] for name in wrong & _PERMISSIVE.keys()}
         try:
-            self.table = read_files(**section.layout(self.study.folder) | rules, read=read)
+            self.table = read_files(**section.layout(self.study.folder) | rules, read=self._read)
             self._read_columns(self.table)
         except StudyError as error:
             for problem in error.problems:
@@ -130,7 +125,7 @@ class StudyData:
             with reported(self.problems, ("data", "samples_sheet")):
                 check_sheet(self.study.folder / described, section.samples_sheet)
 
-    def _read_names(self, read: ReadBytes) -> None:
+    def _read_names(self) -> None:
         """Take all names that may be features out of a file of which it is not known how it is laid out.
 
         Several files may be joined under other names, and so may features of one name.
@@ -144,7 +139,7 @@ class StudyData:
             return
         rules = {name: getattr(section, name) for name in ("sheet", "encoding") if problems.is_sound("data", name)}
         try:
-            frame = read_table(self.study.folder / section.path, **rules, distinct=False, read=read).frame
+            frame = read_table(self.study.folder / section.path, **rules, distinct=False, read=self._read).frame
         except InputError as error:
             problems(("data", "sheet" if error.argument == "sheet" else "path"), str(error))
             return
@@ -237,25 +232,13 @@ def _samples_only(table: Table, section: DataSection) -> Table:
 
 
 class KnowledgeFiles:
-    """Reads tables, lists of names, aliases and gene sets of a study, each once; what is wrong with them is reported.
+    """Reads tables, lists of names, aliases and gene sets of a study, each once; what is wrong there is reported."""
 
-    Parameters
-    ----------
-    folder : Path
-        Where their paths start.
-    problems : Problems
-    unknown : {"skip", "error"}
-        What is done with names of tables that are not in the data.
-    inputs : iterable of str
-        The paths of all files of the study; the content of those that are named several times is stored.
-    """
-
-    def __init__(self, folder: FilePath, problems: Problems, unknown: str = "skip", inputs: Iterable[str] = ()) -> None:
-        self.folder, self.problems, self.unknown = folder, problems, unknown
-        self._n_uses = Counter(os.path.normpath(folder / path) for path in inputs)
-        self._contents: dict[str, bytes] = {}
-        self._rows: dict[tuple[str, str | None], tuple[Knowledge | None, list[str]]] = {}
-        self._aliases: dict[str, tuple[Aliases | None, list[str]]] = {}
+    def __init__(self, study: Study, problems: Problems) -> None:
+        self.study, self.problems = study, problems
+        self._n_uses = Counter(os.path.normpath(study.folder / path) for path in study.inputs)
+        self._contents: dict[str, bytes] = {}  # of files that are named several times
+        self._found: dict[tuple[Any, ...], tuple[Any, list[str]]] = {}
 
     def read(self, path: FilePath) -> bytes:
         """Return the content of a file."""
@@ -268,25 +251,21 @@ class KnowledgeFiles:
 
     def rows(self, source: str, at: Path, sheet: str | None = None) -> Knowledge | None:
         """Return the rows of a file that is named at a place of the study."""
-        file = self.folder / source
-        place = (os.path.normpath(file), sheet)
-        return self._once(self._rows, place, at, lambda report: read_rows(file, report, sheet=sheet, read=self.read))
+        return self._once(read_rows, source, at, sheet=sheet)
 
     def aliases(self, source: str | None, key: str) -> Aliases | None:
         """Return the aliases of a section, if it names a file of them."""
-        if source is None:
-            return None
-        file, at = self.folder / source, (key, "aliases")
-        place = os.path.normpath(file)
-        return self._once(self._aliases, place, at, lambda report: read_aliases(file, report, read=self.read))
+        return None if source is None else self._once(read_aliases, source, (key, "aliases"))
 
-    def _once(self, known: dict[Any, Any], key: Any, at: Path, read: Callable[[Callable[[str], None]], Any]) -> Any:
+    def _once(self, reader: Callable[..., Any], source: str, at: Path, **options: Any) -> Any:
         """Return what is in a file; if it cannot be read, that is reported wherever it is named."""
-        is_new = key not in known
+        file = self.study.folder / source
+        key = (reader, os.path.normpath(file), *options.values())
+        is_new = key not in self._found
         if is_new:
             messages: list[str] = []
-            known[key] = read(messages.append), messages
-        found, messages = known[key]
+            self._found[key] = reader(file, messages.append, read=self.read, **options), messages
+        found, messages = self._found[key]
         for message in messages if is_new or found is None else ():
             self.problems(at, message)
         return found
@@ -294,56 +273,37 @@ class KnowledgeFiles:
     @property
     def features(self) -> list[str]:
         """The features that are named in files that were read."""
-        found = [table for table, _ in self._rows.values() if table is not None]
-        return [row.feature for table in found for row in table.rows if row.feature is not None]
+        tables = [found for found, _ in self._found.values() if isinstance(found, Knowledge)]
+        return [row.feature for table in tables for row in table.rows if row.feature is not None]
 
-    def table(self, source: Any, at: Path, *columns: str) -> Knowledge | None:
+    def table(self, source: Any, at: Path, *columns: str, aliases: Aliases | None = None) -> Knowledge | None:
         """Return the table of a section or of an expert, if it is there and has the columns that are needed."""
-        if source.table is None:
-            return None
         path: Path = (*at, "table")
-        table = self.rows(source.table, path, source.sheet)
+        table = None if source.table is None else self.rows(source.table, path, source.sheet)
+        if table is None:
+            return None
         with reported(self.problems, path):
-            if table is None:
-                return None
             if not (at[0] == "prior" and {"cost", "why", "source"} & set(table.columns)):
                 table.require(*columns)
-            return replace(table, unknown=self.unknown)
+            return replace(table, unknown=self.study.prior.unknown, aliases=aliases)
         return None
 
-    def expert_tables(self, experts: Mapping[str, Expert], aliases: Aliases | None) -> dict[str, Knowledge | None]:
-        """Return the tables of experts, by their names."""
-        found = {name: self.table(expert, ("prior", "experts", name), "weight") for name, expert in experts.items()}
-        return {name: None if table is None else replace(table, aliases=aliases) for name, table in found.items()}
-
-    def check_costs(self, table: Knowledge | None) -> None:
-        """Report features of a table without a cost, which a budget needs."""
-        for row in table.rows if table is not None and "cost" in table.columns else ():
-            if row.feature is not None and row.cost is None:
-                self.problems(("prior", "table"), f"{row.place}: feature {row.feature!r} has no cost; 0 if it is free.")
-
-    def block_rows(self, given: AnyBlocks) -> Knowledge | None:
+    def block_rows(self) -> Knowledge | None:
         """Return the rows of a table of blocks, or of a file of gene sets; None if there is neither, or it is wrong."""
+        given, problems = self.study.blocks, self.problems
         if isinstance(given, TableBlocks):
             return self.table(given, ("blocks",), "feature", "block")
         if not isinstance(given, GeneSetBlocks):
             return None
         table, aliases = self.rows(given.gene_sets, ("blocks", "gene_sets")), self.aliases(given.aliases, "blocks")
-        with reported(self.problems, ("blocks", "gene_sets")):
-            if table is None:
-                return None
+        if table is None:
+            return None
+        with reported(problems, ("blocks", "gene_sets")):
             table.require("feature", "block")
             for position, pattern in enumerate(given.only):
-                with reported(self.problems, ("blocks", "only", position)):
+                with reported(problems, ("blocks", "only", position)):
                     restricted(table, [pattern])
             # With a wrong pattern it is not known which gene sets are wanted; but all of them are in the file.
-            wanted = given.only if self.problems.is_sound("blocks", "only") else ()
+            wanted = given.only if problems.is_sound("blocks", "only") else ()
             return replace(restricted(table, wanted), aliases=aliases)
         return None
-
-    def blocks(self, given: TableBlocks | GeneSetBlocks, table: Knowledge | None, features: Sequence[str]) -> Blocks:
-        """Return the blocks that rows of a table, or of a file of gene sets, put features into."""
-        path = ("blocks", "table" if isinstance(given, TableBlocks) else "gene_sets")
-        if table is None or not self.problems.is_sound(*path):
-            return Blocks({})
-        return blocks_of(table, features, partial(self.problems, path), isinstance(given, GeneSetBlocks))

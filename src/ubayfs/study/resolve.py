@@ -5,9 +5,12 @@ Everything that can be wrong before the ensemble runs is found here, and all of 
 
 from __future__ import annotations
 
+import os
+import secrets
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
+from functools import cached_property, partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -15,28 +18,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex, check_int
-from ..constraints import Constraint
+from ..constraints import Constraint, ConstraintSystem, resolve
 from ..constraints.links import held_unlikely
-from ..constraints.supported import with_supported
+from ..constraints.supported import SUPPORTED, asks_for_supported, with_supported
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
+from ..decision_problem import knowledge_advice, size_advice
 from ..ensemble.evidence import Evidence
-from ..ensemble.features_per_model import features_per_model
+from ..ensemble.features_per_model import features_advice, features_per_model
+from ..ensemble.progress import Progress
 from ..ensemble.subsampling import subsample_errors
+from ..exceptions import Advice
+from ..knowledge.matching import blocks_of
 from ..knowledge.patterns import Names, is_pattern
+from ..knowledge.rows import Knowledge
+from ..priors import DEFAULT_WEIGHT
 from ..priors.hyper import set_members
 from ..priors.knowledge import PriorKnowledge
+from ..selection import Selection
 from ..selectors import as_selector, check_task
 from ..workflow import Decision
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import Path, Problems, below, reported
 from .inputs import KnowledgeFiles, StudyData
-from .resolved import ResolvedStudy
 from .schema import GeneSetBlocks, PrefixBlocks, TableBlocks
-from .study import Study
-from .weights import WeightResolver, Weights
+from .study import Study, version_advice
+from .weights import Expert, WeightResolver, Weights
 
 if TYPE_CHECKING:
     from ..tables import Table
@@ -71,16 +80,15 @@ def resolve_study(
         Lists all problems at once: of the table and its columns, of names, of subsamples that cannot be drawn, and of
         hard constraints that contradict each other.
     """
-    problems = study.new_problems()
-    resolver = _Resolver(study, problems, n_models or study.evidence.n_models)
+    resolver = _Resolver(study, n_models=n_models)
     needed = any(constraint.needs_data for constraint in study.constraints) or study.outputs.reduced_table
     needed |= study.blocks is None and not isinstance(study.data.path, str)  # its files are blocks
     if isinstance(data, FeatureData):
         resolver.input.use(data)
     elif data == "read" or (data == "if needed" and needed):
-        resolver.read_data()
+        resolver.input.read()
     resolved = resolver.resolve(feature_names)
-    problems.raise_any()
+    resolver.problems.raise_any()
     assert resolved is not None
     return resolved
 
@@ -92,10 +100,9 @@ def draft_study(
 
     Knowledge and blocks are there as far as they can be read, also while something else is wrong; the study is not.
     """
-    problems = study.new_problems()
-    resolver = _Resolver(study, problems, n_models)
+    resolver = _Resolver(study, n_models=n_models)
     resolver.input.use(data)
-    return resolver.resolve(None), resolver.known, resolver.blocks, problems
+    return resolver.resolve(None), resolver.known, resolver.blocks, resolver.problems
 
 
 def check_study(study: Study) -> FeatureData:
@@ -116,9 +123,9 @@ def check_draft(study: Study, problems: Problems, evidence: Evidence | None = No
 
     The features are those of the evidence, if there is some, else those of the data table.
     """
-    resolver = _Resolver(study, problems, study.evidence.n_models if evidence is None else evidence.n_models)
+    resolver = _Resolver(study, problems, None if evidence is None else evidence.n_models)
     if evidence is None:
-        resolver.read_data()
+        resolver.input.read()
     resolver.resolve(None if evidence is None else evidence.feature_names)
 
 
@@ -132,10 +139,9 @@ def read_data(study: Study) -> FeatureData:
 
 def draft_data(study: Study) -> tuple[Table | None, FeatureData | None, Problems]:
     """Return the table and the data of a study, as far as they can be read, and all that is wrong with them."""
-    problems = study.new_problems()
-    resolver = _Resolver(study, problems, study.evidence.n_models)
-    resolver.read_data()
-    return resolver.input.table, resolver.input.data, problems
+    resolver = _Resolver(study)
+    resolver.input.read()
+    return resolver.input.table, resolver.input.data, resolver.problems
 
 
 class _Resolver:
@@ -144,18 +150,14 @@ class _Resolver:
     Where something is wrong, the study has a default, and what depends on it is not checked.
     """
 
-    def __init__(self, study: Study, problems: Problems, n_models: int) -> None:
+    def __init__(self, study: Study, problems: Problems | None = None, n_models: int | None = None) -> None:
         self.study = study
-        self.problems = problems
-        self.n_models = n_models
+        self.problems = study.new_problems() if problems is None else problems
+        self.n_models = n_models or study.evidence.n_models
         self.known: PriorKnowledge | None = None
         self.blocks: Blocks | None = None
-        self.files = KnowledgeFiles(study.folder, problems, study.prior.unknown, study.inputs)
-        self.input = StudyData(study, problems)
-
-    def read_data(self) -> None:
-        """Read the data table and take the features out of it."""
-        self.input.read(self.files.read)
+        self.files = KnowledgeFiles(study, self.problems)
+        self.input = StudyData(study, self.problems, self.files.read)
 
     def resolve(self, feature_names: Any) -> ResolvedStudy | None:
         """Tie everything to the features; None if that cannot be done, or should not for the problems there are."""
@@ -163,11 +165,13 @@ class _Resolver:
         if feature_names is not None:
             self.input.use_names(feature_names)
         aliases = self.files.aliases(study.prior.aliases, "prior")
-        table = self.files.table(study.prior, ("prior",), "weight")
-        table = None if table is None else replace(table, aliases=aliases)
+        table = self.files.table(study.prior, ("prior",), "weight", aliases=aliases)
         self._check_ensemble()
-        tables = self.files.expert_tables(study.prior.experts or {}, aliases)
-        self.block_rows = self.files.block_rows(study.blocks)
+        tables = {
+            name: self.files.table(expert, ("prior", "experts", name), "weight", aliases=aliases)
+            for name, expert in (study.prior.experts or {}).items()
+        }
+        self.block_rows = self.files.block_rows()
         self.names = self._names()
         names, n_features = self.names.names, self.input.n_features
         self.blocks = blocks = self._blocks()
@@ -179,8 +183,8 @@ class _Resolver:
             given_weights = Weights()  # there may be one for each feature
         self.known = known = resolver.resolve(study.prior, given_weights, table, tables)
         prior = self._prior(known.weights, blocks)
-        if any(with_costs(given, {"": 0.0}) is not given for given in study.constraints):
-            self.files.check_costs(table)
+        if table is not None and any(with_costs(given, {"": 0.0}) is not given for given in study.constraints):
+            self._check_costs(table)
         sized = with_supported(study.constraints, study.trust.max_supported)  # until noise tells the number
         constraints = [
             expand_constraint(given, self.names, self.block_names, below(problems, "constraints", i, given.kind))
@@ -229,7 +233,7 @@ class _Resolver:
                 rule = f"no feature has {given.prefix!r} in its name, so that there are no blocks."
                 problems(("blocks", "prefix"), rule)
         elif isinstance(given, TableBlocks | GeneSetBlocks):
-            file = self.files.blocks(given, self.block_rows, self.names.names)
+            file = self._file_blocks(given)
             members = file.members
         elif given is None and data is not None and data.blocks is not None:
             members = {name: list(items) for name, items in data.blocks.members.items()}
@@ -250,6 +254,14 @@ class _Resolver:
         self.block_names = Names(dict.fromkeys([*members, *sorted(wrong, key=str)]) if known else None, "block")
         made = {name: tuple(items) for name, items in members.items() if items}
         return (Blocks(made) if file is None else file) if members else None
+
+    def _file_blocks(self, given: TableBlocks | GeneSetBlocks) -> Blocks:
+        """Return the blocks that rows of a table, or of a file of gene sets, put features into."""
+        path = ("blocks", "table" if isinstance(given, TableBlocks) else "gene_sets")
+        if self.block_rows is None or not self.problems.is_sound(*path):
+            return Blocks({})
+        are_gene_sets = isinstance(given, GeneSetBlocks)
+        return blocks_of(self.block_rows, self.names.names, partial(self.problems, path), are_gene_sets)
 
     def _prior(self, weights: NDArray[np.float64], blocks: Blocks | None) -> Any:
         """Return the prior; its settings are checked with the features."""
@@ -281,6 +293,12 @@ class _Resolver:
             if self.problems.n_reports == n_before and (is_feature or members not in self.block_names):
                 with reported(self.problems, (*path, position, "set")):
                     set_members(members, index, Blocks.of(blocks))
+
+    def _check_costs(self, table: Knowledge) -> None:
+        """Report features of a table without a cost, which a budget needs."""
+        for row in table.rows if "cost" in table.columns else ():
+            if row.feature is not None and row.cost is None:
+                self.problems(("prior", "table"), f"{row.place}: feature {row.feature!r} has no cost; 0 if it is free.")
 
     def _check_ensemble(self) -> None:
         """Check what :func:`ubayfs.collect_evidence` and :func:`ubayfs.decide` would find wrong with numbers."""
@@ -317,8 +335,8 @@ class _Resolver:
 
 def _texts(value: Any) -> Iterator[str]:
     """Yield all texts inside a value that are not patterns."""
-    if isinstance(value, str):
-        yield from () if is_pattern(value) else (value,)
+    if isinstance(value, str) and not is_pattern(value):
+        yield value
     elif isinstance(value, Mapping):
         yield from _texts([*value, *value.values()])
     elif isinstance(value, tuple | list | set | frozenset):
@@ -331,3 +349,151 @@ def _largest(constraint: Constraint | None) -> int:
     """Return the largest whole number among the arguments of a constraint, which may ask for so many features."""
     given = () if constraint is None else constraint.arguments
     return max((value for _, value in given if isinstance(value, int)), default=0)
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedStudy:
+    """A study tied to its data: what ensemble, decision, summary, comparison and report take.
+
+    Attributes
+    ----------
+    study : Study
+        As written in the file, with the options of the command line.
+    feature_names : ndarray of str of shape (n_features,)
+    data : FeatureData or None
+        None when the table was not read.
+    table : Table or None
+        The table as read, for the table of the selected features.
+    decision : Decision
+        Everything that a decision needs besides evidence and data.
+    prior : PriorKnowledge
+        What the expert stated of features: weights, reasons and costs.
+    system : ConstraintSystem or None
+        The constraints of the decision, tied to the features; None where the decision does that, for correlations.
+    supported : int or None
+        The number of features that the data support, if the study asks for it; set by :meth:`sized`.
+    """
+
+    study: Study
+    feature_names: NDArray[Any]
+    data: FeatureData | None
+    table: Table | None
+    decision: Decision
+    prior: PriorKnowledge
+    system: ConstraintSystem | None = None
+    supported: int | None = None
+
+    @property
+    def needs_noise(self) -> bool:
+        """Whether the decision waits for the number of features that the data support: `max_size: supported`."""
+        return self.supported is None and any(map(asks_for_supported, self.decision.constraints))
+
+    def sized(self, n: int) -> ResolvedStudy:
+        """Return the study with the number of features that the data support."""
+        decision = self.decision.but(constraints=with_supported(self.decision.constraints, n))
+        return replace(self, decision=decision, system=None, supported=n)
+
+    @property
+    def knowledge(self) -> Mapping[str, float | str]:
+        """Votes or word of the scale by feature, where something was stated."""
+        return self.prior.stated
+
+    @property
+    def notes(self) -> tuple[Advice, ...]:
+        """What must be known about names, weights and costs."""
+        constraints, blocks, names = self.decision.constraints, self.decision.blocks, self.feature_names
+        named = [constraint for constraint in constraints if not constraint.needs_data]
+        return knowledge_advice(self.prior, blocks, constraints, self.system or resolve(named, names, blocks), names)
+
+    @property
+    def version_advice(self) -> tuple[Advice, ...]:
+        """What is different from the version of ubayfs that wrote the study, such as defaults that it rests on."""
+        return version_advice(self.study, self.prior.unlikely)
+
+    @property
+    def features_per_model(self) -> int | str:
+        """The most features that a run may choose, or "random"."""
+        return features_per_model(self.study.evidence.n_features_per_model, len(self.feature_names))
+
+    @cached_property
+    def advice(self) -> tuple[Advice, ...]:
+        """What must be known before the ensemble runs."""
+        of_ensemble = features_advice([self.features_per_model], len(self.feature_names))
+        of_data = () if self.data is None else self.data.advice
+        of_size: tuple[Advice, ...] = ()
+        if self.data is not None and self.system is not None:  # else it depends on correlations: see the decision
+            of_size = size_advice(self.system, ~self.data.constant)
+        return (*self.version_advice, *of_ensemble, *of_data, *of_size, *self.notes)
+
+    def collect(
+        self,
+        on_progress: Progress | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        part: tuple[int, int] | None = None,
+    ) -> Evidence:
+        """Run the ensemble, or a part of it."""
+        return self.study.collect(self.data, on_progress, checkpoint, part)
+
+    def decide(self, evidence: Evidence) -> Selection:
+        """Choose the best set from evidence, without warnings: see ``selection.advice``."""
+        decision = self.decision
+        if self.needs_noise:  # raises
+            decision = decision.but(constraints=with_supported(decision.constraints, SUPPORTED))
+        return decision.make(evidence, self.data, None if self.needs_noise else self.system, self.prior)
+
+    def with_seeds(self, evidence: Evidence) -> ResolvedStudy:
+        """Return the study with what was drawn, or another version took, where it left the choice: it repeats this."""
+        ensemble, decision = self.study.evidence, self.study.decision
+        per_model = evidence.settings.get("n_features_per_model", self.features_per_model)
+        if per_model != self.features_per_model:
+            ensemble = replace(ensemble, n_features_per_model=per_model)
+        if ensemble.seed is None:
+            ensemble = replace(ensemble, seed=evidence.settings["seed"]["entropy"])
+        if decision.seed is None:
+            decision = replace(decision, seed=secrets.randbits(63))
+        study = replace(self.study, evidence=ensemble, decision=decision)
+        return replace(self, study=study, decision=self.decision.but(random_state=decision.seed))
+
+    def changed_since(self, earlier: Mapping[str, Mapping[str, Any]], now: str) -> ResolvedStudy:
+        """Return the study with a mark on each feature whose knowledge is not that of an earlier decision.
+
+        `earlier` is ``selection.knowledge`` of a decision on the same evidence, whose votes were seen. Its marks stay.
+        """
+        known = self.prior.to_dict()
+        changed = {name for name in {*known, *earlier} if _opinions(known.get(name)) != _opinions(earlier.get(name))}
+        key = "changed_after_votes"
+        marks = {name: entry[key] for name, entry in earlier.items() if key in entry}
+        marks |= {**self.prior.changed_after_votes, **dict.fromkeys(changed, now)}
+        marks = {str(name): marks[name] for name in self.feature_names if name in marks}
+        study = replace(self.study, prior=replace(self.study.prior, changed_after_votes=marks or None))
+        return replace(self, study=study, prior=replace(self.prior, changed_after_votes=marks))
+
+    def standalone(self) -> Study:
+        """Return the study with the content of its tables of knowledge written out: it needs no file but the data."""
+        prior, blocks = self.study.prior, self.study.blocks
+        from_files = prior.table is not None or isinstance(blocks, GeneSetBlocks)
+        given = [prior.weights, *(expert.weights for expert in (prior.experts or {}).values())]
+        if isinstance(prior.weights, Weights) and (from_files or prior.files or any(part.lists for part in given)):
+            weights = _written_out(self.prior.agreed or self.prior, prior.weights.default)
+            experts = {
+                name: Expert(_written_out(known), confirmed=known.confirmed)
+                for name, known in self.prior.experts.items()
+            }
+            prior = replace(prior, weights=weights, experts=experts or None, table=None, sheet=None)
+            prior = replace(prior, aliases=None, unknown="skip")
+        if blocks is None or isinstance(blocks, TableBlocks | GeneSetBlocks):
+            blocks = self.decision.blocks or None  # files are blocks where the study has none
+        constraints = tuple(with_costs(constraint, self.prior.costs) for constraint in self.study.constraints)
+        return replace(self.study, prior=prior, blocks=blocks, constraints=constraints)
+
+
+def _opinions(entry: Mapping[str, Any] | None) -> list[Any]:
+    """Return what was stated of a feature and by whom, without the reasons."""
+    entry = entry or {}
+    return [entry.get("weight"), *((name, stated.get("weight")) for name, stated in entry.get("experts", {}).items())]
+
+
+def _written_out(known: PriorKnowledge, default: float = DEFAULT_WEIGHT) -> Weights:
+    """Return what is stated of features by their names."""
+    reasons = tuple((name, tuple(texts.items())) for name, texts in known.reasons.items())
+    return Weights(default, features=tuple(known.stated.items()), reasons=reasons)

@@ -29,6 +29,7 @@ from .components import FAMILIES, Option, Section, WithFiles, one_of, setting
 from .constraint_terms import readable
 from .diagnostics import Report, below, reported
 from .weights import Expert, Weights, expert_form, file_form, read_experts, read_weights
+from .yaml_io import plain
 
 _count = partial(check_int, low=0)
 _checked = components.ensemble_argument
@@ -486,12 +487,9 @@ def _rule_blocks(rule: str, value: Mapping[Any, Any], report: Report) -> AnyBloc
 def plain_blocks(blocks: AnyBlocks) -> dict[str, Any]:
     """Return blocks as they are written to a file."""
     if isinstance(blocks, PrefixBlocks | TableBlocks | GeneSetBlocks):
-        given = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(blocks).items()}
-        return {key: value for key, value in given.items() if value}
+        return {key: value for key, value in plain(vars(blocks)).items() if value}
     return {} if blocks is None else {name: list(members) for name, members in blocks.members.items()}
 
-
-# -- all keys ----------------------------------------------------------------------------------------------------------
 
 SECTIONS: dict[str, type[Section]] = {
     section.key: section

@@ -17,12 +17,12 @@ from ..ensemble.progress import Progress
 from ..exceptions import Advice, EnsembleError, InputError, UBayFSError
 from ..selection import Selection
 from ..selectors.adapters import as_selector
+from ..study.resolve import ResolvedStudy
 from ..trust.ensembles import collect_halves, collect_null
 from ..trust.noise import FEWEST_SHUFFLES, sized_in_parts, supported_size
 from ..trust.procedure import Procedure
 from ..trust.reproducibility import reproducibility_of
 from ..trust.trust import Trust, higher, level_for
-from .resolved import ResolvedStudy
 
 if TYPE_CHECKING:
     from ..trust.validation import Validation

@@ -9,8 +9,8 @@ import pytest
 
 from ubayfs import max_size
 from ubayfs.exceptions import ConstraintError, InputError
+from ubayfs.results.trust_work import TrustWork, chosen_level, decision_digest
 from ubayfs.study import DataSection, EvidenceSection, Study, TrustSection, resolve_study
-from ubayfs.study.trust_work import TrustWork, chosen_level, decision_digest
 from ubayfs.trust.trust import Trust
 
 
@@ -94,8 +94,8 @@ def test_what_is_known_is_not_collected_again(resolved, monkeypatch):
     selection = work.study.decide(evidence)
     work.find("quick", selection)
     assert (work.trust.level, work.trust.null.n_done, work.trust.reproducibility.n_splits) == ("quick", 3, 2)
-    monkeypatch.setattr("ubayfs.study.trust_work.collect_null", None)
-    monkeypatch.setattr("ubayfs.study.trust_work.collect_halves", None)
+    monkeypatch.setattr("ubayfs.results.trust_work.collect_null", None)
+    monkeypatch.setattr("ubayfs.results.trust_work.collect_halves", None)
     again = TrustWork(resolved, evidence, work.trust, watch)
     assert again.trust.reproducibility is None  # of a decision
     again.find("quick", selection)
