@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -237,9 +237,7 @@ def _collapse(best: FeatureSet, utility: Utility, deadline: float | None) -> tup
     system, admissibility = utility.system, best.metrics.admissibility
     if admissibility >= _NEGLIGIBLE or np.isfinite(system.rho).sum() < 2:
         return ()
-    all_hard = ConstraintSystem(
-        system.A, system.b, np.full(system.n_inequalities, np.inf), system.blocks, system.parts, system.numbers
-    )
+    all_hard = replace(system, rho=np.full(system.n_inequalities, np.inf))
     strict = Utility(np.zeros(utility.n_features), all_hard, 1.0, utility.selectable)
     try:
         possible = Exact().search(strict, Limit(deadline, _MOST_NODES)) is not None

@@ -103,8 +103,8 @@ def priced(system: ConstraintSystem, n_models: int, total: float, strength: floa
         if price is None:
             continue
         rows, shares = system.rows_of(part), np.asarray(price)
-        if isinstance(price, tuple):  # of those that are not left out
-            shares = shares[shares > 0][(rows if system.numbers is None else system.numbers[rows]) - part.start]
+        if isinstance(price, tuple):
+            shares = shares[system.number[rows]]
         with np.errstate(over="ignore"):
             rho[rows] = relaxation_of_cost(shares * n_models / total, strength)
     return system if np.array_equal(rho, system.rho) else replace(system, rho=rho)

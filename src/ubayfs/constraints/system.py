@@ -6,16 +6,15 @@ for each. :func:`resolve` makes it for the features at hand.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
-from .._arguments import FeatureIndex, Floats, Ints, Mask
+from .._arguments import Array, FeatureIndex, Floats, Ints, Mask
 from ..data.blocks import Blocks
 from ..exceptions import ConstraintError
 from .constraint import KINDS, Constraint, Context, Inequalities, as_constraints
@@ -25,11 +24,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Part:
-    """The inequalities of one constraint in a system."""
+    """One constraint of a system."""
 
-    start: int  # number of its first inequality
-    stop: int  # equal to `start` when it has none
-    label: Callable[[int], str]  # number of an inequality, counted from `start` -> words
+    position: int  # in the list that was resolved
+    label: Callable[[int], str]  # number of one of its inequalities -> words
     title: str = ""  # the constraint in words
     constraint: Constraint | None = None  # None for inequalities that an algorithm added
 
@@ -58,8 +56,8 @@ class ConstraintSystem:
         A block counts as selected when any of its members is.
     parts : tuple of Part
         One per constraint, in the order given.
-    numbers : ndarray of int of shape (n_inequalities,) or None
-        The numbers that `parts` know the inequalities by, if the system is a part of another one.
+    owner, number : ndarray of int of shape (n_inequalities,)
+        The position of the constraint that each inequality came from, and its number there.
     derived : dict
         What functions found out about the system (see :func:`once_per_system`); it lives as long as the system.
     """
@@ -69,7 +67,8 @@ class ConstraintSystem:
     rho: Floats
     blocks: sparse.csr_array
     parts: tuple[Part, ...] = ()
-    numbers: Ints | None = None
+    owner: Array = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    number: Array = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -84,17 +83,16 @@ class ConstraintSystem:
         if blocks is None:
             blocks = sparse.csr_array((0, n_features), dtype=bool)
         n_columns = n_features + blocks.shape[0]
-        matrices, bounds, rhos, parts, start = [], [np.empty(0)], [np.empty(0)], [], 0
-        for meaning, constraint in zip(given, constraints or [None] * len(given), strict=True):
+        matrices, bounds, rhos, parts = [], [np.empty(0)], [np.empty(0)], []
+        owners, numbers = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
+        for position, (meaning, constraint) in enumerate(zip(given, constraints or [None] * len(given), strict=True)):
+            parts.append(Part(position, meaning.label, meaning.title, constraint))
             used = np.flatnonzero(meaning.rho != 0)
-            everything = len(used) == len(meaning.rho)
-            rows = meaning.A if everything else meaning.A[used]
-            stop = start + len(used)
-            label = meaning.label if everything else partial(_renumbered, meaning.label, used)
-            parts.append(Part(start, stop, label, meaning.title, constraint))
-            start = stop
             if len(used) == 0:
                 continue
+            owners.append(np.full(len(used), position, dtype=np.int32))
+            numbers.append(used.astype(np.int32))
+            rows = meaning.A if len(used) == len(meaning.rho) else meaning.A[used]
             values = np.ascontiguousarray(rows.data, dtype=np.float64)
             columns = rows.indices + n_features if meaning.on_blocks else rows.indices
             matrices.append(sparse.csr_array((values, columns, rows.indptr), shape=(len(used), n_columns)))
@@ -108,7 +106,8 @@ class ConstraintSystem:
             A = A.copy()  # the rows may belong to the caller
             A.sum_duplicates()
             A.eliminate_zeros()
-        return cls(A, np.concatenate(bounds), np.concatenate(rhos), blocks, tuple(parts))
+        b, rho = np.concatenate(bounds), np.concatenate(rhos)
+        return cls(A, b, rho, blocks, tuple(parts), np.concatenate(owners), np.concatenate(numbers))
 
     @property
     def n_inequalities(self) -> int:
@@ -128,48 +127,34 @@ class ConstraintSystem:
     @property
     def from_prior(self) -> Mask:
         """Mask of the inequalities that stand for prior knowledge, of shape (n_inequalities,)."""
-        mask = np.zeros(self.n_inequalities, dtype=bool)
-        for part in self.parts:
-            if part.from_prior:
-                mask[self.rows_of(part)] = True
-        return mask
+        return np.array([part.from_prior for part in self.parts], dtype=bool)[self.owner]
 
     def rows_of(self, part: Part) -> Ints:
         """Return the positions of the inequalities of one constraint."""
-        if self.numbers is None:
-            return np.arange(part.start, part.stop)
-        return np.flatnonzero((self.numbers >= part.start) & (self.numbers < part.stop))
+        return np.flatnonzero(self.owner == part.position)
 
     def position(self, row: int) -> int:
         """Return the position, in the list that was resolved, of the constraint that an inequality came from."""
-        number = row if self.numbers is None else int(self.numbers[row])
-        # Constraints without inequalities begin where the next one does.
-        return bisect_right(_starts(self), number) - 1
+        return int(self.owner[row])
 
     def label(self, row: int) -> str:
         """Return the words for one inequality, such as ``must-link radius, area``."""
-        number = row if self.numbers is None else int(self.numbers[row])
-        part = self.parts[self.position(row)]
-        return part.label(number - part.start)
+        return self.parts[self.position(row)].label(int(self.number[row]))
 
     def with_inequalities(self, extra: Inequalities) -> ConstraintSystem:
         """Return the system with more inequalities at its end."""
         added = ConstraintSystem.stack([extra], self.n_features, self.blocks)
         A = sparse.csr_array(sparse.vstack([self.A, added.A], format="csr"))
-        b, rho = np.concatenate([self.b, added.b]), np.concatenate([self.rho, added.rho])
-        start = max((part.stop for part in self.parts), default=0)
-        (part,) = added.parts
-        part = replace(part, start=start, stop=start + part.stop)
-        numbers = self.numbers
-        if numbers is not None:
-            numbers = np.concatenate([numbers, np.arange(part.start, part.stop)])
-        return ConstraintSystem(A, b, rho, self.blocks, (*self.parts, part), numbers)
+        b, rho, number = (np.append(getattr(self, key), getattr(added, key)) for key in ("b", "rho", "number"))
+        position = len(self.parts)
+        parts = (*self.parts, replace(added.parts[0], position=position))
+        return ConstraintSystem(A, b, rho, self.blocks, parts, np.append(self.owner, added.owner + position), number)
 
     def take(self, rows: Any) -> ConstraintSystem:
         """Return the system with some of its inequalities only, given by position."""
         rows = np.asarray(rows, dtype=np.intp)
-        numbers = rows if self.numbers is None else self.numbers[rows]
-        return ConstraintSystem(self.A[rows], self.b[rows], self.rho[rows], self.blocks, self.parts, numbers)
+        of_rows = {key: getattr(self, key)[rows] for key in ("A", "b", "rho", "owner", "number")}
+        return replace(self, **of_rows)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "derived": {}}
@@ -190,15 +175,6 @@ def once_per_system(function: Callable[[ConstraintSystem], T]) -> Callable[[Cons
         return value
 
     return stored
-
-
-@once_per_system
-def _starts(system: ConstraintSystem) -> list[int]:
-    return [part.start for part in system.parts]
-
-
-def _renumbered(label: Callable[[int], str], used: Ints, number: int) -> str:
-    return label(int(used[number]))
 
 
 def resolve(constraints: Any, feature_names: Any, blocks: Any = None, X: Any = None) -> ConstraintSystem:

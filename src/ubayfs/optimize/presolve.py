@@ -12,7 +12,7 @@ A *row* is a row of the matrix A, that is one inequality a^T z <= b. Three facts
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -332,6 +332,5 @@ def _over_units(utility: Utility, members: sparse.csr_array) -> Utility:
     A.sort_indices()
     blocks = sparse.csr_array(system.blocks.astype(np.float64) @ members > 0)
     selectable: Any = members.T @ (~utility.selectable).astype(np.float64) == 0
-    over_units = ConstraintSystem(A, system.b, system.rho, blocks, system.parts, system.numbers)
-    over_units = with_tolerance(over_units, utility.admissibility.tolerance)
+    over_units = with_tolerance(replace(system, A=A, blocks=blocks), utility.admissibility.tolerance)
     return Utility(members.T @ utility.theta, over_units, utility.constraint_strength, selectable)

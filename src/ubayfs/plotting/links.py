@@ -76,9 +76,9 @@ def find_links(system: ConstraintSystem, chosen: Mask, shown: Ints) -> Links:
     omitted: Counter[str] = Counter()
     totals: Counter[str] = Counter()
     for constraint in system.parts:
-        if constraint.start == constraint.stop:
-            continue
         kind, rows = kind_in_words(constraint), system.rows_of(constraint)
+        if len(rows) == 0:
+            continue
         A, by_names = system.A[rows], _given_by_names(constraint)
         # Members that an expert listed are one link, also where they have several inequalities.
         joined = bool(by_names) and all(by_names)
