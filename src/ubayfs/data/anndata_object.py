@@ -1,4 +1,7 @@
-"""AnnData objects: features are `var_names`, their values `X` or a layer; `obs` has target, groups and covariates."""
+"""What a table is made of, and whether its parts are of the same samples.
+
+Of AnnData objects features are `var_names`, their values `X` or a layer; `obs` has target, groups and covariates.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from .._arguments import Mask, did_you_mean
 from ..exceptions import Advice, InputError, repr_of
 from .missing import samples_of
 from .reading_rules import SurvivalColumns, target_columns
+from .survival import Survival
+from .target import plain
 
 # What to do instead of naming a part of an AnnData object.
 _OTHERWISE = {
@@ -26,11 +31,26 @@ class Parts(NamedTuple):
 
     values: Any  # matrix or frame of shape (n_samples, n_features)
     feature_names: Any  # None: those of a frame, or none
-    samples: Any  # what has the index of the samples, if anything has
+    index: Any  # of the samples, where pandas has one
     y: Any
     groups: Any
     notes: tuple[Advice, ...] = ()
     obs: Any = None  # of AnnData, for covariates
+
+    def without(self, absent: Mask, code: str, facts: Mapping[str, Any]) -> tuple[Parts, Advice]:
+        """Leave samples out of all parts; also return the note on it, with these facts."""
+
+        def left(part: Any) -> Any:
+            as_long = part is not None and np.ndim(part) > 0 and len(part) == len(absent)
+            return samples_of(part, ~absent) if as_long else part  # of another length: refused where it is read
+
+        names = np.flatnonzero(absent) if self.index is None else self.index[absent]
+        note = Advice(
+            code, {**facts, "n_samples": len(names), "samples": [*map(str, names)], "n_left": int((~absent).sum())}
+        )
+        index = None if self.index is None else self.index[~absent]
+        values, y, groups, obs = samples_of(self.values, ~absent), left(self.y), left(self.groups), left(self.obs)
+        return self._replace(values=values, index=index, y=y, groups=groups, obs=obs), note
 
 
 def is_anndata(X: Any) -> bool:
@@ -47,34 +67,51 @@ def parts_of(X: Any, y: Any = None, groups: Any = None, target: Any = None, laye
             if name is not None:
                 rule = f"names a part of an AnnData object, but X is of type {type(X).__name__}; got {repr_of(name)}."
                 raise InputError.of(argument, f"{rule} {_OTHERWISE[argument]}", name)
-        return Parts(X, None, X, y, groups)
+        return Parts(X, None, X.index if hasattr(X, "iloc") else None, y, groups)
     if isinstance(groups, str):
         groups = _columns(X, "groups", groups)
-    values = _values(X, layer)
+    parts = Parts(_values(X, layer), X.var_names, X.obs.index, y, groups, obs=X.obs)
     if target is None:
-        return Parts(values, X.var_names, X.obs, y, groups, obs=X.obs)
+        return parts
     if y is not None:
         raise InputError.of("target", "is given beside y; pass one of the two.", target)
-    return _with_target(Parts(values, X.var_names, X.obs, _columns(X, "target", target), groups, obs=X.obs), target)
-
-
-def _with_target(parts: Parts, target: Any) -> Parts:
-    """Leave out samples without a target, with a note; if none has one, that is refused where the target is read."""
     from pandas import isna
 
-    n_samples, groups = len(parts.samples), parts.groups
-    absent: Mask = np.asarray(isna(parts.y)).reshape(n_samples, -1).max(axis=1)
-    present: Mask = np.logical_not(absent)
-    if present.all() or absent.all():
+    parts = parts._replace(y=_columns(X, "target", target))
+    absent: Mask = np.asarray(isna(parts.y)).reshape(len(X.obs), -1).max(axis=1)
+    if absent.all() or not absent.any():  # that no sample has one is refused where the target is read
         return parts
-    column = ", ".join(target_columns(target))
-    samples = [str(name) for name in parts.samples.index[absent]]
-    facts = {"column": column, "n_samples": len(samples), "samples": samples, "n_left": int(present.sum())}
-    if groups is not None and np.ndim(groups) > 0 and len(groups) == n_samples:  # else refused later
-        groups = samples_of(groups, present)
-    y, obs = samples_of(parts.y, present), parts.samples[present]
-    notes = (Advice("samples_without_target", facts),)
-    return Parts(parts.values[present], parts.feature_names, obs, y, groups, notes, obs)
+    parts, note = parts.without(absent, "samples_without_target", {"column": ", ".join(target_columns(target))})
+    return parts._replace(notes=(note,))
+
+
+def check_aligned(name: str, values: Any, index: Any) -> None:
+    """Raise if values have an index which tells that their samples do not stand in the order of that of X.
+
+    An index 0, 1, 2, ... is the one that pandas makes up, so other labels do not contradict it; but they do when they
+    are the same numbers in another order.
+    """
+    labeled = hasattr(values, "iloc") or (isinstance(values, Survival) and values.index is not None)
+    if index is None or not labeled or len(values) != len(index):
+        return
+    from pandas import RangeIndex
+
+    ours, theirs = index, values.index
+    if theirs.equals(ours):
+        return
+    same = len(ours.difference(theirs, sort=False)) == len(theirs.difference(ours, sort=False)) == 0
+    if not same and any(index.equals(RangeIndex(len(index))) for index in (ours, theirs)):
+        return
+    how = "the labels of X in another order" if same else "labels that X does not have"
+    way = f"select the same samples of both, for example by X.join({name})"
+    if same and theirs.is_unique:
+        way = f"{name} = {name}.loc[X.index] puts it into the order of X"
+    first, other = (", ".join(repr(plain(label)) for label in index[:3]) for index in (ours, theirs))
+    raise InputError.of(
+        name,
+        f"has an index with {how}: X begins with {first}, {name} with {other}. If they are meant to be matched by "
+        f"label, {way}; if both are in the same order anyway, pass {name}.to_numpy().",
+    )
 
 
 def _values(adata: Any, layer: str | None) -> Any:

@@ -250,19 +250,17 @@ def has_text(X: Any) -> bool:
 
 def category_notes(found: Mapping[str, ReadCategory]) -> tuple[Advice, ...]:
     """Return what must be known of columns that were read as categories."""
+    told = {
+        "text_as_categories": {name: read.levels.labels for name, read in found.items() if read.by_text},
+        "levels_pooled": {name: read.pooled for name, read in found.items() if read.pooled},
+        "level_seen_once": {name: read.once for name, read in found.items() if read.once},
+    }
     notes = []
-    by_text = [name for name, read in found.items() if read.by_text]
-    if by_text:
-        shown = [f"{name} ({', '.join(found[name].levels.labels)})" for name in by_text]
-        facts = {"n_columns": len(by_text), "columns": by_text, "shown": shown}
-        notes.append(Advice("text_as_categories", facts))
-    pooled = {name: list(read.pooled) for name, read in found.items() if read.pooled}
-    if pooled:
-        shown = [f"{name} ({', '.join(labels)})" for name, labels in pooled.items()]
-        facts = {"n_columns": len(pooled), "columns": list(pooled), "shown": shown, "least": FEWEST_SAMPLES}
-        notes.append(Advice("levels_pooled", {**facts, "labels": [*pooled.values()]}))
-    once = {name: list(read.once) for name, read in found.items() if read.once}
-    if once:
-        shown = [f"{name} ({', '.join(labels)})" for name, labels in once.items()]
-        notes.append(Advice("level_seen_once", {"n_columns": len(once), "columns": list(once), "shown": shown}))
+    for code, labels in told.items():
+        shown = [f"{name} ({', '.join(known)})" for name, known in labels.items()]
+        facts: dict[str, Any] = {"n_columns": len(labels), "columns": list(labels), "shown": shown}
+        if code == "levels_pooled":
+            facts |= {"least": FEWEST_SAMPLES, "labels": [list(known) for known in labels.values()]}
+        if labels:
+            notes.append(Advice(code, facts))
     return tuple(notes)

@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Mask, as_array, did_you_mean
+from .._arguments import Array, Mask, as_array, did_you_mean, made_names
 from ..exceptions import Advice, InputError
-from .anndata_object import Parts, is_anndata
+from .anndata_object import Parts, check_aligned, is_anndata
 from .covariates import Covariate, Covariates
-from .groups import check_aligned
-from .missing import samples_of
 from .target import check_length
 
 # Whole numbers with at most so many values, of which each has at least so many samples on average, are categories.
@@ -34,7 +32,7 @@ def take_covariates(parts: Parts, adjust_for: Any) -> tuple[Parts, Covariates | 
         return parts, None
     names = _as_names(adjust_for, parts)
     if names is None:
-        check_aligned("adjust_for", adjust_for, parts.samples)
+        check_aligned("adjust_for", adjust_for, parts.index)
         columns = _given(adjust_for)
     else:
         parts, columns = _named(parts, names)
@@ -50,7 +48,8 @@ def take_covariates(parts: Parts, adjust_for: Any) -> tuple[Parts, Covariates | 
     if absent.any():
         if absent.all():
             raise InputError.of("adjust_for", "leaves no sample: each lacks a value of a covariate.", adjust_for)
-        parts, note = _without(parts, absent, [item.name for item in read if np.isnan(item.values).any()])
+        lacking = [item.name for item in read if np.isnan(item.values).any()]
+        parts, note = parts.without(absent, "samples_without_covariate", {"names": lacking})
         notes.append(note)
         read = [replace(item, values=item.values[~absent]) for item in read]
     items = tuple(_as_category(item) for item in read)
@@ -68,14 +67,14 @@ def named_in(X: Any, names: Sequence[str], n_features: int) -> list[str]:
         return []
     columns = X.obs.columns if is_anndata(X) else getattr(X, "columns", ())
     if getattr(X, "ndim", 0) == 2 and not len(columns) and X.shape[1] > n_features:
-        columns = [f"x{position}" for position in range(X.shape[1])]
+        columns = made_names(X.shape[1])
     known = set(map(str, columns))
     return [name for name in names if name in known]
 
 
-def check_not_features(covariates: Covariates | None, feature_names: Array) -> None:
+def check_not_features(covariates: Covariates, feature_names: Array) -> None:
     """Raise if a covariate has the name of a feature."""
-    both = [] if covariates is None else [name for name in covariates.names if name in set(feature_names)]
+    both = [name for name in covariates.names if name in set(feature_names)]
     if both:
         rule = f"has {both[0]!r}, which is a feature, too. Leave it out of the features: a covariate cannot be chosen."
         raise InputError.of("adjust_for", rule, both[0])
@@ -113,64 +112,36 @@ def _given(adjust_for: Any) -> dict[str, Any]:
 
 
 def _named(parts: Parts, names: list[str]) -> tuple[Parts, dict[str, Any]]:
-    """Take columns out of a table by their names."""
-    values = parts.values
-    if parts.obs is not None:  # of AnnData, from its obs
-        known: dict[str, Any] = {str(label): label for label in parts.obs.columns}
-    elif hasattr(values, "columns"):
-        known = {str(label): label for label in values.columns}
+    """Take columns out of a table, or of `obs` of AnnData, by their names."""
+    table: Any = parts.values if parts.obs is None else parts.obs
+    table = table if hasattr(table, "shape") else as_array("X", table)
+    is_frame = hasattr(table, "columns")
+    if is_frame:
+        known = {str(label): label for label in table.columns}
     else:
-        values = values if hasattr(values, "shape") else as_array("X", values)
-        known = {f"x{position}": position for position in range(values.shape[1] if values.ndim == 2 else 0)}
+        known = {name: position for position, name in enumerate(made_names(table.shape[1] if table.ndim == 2 else 0))}
     for name in names:
         if name not in known:
-            where = "obs" if parts.obs is not None else "X"
+            where = "X" if parts.obs is None else "obs"
             rule = f"names {name!r}, but {where} has no such column.{did_you_mean(name, known)}"
             raise InputError.of("adjust_for", rule, name)
-    if parts.obs is not None:
-        return parts, {name: parts.obs[known[name]] for name in names}
-    if len(names) == len(known):
+    if parts.obs is None and len(names) == len(known):
         raise InputError.of("adjust_for", "names all columns of X; no feature is left.", names)
-    if hasattr(values, "columns"):
-        columns = {name: values[known[name]] for name in names}
-        labels = [known[name] for name in names]
-        rest = values.drop(columns=labels) if hasattr(values, "iloc") else values.drop(labels)
-        return parts._replace(values=rest), columns
-    inside = np.array([known[name] for name in names])
-    others = np.setdiff1d(np.arange(len(known)), inside)
-    values = values.tocsc() if hasattr(values, "tocsc") else values
-    taken = values[:, inside]
+    inside = [known[name] for name in names]
+    if is_frame:
+        columns = {name: table[label] for name, label in zip(names, inside, strict=True)}
+        if parts.obs is None:
+            parts = parts._replace(values=table.drop(columns=inside) if hasattr(table, "iloc") else table.drop(inside))
+        return parts, columns
+    table = table.tocsc() if hasattr(table, "tocsc") else table
+    others = [name for name in known if name not in names]
+    taken, rest = (table[:, positions] for positions in (inside, [known[name] for name in others]))
     taken = taken.toarray() if hasattr(taken, "toarray") else np.asarray(taken)
-    own_names = [f"x{position}" for position in others]
-    return parts._replace(values=values[:, others], feature_names=own_names), dict(zip(names, taken.T, strict=True))
+    return parts._replace(values=rest, feature_names=others), dict(zip(names, taken.T, strict=True))
 
 
 def _length(values: Any) -> int:
     return int(values.shape[0]) if hasattr(values, "shape") else len(values)
-
-
-def _without(parts: Parts, absent: Mask, names: list[str]) -> tuple[Parts, Advice]:
-    """Leave samples out of all parts."""
-    complete, values = ~absent, parts.values
-    index = parts.samples.index if hasattr(parts.samples, "index") and hasattr(parts.samples, "iloc") else None
-    left_out = [str(label) for label in (np.flatnonzero(absent) if index is None else index[absent])]
-    facts = {"names": names, "n_samples": len(left_out), "samples": left_out, "n_left": int(complete.sum())}
-    if hasattr(values, "columns") and not hasattr(values, "iloc"):
-        values = values.filter(complete)
-    elif hasattr(values, "iloc"):
-        values = values.iloc[np.flatnonzero(complete)]
-    else:
-        values = values[np.flatnonzero(complete)] if hasattr(values, "shape") else np.asarray(values)[complete]
-
-    def taken(other: Any) -> Any:
-        as_long = other is not None and np.ndim(other) > 0 and len(other) == len(complete)
-        return samples_of(other, complete) if as_long else other  # of another length: refused where it is read
-
-    samples = parts.samples.iloc[np.flatnonzero(complete)] if index is not None else values
-    y, groups = (taken(other) for other in (parts.y, parts.groups))
-    return parts._replace(values=values, samples=samples, y=y, groups=groups), Advice(
-        "samples_without_covariate", facts
-    )
 
 
 def _read_column(name: str, column: Any) -> Covariate:

@@ -12,20 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, FeatureIndex, Ints, Mask
+from .._arguments import Array, FeatureIndex, Ints, Mask, made_names
 from ..exceptions import Advice, InputError
 from .advice import class_advice, identical_advice, outlier_advice
-from .anndata_object import is_anndata, parts_of
+from .anndata_object import check_aligned, is_anndata, parts_of
 from .blocks import Blocks
 from .categories import Levels, category_notes, columns_of, levels_of, with_levels
 from .covariate_reading import check_not_features, named_in, take_covariates
 from .covariates import Covariates, covariate_advice
-from .groups import check_aligned, read_groups
 from .mapped_array import TableFile, hash_values, map_table
 from .matrix import feature_chunks, read_matrix
 from .missing import FILLS, MAX_MISSING, Gaps, check_missing, samples_of
 from .sparse_columns import SparseColumns
-from .target import Target, read_target
+from .target import Target, read_groups, read_target
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,30 +106,25 @@ class FeatureData:
         path = path if parts.values is X else None
         y, groups = parts.y, parts.groups
         for name, labeled in (("y", y), ("groups", groups)):
-            check_aligned(name, labeled, parts.samples)
+            check_aligned(name, labeled, parts.index)
         matrix, names, categories = read_matrix(parts.values, missing, parts.feature_names)
         levels = {position: read.levels for position, read in categories.items()}
         notes = (*parts.notes, *category_notes({str(names[j]): read for j, read in categories.items()}))
         read, own_groups = read_target(y, len(matrix), task), read_groups(groups, len(matrix))
         no_gaps = missing == "error" or isinstance(matrix, SparseColumns)
         gaps = None if no_gaps else Gaps.of(matrix, names, missing, max_missing)
-        if gaps is None:
-            return cls(with_levels(matrix, levels), read, names, own_groups, path, notes=notes)._adjusted(covariates)
-        left = gaps.left_of(matrix, missing)
-        if len(left) < len(matrix):
+        left = matrix if gaps is None else gaps.left_of(matrix, missing)
+        if gaps is not None and len(left) < len(matrix):
             y, groups = (samples_of(values, gaps.rows) for values in (y, groups))
             read, own_groups = read_target(y, len(left), task), read_groups(groups, len(left))
             covariates = None if covariates is None else covariates.take(gaps.rows)
-        path, left = path if left is matrix else None, with_levels(left, levels)
-        return cls(left, read, names, own_groups, path, missing, (*notes, *gaps.notes))._adjusted(covariates)
-
-    def _adjusted(self, covariates: Covariates | None) -> FeatureData:
-        """Return the data with covariates, or raise if they are features, too, or determine the target."""
-        if covariates is None:
-            return self
-        check_not_features(covariates, self.feature_names)
-        notes = (*self.notes, *covariate_advice(covariates, self.target))
-        return replace(self, covariates=covariates, notes=notes)
+        rule, notes = (None, notes) if gaps is None else (missing, (*notes, *gaps.notes))
+        if covariates is not None:
+            check_not_features(covariates, names)
+            notes = (*notes, *covariate_advice(covariates, read))
+        path = path if left is matrix else None
+        X = with_levels(left, levels)
+        return cls(X, read, names, own_groups, path, rule, notes, covariates=covariates)
 
     @classmethod
     def of_fit(
@@ -172,7 +166,7 @@ class FeatureData:
         """Return the positions of the features in the table that they were read from: all columns but covariates."""
         if self.covariates is None or is_anndata(X):
             return np.arange(self.n_features)
-        columns = X.columns if hasattr(X, "columns") else [f"x{position}" for position in range(np.shape(X)[1])]
+        columns = X.columns if hasattr(X, "columns") else made_names(np.shape(X)[1])
         features = set(self.feature_names)
         return np.flatnonzero([str(label) in features for label in columns])
 

@@ -109,20 +109,11 @@ class CoxPoint(NamedTuple):
         return product.T
 
 
-@dataclass(frozen=True, eq=False)
-class CoxFit:
-    """Cox's model of standardized or other columns.
+class CoxFit(NamedTuple):
+    """Cox's model of standardized or other columns."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (n_features,)
-        Log hazard ratios per unit.
-    residual : ndarray of shape (n_samples,)
-        Martingale residuals.
-    """
-
-    coefficients: Floats
-    residual: Floats
+    coefficients: Floats  # log hazard ratios per unit, (n_features,)
+    residual: Floats  # martingale residuals, (n_samples,)
 
 
 def fit_cox(Z: Floats, time: Array, event: Array, penalty: float = 0.0) -> CoxFit:
@@ -158,8 +149,7 @@ def fit_cox(Z: Floats, time: Array, event: Array, penalty: float = 0.0) -> CoxFi
         try:
             direction = np.linalg.solve(curvature, gradient)
         except np.linalg.LinAlgError as error:
-            rule = "Cox's model has no unique fit; columns determine each other."
-            raise UBayFSError(rule) from error
+            raise UBayFSError("Cox's model has no unique fit; columns determine each other.") from error
         decrement, step, start = float(gradient @ direction), 1.0, point.loss + penalty / 2 * float(w @ w)
         if decrement <= _LAST_GAIN * (1 + abs(start)):  # the last step squares what error is left
             w = w + direction

@@ -91,13 +91,14 @@ class Gaps:
 
 
 def samples_of(values: Any, rows: Mask) -> Any:
-    """Return some samples of a target or of groups, which stay what they are in pandas."""
+    """Return some samples of a table, of a target or of groups, which stay what they are."""
     if values is None:
         return None
     positions = np.flatnonzero(rows)
     if hasattr(values, "iloc"):
         return values.iloc[positions]
-    return (values if hasattr(values, "categories") else np.asarray(values))[positions]
+    values = values.tocsr() if hasattr(values, "tocsr") else values
+    return (values if hasattr(values, "shape") else np.asarray(values))[positions]
 
 
 def varying_columns(values: Array) -> Mask:

@@ -58,9 +58,14 @@ class OrderedPairs:
 
     def n_pairs(self, weights: Array) -> Floats:
         """Return the number of pairs in each run, of shape (n_runs,); weights 0 and 1 of shape (n_runs, n_samples)."""
+        ordered, later = self._partners_of(weights)
+        return np.asarray((ordered[:, self.events] * later).sum(axis=1))
+
+    def _partners_of(self, weights: Array) -> tuple[Floats, Floats]:
+        """Return weights in the order of time, and the number of partners of each event, (n_runs, n_events)."""
         ordered = np.asarray(weights, dtype=np.float64)[:, self.order]
         later = np.append(np.cumsum(ordered[:, ::-1], axis=1)[:, ::-1], np.zeros((len(ordered), 1)), axis=1)
-        return np.asarray((ordered[:, self.events] * later[:, self.partners]).sum(axis=1))
+        return ordered, later[:, self.partners]
 
     def net(self, weights: Array) -> Floats:
         """Return the pairs of each sample in which it has the event first minus the others, 0 outside of a run.
@@ -72,12 +77,11 @@ class OrderedPairs:
         >>> OrderedPairs.of([2, 1, 2, 3], [1, 1, 0, 0]).net(np.ones((1, 4)))
         array([[ 1.,  3., -2., -2.]])
         """
-        ordered = np.asarray(weights, dtype=np.float64)[:, self.order]
-        later = np.append(np.cumsum(ordered[:, ::-1], axis=1)[:, ::-1], np.zeros((len(ordered), 1)), axis=1)
+        ordered, later = self._partners_of(weights)
         began = np.zeros((len(ordered), ordered.shape[1] + 1))
         np.add.at(began.T, self.partners, ordered[:, self.events].T)
         scores = -np.cumsum(began[:, :-1], axis=1)
-        scores[:, self.events] += later[:, self.partners]
+        scores[:, self.events] += later
         net = np.empty_like(ordered)
         net[:, self.order] = ordered * scores
         return net

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Floats, Ints, as_array, check_choice, check_not_complex, missing_mask
+from .._arguments import Array, Floats, Ints, as_array, as_column, check_choice, check_not_complex, missing_mask
 from ..exceptions import InputError, repr_of
 from .ordered_pairs import OrderedPairs
 from .survival import FEWEST_EVENTS, Survival
@@ -155,6 +155,25 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
     target = read(labels, ordered_categories)
     names = tuple(map(str, y.columns)) if isinstance(y, pd.DataFrame) else ()
     return replace(target, label_names=names) if target.task == "multilabel" else target
+
+
+def read_groups(groups: Any, n_samples: int) -> Ints | None:
+    """Return the group of each sample as a number, of shape (n_samples,)."""
+    if groups is None:
+        return None
+    from pandas import factorize
+
+    values = as_column("groups", groups, "must be one column, one group per sample of X")
+    check_length("groups", len(values), n_samples)
+    check_not_complex("groups", values)
+    if missing_mask(values).any():
+        raise InputError.of("groups", "contains missing values; give each sample its group.")
+    codes = np.asarray(factorize(values)[0], dtype=np.intp)
+    if codes.max() == 0:
+        raise InputError.of(
+            "groups", f"has a single group ({plain(values[0])!r}); at least 2 are needed to subsample by group."
+        )
+    return codes
 
 
 def _read_labels(y: Any) -> Array:

@@ -60,7 +60,6 @@ def read_data(
     encoding: str | None = None,
     sheet: str | None = None,
     samples_sheet: str | None = None,
-    **more: Any,
 ) -> FeatureData:
     r"""Read data from files as laboratories have them.
 
@@ -128,8 +127,7 @@ def read_data(
         samples_sheet=samples_sheet, roles=(target, groups, adjust_for),
     )  # fmt: skip
     roles: dict[str, Any] = {"target": target, "task": task, "groups": groups, "adjust_for": adjust_for}
-    gaps: dict[str, Any] = {"missing": missing, "max_missing": max_missing}
-    return read_features(table, ignore=ignore, ordered=ordered, **roles, **gaps, **more)
+    return read_features(table, ignore=ignore, ordered=ordered, missing=missing, max_missing=max_missing, **roles)
 
 
 def named_files(path: Any) -> dict[str, Path]:
