@@ -31,7 +31,7 @@ from ubayfs import (
 )
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.plotting import DISPLAYS, read_displays, render_figures
-from ubayfs.report import knowledge_tables, render_html, render_json, render_markdown, render_xlsx
+from ubayfs.report import render_html, render_json, render_markdown, render_xlsx, tables
 from ubayfs.report.content import HEADINGS
 from ubayfs.report.document import Cell
 from ubayfs.report.markdown import escaped
@@ -622,5 +622,5 @@ def test_a_column_without_entries_is_left_out(source):
         {"feature": name, "weight": "likely", "why": "known", "source": given, "chosen": False}
         for name, given in (("a", source), ("b", ""))
     ]
-    (table,) = knowledge_tables.stated({"prior": {"reasons": reasons}})
+    (table,) = tables.stated({"prior": {"reasons": reasons}})
     assert ("Source" in [column.heading for column in table.columns]) == bool(source)

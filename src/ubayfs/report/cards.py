@@ -20,10 +20,11 @@ from ..summary.sentences import constraints_hold, proof
 from ..summary.trust_facts import reproducibility_facts, validation_facts
 from ..summary.trust_sentences import chosen_again, predicts
 from ..trust.noise import SUPPORTED, Noise
-from ..trust.prediction_metrics import interval_text, method_name, metric_name
+from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name
 from ..trust.reproducibility import Reproducibility
 from ..trust.validation import Validation
 from .document import visible
+from .tables import q_text
 
 _MOST_ROWS = 20
 # Colors that can be read on light and dark pages; everything else is that of the page.
@@ -87,29 +88,33 @@ def card_of(value: Any) -> Card:
 
 
 def _of_features(
+    found: Any,
     title: str,
-    names: Array,
     order: Ints,
     columns: Mapping[str, Sequence[str]],
-    bars: Array | None = None,
+    bars: Array,
     lines: Sequence[str] = (),
 ) -> Card:
-    """Return a card with a row per feature in an order of positions, as many as are easily read."""
+    """Return a card with a row per feature in an order of positions, as many as are easily read, and all advice."""
     shown = order[:_MOST_ROWS]
     more = len(order) - len(shown)
     return Card(
         title,
         ("feature", *columns),
-        tuple((str(names[i]), *(column[i] for column in columns.values())) for i in shown),
-        () if bars is None else tuple(float(bars[i]) for i in shown),
-        (*([f"and {counted(more, 'more feature', 'more features')}"] if more else []), *lines),
+        tuple((str(found.feature_names[i]), *(column[i] for column in columns.values())) for i in shown),
+        tuple(float(bars[i]) for i in shown),
+        (
+            *([f"and {counted(more, 'more feature', 'more features')}"] if more else []),
+            *lines,
+            *(f"Note: {advice}" for advice in found.advice),
+        ),
     )
 
 
 def _selection(found: Selection) -> Card:
     order = found.indices[np.argsort(-found.importance[found.indices], kind="stable")]
     columns: dict[str, Sequence[str]] = {}
-    bars = found.importance / max(found.importance.max(initial=0.0), 1e-300)
+    bars = _of_most(found.importance)
     if found.counts is not None:
         n_models = None if found.posterior is None else found.posterior.evidence.n_models
         of = "" if n_models is None else f" of {n_models:,}"
@@ -121,38 +126,44 @@ def _selection(found: Selection) -> Card:
     facts = {**score_facts(found), "constraints": constraint_facts(found)}
     more = counted(len(found.alternatives), "alternative")
     lines = [proof(facts), constraints_hold(facts), *([f"{more} in .alternatives."] if found.alternatives else [])]
-    lines += [f"Note: {advice}" for advice in found.advice]
     title = f"{len(found.features):,} of {counted(len(found.feature_names), 'feature')} chosen"
-    return _of_features(title, found.feature_names, order, columns, bars, lines)
+    return _of_features(found, title, order, columns, bars, lines)
+
+
+def _of_most(importance: Array) -> Array:
+    """Return importances as shares of the largest one."""
+    return importance / max(importance.max(initial=0.0), 1e-300)
+
+
+def _of_votes(found: Evidence | Noise, title: str, columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> Card:
+    """Return a card with a row per feature that has votes, most votes first."""
+    counts, n_models = found.counts, found.n_models
+    order = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
+    votes = {"votes": [f"{n:,} of {n_models:,}" for n in counts]}
+    return _of_features(found, title, order, {**votes, **columns}, counts / max(n_models, 1), lines)
 
 
 def _evidence(found: Evidence) -> Card:
-    counts, facts = found.counts, ensemble_facts(found)
-    order = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
-    columns = {"votes": [f"{n:,} of {found.n_models:,}" for n in counts]}
-    by = f" by {', '.join(facts['selector_names'])}" if facts["selector_names"] else ""
+    names = ensemble_facts(found)["selector_names"]
+    by = f" by {', '.join(names)}" if names else ""
     title = f"Votes of {counted(found.n_models, 'model')}{by} for {counted(found.n_features, 'feature')}"
-    lines = [f"Note: {advice}" for advice in found.advice]
-    return _of_features(title, found.feature_names, order, columns, counts / max(found.n_models, 1), lines)
+    return _of_votes(found, title, {}, ())
 
 
 def _posterior(found: Posterior) -> Card:
-    mean = found.mean
     columns = {
-        "importance": [rounded(value) for value in mean],
+        "importance": [rounded(value) for value in found.mean],
         "votes": [f"{n:,}" for n in found.counts],
         "prior weight": [rounded(weight) for weight in found.weights],
     }
-    models = counted(found.evidence.n_models, "model")
-    title = (
-        f"{found.prior.capitalize()} posterior of {counted(found.n_features, 'feature')}: {models} and prior weights"
-    )
-    lines = [f"Note: {advice}" for advice in found.advice]
+    kind, models = found.prior.capitalize(), counted(found.evidence.n_models, "model")
+    title = f"{kind} posterior of {counted(found.n_features, 'feature')}: {models} and prior weights"
+    lines = []
     if found.diagnostics is not None:
-        lines.insert(0, f"R-hat {found.diagnostics.r_hat:.3f} after {counted(found.diagnostics.n_draws, 'draw')}.")
+        lines = [f"R-hat {found.diagnostics.r_hat:.3f} after {counted(found.diagnostics.n_draws, 'draw')}."]
     known = (found.counts > 0) | (found.weights > found.weights.min())  # the others are all alike
-    order = np.argsort(-mean, kind="stable")[: max(int(known.sum()), 1)]
-    return _of_features(title, found.feature_names, order, columns, mean / max(mean.max(initial=0.0), 1e-300), lines)
+    order = np.argsort(-found.mean, kind="stable")[: max(int(known.sum()), 1)]
+    return _of_features(found, title, order, columns, _of_most(found.mean), lines)
 
 
 def _constraint(found: Constraint) -> Card:
@@ -170,14 +181,7 @@ def _strictness(value: Any) -> str:
 def _validation(found: Validation) -> Card:
     facts = validation_facts(found)
     records = [row for row in facts["scores"] if row["metric"] == found.main_metric]
-    rows = tuple(
-        (
-            method_name(row["method"]),
-            interval_text(row["mean"], row["lower"], row["upper"]),
-            interval_text(row["difference"], row["difference_lower"], row["difference_upper"], "+"),
-        )
-        for row in records
-    )
+    rows = tuple((method_name(row["method"]), mean_text(row), difference_text(row)) for row in records)
     bars = tuple(row["mean"] or 0.0 for row in records) if found.main_metric in ("auc", "c_index") else ()
     metric = metric_name(found.main_metric)
     title = f"{metric} on samples not used for choosing, {counted(found.n_done, 'fold')}"
@@ -185,19 +189,13 @@ def _validation(found: Validation) -> Card:
 
 
 def _noise(found: Noise) -> Card:
-    order = np.argsort(-found.counts, kind="stable")[: int((found.counts > 0).sum())]
-    columns = {
-        "votes": [f"{n:,} of {found.n_models:,}" for n in found.counts],
-        "q": ["< 0.01" if q < 0.01 else f"{q:.2f}" for q in found.q_values],
-    }
+    columns = {"q": [q_text(q) for q in found.q_values]}
     title = f"The data support {counted(found.supported, 'feature')} (q up to {SUPPORTED:g})"
     lines = [
         f"Votes beside those of {counted(found.null.n_done, 'shuffled target')}: p = {rounded(found.p_value, 2)}.",
         "q: expected share of noise among features with at least as many votes.",
-        *(f"Note: {advice}" for advice in found.advice),
     ]
-    bars = found.counts / max(found.n_models, 1)
-    return _of_features(title, found.feature_names, order, columns, bars, lines)
+    return _of_votes(found, title, columns, lines)
 
 
 def _reproducibility(found: Reproducibility) -> Card:
@@ -207,9 +205,8 @@ def _reproducibility(found: Reproducibility) -> Card:
     columns = {"chosen again": [str(label) for label in found.labels]}
     if found.n_used:
         lines = [*lines, f"Agreement of the sets of halves: {found.lower:.2f}; 0 is chance, 1 the same set."]
-    lines += [f"Note: {advice}" for advice in found.advice]
     title = f"Would another study choose them again? {value}".rstrip()
-    return _of_features(title, found.feature_names, order, columns, np.nan_to_num(found.frequency), lines)
+    return _of_features(found, title, order, columns, np.nan_to_num(found.frequency), lines)
 
 
 _CARDS: dict[type[Any], Callable[[Any], Card]] = {

@@ -8,7 +8,7 @@ from typing import Any
 from .._plain import listing
 from ..exceptions import MissingDependencyError, UBayFSError
 from ..plotting import DISPLAYS
-from . import knowledge_tables, tables
+from . import tables
 from .document import Document, Fact, Figure, Listing, Section
 
 # Keys and headings, in the order of a report. A display has the key of its section.
@@ -34,11 +34,11 @@ HEADINGS = {
 _OPEN = frozenset({"chosen", "knowledge", "left_out", "methods"})
 _TABLES = {
     "chosen": tables.chosen,
-    "knowledge": knowledge_tables.decisions,
+    "knowledge": tables.decisions,
     "substitutes": tables.substitutes,
-    "left_out": knowledge_tables.left_out,
+    "left_out": tables.left_out,
     "validation": tables.validation,
-    "asked": knowledge_tables.stated,
+    "asked": tables.stated,
     "constraints": tables.constraints,
     "quality": tables.alternatives,
     "data": tables.data,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import starmap
 from typing import Any
 
 from .._plain import cost_range, cost_text, counted, listing, price_text, relaxation_text, rounded
 from ..data.target import TASKS
 from ..plotting.profile import effect_text
-from ..summary.knowledge_sentences import constraint_state
+from ..summary.knowledge_sentences import constraint_state, why_out
 from ..summary.sentences import MARKS, levels_text, mark_text, target_words
 from ..summary.trust_sentences import replacement
-from ..trust.prediction_metrics import interval_text, method_name, metric_name
+from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name
 from .document import Cell, Column, Table
 
 Record = Mapping[str, Any]
@@ -53,7 +54,7 @@ def chosen(summary: Record) -> tuple[Table, ...]:
         "feature": (Column("Feature"), lambda r: Cell(r["feature"], badges=marks_of(r))),
         "identical_to": (Column("Identical to"), lambda r: listing(r["identical_to"], 3)),
         "count": (Column("Models that chose it", True), lambda r: Cell(f"{r['count']:,}{models}", r["share"])),
-        "q": (Column("Expected noise (q)", True), lambda r: _q(r["q"])),
+        "q": (Column("Expected noise (q)", True), lambda r: q_text(r["q"])),
         "chosen_again": (Column("Chosen again"), lambda r: Cell("", badges=(r["chosen_again"],))),
         "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
         "replaceable": (Column("Best replacement"), lambda r: replacement(r) if r["replaceable"] else "none"),
@@ -109,7 +110,8 @@ def _effect(record: Record) -> str:
     return "" if record["effect"] is None else effect_text(*found)
 
 
-def _q(q: float) -> str:
+def q_text(q: float) -> str:
+    """Return an expected share of noise."""
     return "< 0.01" if q < 0.01 else f"{q:.2f}"
 
 
@@ -171,11 +173,8 @@ def validation(summary: Record) -> tuple[Table, ...]:
         "method": (Column("Chosen by"), lambda r: method_name(r["method"])),
         "predictor": (Column("Predictor"), "predictor"),
         "metric": (Column("Measure"), lambda r: metric_name(r["metric"])),
-        "mean": (Column("Mean", True), lambda r: interval_text(r["mean"], r["lower"], r["upper"])),
-        "difference": (
-            Column("Ours minus this", True),
-            lambda r: interval_text(r["difference"], r["difference_lower"], r["difference_upper"], "+"),
-        ),
+        "mean": (Column("Mean", True), mean_text),
+        "difference": (Column("Ours minus this", True), difference_text),
     }
     of_sizes = {key: columns[key] for key in ("metric", "mean")}
     of_sizes = {"size": (Column("Features", True), lambda r: f"{r['size']:,}"), **of_sizes}
@@ -375,3 +374,90 @@ def correlation(summary: Record) -> tuple[Table, ...]:
         (Column("Spearman correlation", True), lambda pair: Cell(f"{pair['value']:.2f}", abs(pair["value"]))),
     ]
     return () if found is None else as_table("Strongest pairs", found["strongest"], columns)
+
+
+# -- what experts know -------------------------------------------------------------------------------------------------
+
+
+def stated(summary: Record) -> tuple[Table, ...]:
+    """Return the features of which an expert gave reasons, or all of which several experts stated something."""
+    prior = summary["prior"] or {}
+    if prior.get("experts"):
+        return _opinions(prior)
+    records = prior.get("reasons", [])
+    columns: dict[str, Field] = {
+        "feature": (Column("Feature"), "feature"),
+        "weight": (Column("Stated"), lambda r: _weight(r["weight"])),
+        "why": (Column("Why"), "why"),
+        "source": (Column("Source"), "source"),
+        "chosen": (Column("Chosen"), lambda r: yes_no(r["chosen"])),
+    }
+    return known_columns("What the expert stated of features, and why", records, columns)
+
+
+def _opinions(prior: Record) -> tuple[Table, ...]:
+    """Return what each of several experts stated of features and why, those on which they disagree most first."""
+    columns: list[Field] = [
+        (Column("Feature"), lambda r: Cell(r["feature"], badges=marks_of(r))),
+        (Column("Who stated what, and why"), lambda r: "; ".join(starmap(_opinion, r["experts"].items()))),
+        (Column("Together, in votes", True), _together),
+        (Column("Votes apart", True), lambda r: number_text(r["disagreement"])),
+        (Column("Chosen"), lambda r: yes_no(r["chosen"])),
+    ]
+    return as_table("What the experts stated of features, and why", prior["opinions"], columns)
+
+
+def _opinion(expert: str, stated: Record) -> str:
+    """Return what an expert stated of a feature, and why."""
+    votes = _weight(stated.get("weight"), " votes")
+    return f"{expert}: {' - '.join(filter(None, (votes, stated.get('why'), stated.get('source'))))}"
+
+
+def _together(record: Record) -> str:
+    price = "" if record["price"] is None else f", price {record['price']:.0%}"
+    return "" if record["weight"] is None else f"{_weight(record['weight'])}{price}"
+
+
+def _weight(weight: float | str | None, unit: str = "") -> str:
+    """Return what was stated of a feature: a word, or a number of votes."""
+    return "" if weight is None else weight if isinstance(weight, str) else f"{number_text(weight)}{unit}"
+
+
+def decisions(summary: Record) -> tuple[Table, ...]:
+    """Return what would be chosen with less of what the expert stated, if that is another set."""
+    before, sets, weights = [record["feature"] for record in summary["chosen"]], summary["sets"], summary["agreement"]
+    constraints = any(not entry["from_prior"] for entry in summary["constraints"])
+    found = {
+        "your weights": weights and sets["without_prior"],
+        "half of your weights": weights and (half := weights["at"]["half"]) and {"features": half},
+        "your constraints, at most the same size": constraints and sets["without_constraints"],
+        "both: the votes alone": weights and constraints and sets["data_alone"],
+    }
+    records = [
+        {"left_out": words, "removed": without(before, kept["features"]), "added": without(kept["features"], before)}
+        for words, kept in found.items()
+        if kept
+    ]
+    columns: list[Field] = [
+        (Column("Without"), "left_out"),
+        (Column("Would stay", True), lambda r: f"{len(before) - len(r['removed'])} of {len(before)}"),
+        (Column("Removed"), lambda r: listing(r["removed"], 12)),
+        (Column("Added"), lambda r: listing(r["added"], 12)),
+    ]
+    differ = any(record["removed"] or record["added"] for record in records)
+    return as_table("What would be chosen with less of what you stated", records if differ else [], columns)
+
+
+def left_out(summary: Record) -> tuple[Table, ...]:
+    """Return features with many votes that are not in the set."""
+    columns: list[Field] = [
+        (Column("Feature"), "feature"),
+        (Column("Votes", True), lambda r: "" if (n := r["count"]) is None else f"{n:,}"),
+        (Column("Why it is out"), why_out),
+        (Column("Taking it would cost", True), _loss),
+    ]
+    return as_table("Strongest by votes and weights", summary["left_out"], columns)
+
+
+def _loss(entry: Record) -> str:
+    return ("" if entry.get("proved", True) else "at most ") + cost_text(entry["loss_votes"], entry["loss"])

@@ -26,6 +26,7 @@ from ..selection import FeatureSet, Selection
 from ..selectors import SELECTORS, describe
 from ..utility import log_row_admissibility, score_tolerance
 from .knowledge_sentences import constraint_label
+from .methods import SELECTORS as NAMED
 from .sentences import advice_message
 
 _LISTED = 20  # constant columns that are named
@@ -35,17 +36,6 @@ _CANDIDATES = 40  # features whose correlations are stored for the next decision
 _AFTER = "changed_after_votes"
 _CONFIDENCE = 0.95
 _WORST = 5  # violated inequalities that are shown of one constraint
-# Selectors with default settings, as people call them; others are shown as they are recorded.
-_SELECTORS = {
-    "mrmr": "mRMR",
-    "hsic": "HSIC lasso",
-    "laplacian": "Laplacian score",
-    "fisher": "Fisher score",
-    "cox": "martingale correlation",
-    "lasso": "Lasso",
-    "tree": "Tree",
-    "rfe": "RFE",
-}
 
 CITATION = {
     "text": (
@@ -146,7 +136,7 @@ def _target_facts(data: FeatureData) -> dict[str, Any]:
 
 def _selector_name(kind: str, described: str) -> str:
     """Return the usual name of a built-in selector with its default settings; others are described."""
-    return _SELECTORS[kind] if kind in _SELECTORS and described == describe(SELECTORS[kind]) else described
+    return NAMED[kind][0] if kind in NAMED and described == describe(SELECTORS[kind]) else described
 
 
 def ensemble_facts(evidence: Evidence) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from .._arguments import Array, Floats, Mask, RandomState
 from .._plain import number
 from ..attribution import Attribution, decide_on_draws
 from ..data.blocks import Blocks
-from ..data.categories import indicators
+from ..data.categories import Levels, indicators
 from ..data.covariates import association, basis_of, target_left
 from ..data.feature_data import FeatureData
 from ..data.hazards import fit_cox
@@ -80,20 +80,15 @@ def _identical(selection: Selection) -> dict[str, list[str]]:
 
 
 def with_uncertainty(
-    records: list[dict[str, Any]],
-    selection: Selection,
-    probability: Floats | None,
-    random_state: RandomState,
+    records: list[dict[str, Any]], selection: Selection, probability: Floats | None, random_state: RandomState
 ) -> list[dict[str, Any]]:
     """Return the records with credible intervals, selection probabilities and ties."""
-    low = high = None
+    known = {} if probability is None else {"probability": probability}
     if selection.posterior is not None:
-        low, high = selection.posterior.credible_interval(LEVEL, random_state=random_state)
-    measures = {"low": low, "high": high, "probability": probability}
-    known = {key: values for key, values in measures.items() if values is not None}
+        known["low"], known["high"] = selection.posterior.credible_interval(LEVEL, random_state=random_state)
     tied = tied_members(selection)
     return [
-        {**record, **{key: number(values[i]) for key, values in known.items()}, "tied": bool(tied[i])}
+        record | {key: number(values[i]) for key, values in known.items()} | {"tied": bool(tied[i])}
         for record in records
         for i in [record["position"]]
     ]
@@ -101,16 +96,13 @@ def with_uncertainty(
 
 def with_effects(records: list[dict[str, Any]], profile: ProfileDisplay | None) -> list[dict[str, Any]]:
     """Return the records with the effect of each feature in the data, and the group of samples where it is highest."""
-    place = {} if profile is None else {name: row for row, name in enumerate(profile.features)}
-    found = []
-    for record in records:
-        row = place.get(record["feature"])
-        known: dict[str, Any] = dict.fromkeys(("effect", "effect_kind", "highest_in"))
-        if profile is not None and row is not None:
-            highest = profile.groups[int(np.argmax(profile.means[row]))]
-            known = {"effect": number(profile.effects[row]), "effect_kind": profile.effect, "highest_in": highest}
-        found.append(record | known)
-    return found
+    known: dict[str, dict[str, Any]] = {}
+    if profile is not None:
+        for name, effect, means in zip(profile.features, profile.effects, profile.means, strict=True):
+            highest = profile.groups[int(np.argmax(means))]
+            known[name] = {"effect": number(effect), "effect_kind": profile.effect, "highest_in": highest}
+    unknown = dict.fromkeys(("effect", "effect_kind", "highest_in"))
+    return [record | known.get(record["feature"], unknown) for record in records]
 
 
 def probabilities(
@@ -226,18 +218,13 @@ def with_relations(
     summary of another decision knows.
     """
     known = {record["feature"]: record for record in (earlier or {}).get("chosen", ())}
+    find = {"hazard_ratio": hazard_ratio, "beyond": beyond, "marks": marked_class, "category": category_of}
     found = []
     for record in records:
         before = known.get(record["feature"], {})
-        relations = {key: before.get(key) for key in ("hazard_ratio", "beyond", "marks", "category")}
-        if data is not None:
-            levels = data.levels.get(record["position"])
-            has_numbers = levels is None or levels.n_columns == 1  # labels without order have no slope
-            is_survival = data.target.task == "survival" and has_numbers
-            relations["hazard_ratio"] = hazard_ratio(data, record["position"]) if is_survival else None
-            relations["beyond"] = beyond(data, record["position"])
-            relations["marks"] = marked_class(data, record["position"])
-            relations["category"] = category_of(data, record["position"])
+        relations = {
+            key: before.get(key) if data is None else of_data(data, record["position"]) for key, of_data in find.items()
+        }
         found.append({**record, **relations})
     return found
 
@@ -249,12 +236,10 @@ def beyond(data: FeatureData, position: int) -> dict[str, Any] | None:
     """
     if data.covariates is None:
         return None
-    x: Floats = np.asarray(data.X[:, [position]], dtype=np.float64)[:, 0]
-    present = ~np.isnan(x)
-    x, covariates = x[present], data.covariates.take(present)
-    levels = data.levels.get(position)
-    of_levels = levels is not None and levels.n_columns > 1
-    x = indicators(x, levels) if levels is not None and of_levels else x
+    x, present = _values(data, position)
+    covariates, levels = data.covariates.take(present), _unordered(data, position)
+    of_levels = levels is not None
+    x = x if levels is None else indicators(x, levels)
     constant = basis_of(np.zeros((len(x), 0)))
     related = {
         item.name: _size(association(x, item.columns, constant), item.levels is None and not of_levels)
@@ -282,11 +267,13 @@ def hazard_ratio(data: FeatureData, position: int) -> float | None:
     """Return by what a standard deviation more of a feature multiplies the hazard.
 
     It is that of Cox's model of the feature alone or, with covariates, of the feature and these.
-    Samples without a value are left out. None if the feature does not vary, or the model has no fit.
+    Samples without a value are left out. None if there are no hazards, the feature has levels without order or does not
+    vary, or the model has no fit.
     """
-    x: Floats = np.asarray(data.X[:, [position]], dtype=np.float64)[:, 0]
-    present = ~np.isnan(x)
-    x, target = x[present], data.target.take(present)
+    if data.target.task != "survival" or _unordered(data, position) is not None:
+        return None
+    x, present = _values(data, position)
+    target = data.target.take(present)
     if len(x) == 0 or x.min() == x.max():
         return None
     try:
@@ -299,6 +286,19 @@ def hazard_ratio(data: FeatureData, position: int) -> float | None:
     return number(np.exp(fit.coefficients[0]))
 
 
+def _values(data: FeatureData, position: int) -> tuple[Floats, Mask]:
+    """Return the values of a feature that there are, and which samples have one."""
+    x: Floats = np.asarray(data.X[:, [position]], dtype=np.float64)[:, 0]
+    present = ~np.isnan(x)
+    return x[present], present
+
+
+def _unordered(data: FeatureData, position: int) -> Levels | None:
+    """Return the levels of a category without order, which has neither slope nor sign; None for all else."""
+    levels = data.levels.get(position)
+    return levels if levels is not None and levels.n_columns > 1 else None
+
+
 def marked_class(data: FeatureData, position: int) -> dict[str, Any] | None:
     """Return the class, or label, that a feature tells best from all other samples, and how.
 
@@ -309,9 +309,9 @@ def marked_class(data: FeatureData, position: int) -> dict[str, Any] | None:
     members = _members(data.target)
     if members is None:
         return None
-    values, levels = np.asarray(data.X[:, [position]], dtype=np.float64), data.levels.get(position)
+    values, levels = np.asarray(data.X[:, [position]], dtype=np.float64), _unordered(data, position)
     names: list[str | None] = [None]
-    if levels is not None and levels.n_columns > 1:
+    if levels is not None:
         values, names = indicators(values[:, 0], levels), list(levels.labels)
     d = _somers(values, members)
     place, column = np.unravel_index(int(np.argmax(np.abs(d))), d.shape)

@@ -7,47 +7,56 @@ from typing import Any
 
 from .._plain import counted, listing, rounded
 from .knowledge_sentences import prior_name
+from .trust_facts import is_known
 
 Facts = Mapping[str, Any]
 
-# How a selector is cited, and the reference; by its name in lower case.
-_SELECTORS = {
+# Selectors by their names in code: what people call them, how they are cited, and the reference.
+SELECTORS = {
     "mrmr": (
+        "mRMR",
         "Ding and Peng, 2005",
         "Ding, C., Peng, H. (2005). Minimum redundancy feature selection from microarray gene expression data. Journal "
         "of Bioinformatics and Computational Biology, 3(2), 185-205. https://doi.org/10.1142/S0219720005001004",
     ),
     "hsic": (
+        "HSIC lasso",
         "Yamada et al., 2014",
         "Yamada, M., Jitkrittum, W., Sigal, L., Xing, E. P., Sugiyama, M. (2014). High-dimensional feature selection "
         "by feature-wise kernelized lasso. Neural Computation, 26(1), 185-207. "
         "https://doi.org/10.1162/NECO_a_00537",
     ),
     "laplacian": (
+        "Laplacian score",
         "He et al., 2005",
         "He, X., Cai, D., Niyogi, P. (2005). Laplacian score for feature selection. Advances in Neural Information "
         "Processing Systems, 18.",
     ),
     "fisher": (
+        "Fisher score",
         "Duda et al., 2001",
         "Duda, R. O., Hart, P. E., Stork, D. G. (2001). Pattern Classification. Wiley, New York.",
     ),
     "lasso": (
+        "Lasso",
         "Tibshirani, 1996",
         "Tibshirani, R. (1996). Regression shrinkage and selection via the lasso. Journal of the Royal Statistical "
         "Society, Series B, 58(1), 267-288. https://doi.org/10.1111/j.2517-6161.1996.tb02080.x",
     ),
     "tree": (
+        "Tree",
         "Breiman et al., 1984",
         "Breiman, L., Friedman, J. H., Olshen, R. A., Stone, C. J. (1984). Classification and Regression Trees. "
         "Wadsworth, Belmont.",
     ),
     "cox": (
+        "martingale correlation",
         "Cox, 1972",
         "Cox, D. R. (1972). Regression models and life-tables. Journal of the Royal Statistical Society, Series B, "
         "34(2), 187-220. https://doi.org/10.1111/j.2517-6161.1972.tb00899.x",
     ),
     "rfe": (
+        "RFE",
         "Guyon et al., 2002",
         "Guyon, I., Weston, J., Barnhill, S., Vapnik, V. (2002). Gene selection for cancer classification using "
         "support vector machines. Machine Learning, 46, 389-422. https://doi.org/10.1023/A:1012487302797",
@@ -69,6 +78,22 @@ _INTERVALS = (
     "Nadeau, C., Bengio, Y. (2003). Inference for the generalization error. Machine Learning, 52, 239-281. "
     "https://doi.org/10.1023/A:1024068626366"
 )
+# What was repeated on other samples: the unit that is counted, and the sentence.
+_REPEATED = {
+    "noise": (
+        "shuffled target",
+        "How many chosen features are unrelated to the target was estimated from ensembles on {}.",
+    ),
+    "reproducibility": (
+        "random split",
+        "Reproducibility was estimated by repeating the whole procedure on both halves of {} of the samples.",
+    ),
+    "validation": (
+        "fold",
+        "Prediction was measured in {} of nested cross-validation, with the whole procedure repeated in each fold and "
+        "corrected intervals (Nadeau and Bengio, 2003).",
+    ),
+}
 _LISTED = 12
 
 
@@ -94,7 +119,7 @@ def _ensemble(facts: Facts, references: list[str]) -> list[str]:
         return ["Importances of the features were given."]
     names = []
     for kind, name in zip(found["selector_kinds"], found["selector_names"], strict=True):
-        cited, reference = _SELECTORS.get(kind, ("", ""))
+        _, cited, reference = SELECTORS.get(kind, ("", "", ""))
         names.append(f"{name} ({cited})" if cited else name)
         references += [reference] if reference else []
     by = f" by {listing(names)}" if names else ""
@@ -154,28 +179,9 @@ def _optimum(facts: Facts) -> str:
 
 
 def _trust(trust: Facts, references: list[str]) -> list[str]:
-    known = {
-        part for part in ("validation", "noise", "reproducibility") if trust[part]["state"] in ("known", "partial")
-    }
-    done = {part: trust[part]["n_done"] for part in known}
-    lines = []
-    if "noise" in known:
-        lines.append(
-            "How many chosen features are unrelated to the target was estimated from ensembles on "
-            f"{counted(done['noise'], 'shuffled target')}."
-        )
-    if "reproducibility" in known:
-        lines.append(
-            "Reproducibility was estimated by repeating the whole procedure on both halves of "
-            f"{counted(done['reproducibility'], 'random split')} of the samples."
-        )
-    if "validation" in known:
-        references.append(_INTERVALS)
-        lines.append(
-            f"Prediction was measured in {counted(done['validation'], 'fold')} of nested cross-validation, with the "
-            "whole procedure repeated in each fold and corrected intervals (Nadeau and Bengio, 2003)."
-        )
-    return lines
+    known = {part: trust[part]["n_done"] for part in _REPEATED if is_known(trust[part])}
+    references += [_INTERVALS] if "validation" in known else []
+    return [_REPEATED[part][1].format(counted(n_done, _REPEATED[part][0])) for part, n_done in known.items()]
 
 
 def _software(facts: Facts) -> str:

@@ -77,6 +77,11 @@ def _state(n_done: int, n_asked: int, failures: Iterable[str]) -> dict[str, Any]
     return {"state": state, "n_done": n_done, "n_asked": n_asked, "failures": list(failures)}
 
 
+def is_known(found: Mapping[str, Any]) -> bool:
+    """Tell whether there is something to say of a part of trust."""
+    return found["state"] in ("known", "partial")
+
+
 def _noise(selection: Selection, noise: Noise, reasons: Attribution) -> dict[str, Any]:
     found = noise.estimate(selection, reasons)
     supported = set(selection.feature_names[noise.q_values <= SUPPORTED])
@@ -104,12 +109,9 @@ def reproducibility_facts(found: Reproducibility) -> dict[str, Any]:
         **_state(found.n_used, found.n_splits, found.failures),
         "n_undefined": found.n_undefined,
         "size": found.size,
-        **plain({key: _numbers(getattr(found, key)) for key in ("lower", "upper", "interval", "chosen_again")}),
+        **{key: number(getattr(found, key)) for key in ("lower", "upper")},
+        **{key: [number(value) for value in getattr(found, key)] for key in ("interval", "chosen_again")},
     }
-
-
-def _numbers(values: Any) -> Any:
-    return [number(value) for value in values] if isinstance(values, tuple) else number(values)
 
 
 def validation_facts(found: Validation) -> dict[str, Any]:

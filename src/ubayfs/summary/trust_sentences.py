@@ -8,9 +8,9 @@ from typing import Any
 
 from .._plain import counted, counted_votes, listing, rounded
 from ..plotting.profile import EFFECTS
-from ..trust.prediction_metrics import METRICS, interval_text, method_name, metric_name, score_text
+from ..trust.prediction_metrics import METRICS, difference_text, mean_text, method_name, metric_name, score_text
 from ..trust.validation import COVARIATES_ALONE, OF_COVARIATES
-from .trust_facts import outcome_of
+from .trust_facts import is_known, outcome_of
 
 Facts = Mapping[str, Any]
 _LISTED = 12
@@ -98,7 +98,7 @@ def predicts(found: Facts) -> tuple[str, list[str]]:
 
 def _scored(found: Facts) -> list[str]:
     """Return the score in words, and whether it is that of guessing."""
-    name, scored = metric_name(found["metric"]), interval_text(found["mean"], found["lower"], found["upper"])
+    name, scored = metric_name(found["metric"]), mean_text(found)
     metric = METRICS.get(found["metric"])
     meaning, guessing = ("more is better", None) if metric is None else (metric.meaning, metric.guessing)
     lines = [f"On samples not used for choosing: {name} {scored}. {name[0].upper()}{name[1:]}: {meaning}."]
@@ -111,11 +111,10 @@ def _added(found: Facts) -> list[str]:
     """Return what features add to covariates."""
     for row in _baselines(found):
         if row["method"] == COVARIATES_ALONE:
-            scored = f"{metric_name(found['metric'])} {interval_text(row['mean'], row['lower'], row['upper'])}"
-            added = interval_text(row["difference"], row["difference_lower"], row["difference_upper"], "+")
+            scored = f"{metric_name(found['metric'])} {mean_text(row)}"
             alone = f"Predictors also had {listing(found['adjust_for'])}. Without features they reach {scored}"
             doubt = " Whether they add anything is not clear." if outcome_of(row) == "unclear" else ""
-            return [f"{alone}; the features add {added}.{doubt}"]
+            return [f"{alone}; the features add {difference_text(row)}.{doubt}"]
     return []
 
 
@@ -129,12 +128,8 @@ def _closest(found: Facts) -> list[str]:
 
 def _comparison(row: Facts) -> str:
     outcome = outcome_of(row)
-    words = f"{_OUTCOMES[outcome]} {method_name(row['method'])}"
-    return (
-        f"{words}."
-        if outcome == "same"
-        else f"{words}: {interval_text(row['difference'], row['difference_lower'], row['difference_upper'], '+')}."
-    )
+    by = "" if outcome == "same" else f": {difference_text(row)}"
+    return f"{_OUTCOMES[outcome]} {method_name(row['method'])}{by}."
 
 
 def _baselines(found: Facts) -> list[Facts]:
@@ -275,12 +270,8 @@ def trust_sections(facts: Facts) -> dict[str, list[str]]:
     }
 
 
-def _is_known(found: Facts) -> bool:
-    return found["state"] in ("known", "partial")
-
-
 def _of_validation(found: Facts) -> list[str]:
-    if not _is_known(found):
+    if not is_known(found):
         return []
     return [
         "The whole procedure, models and decision, was repeated without a part of the samples, and its set then had to "
@@ -319,7 +310,7 @@ def validation_sentences(found: Facts) -> list[str]:
 
 def _of_noise(trust: Facts) -> list[str]:
     found = trust["noise"]
-    if not _is_known(found):
+    if not is_known(found):
         return []
     return [
         f"The target was shuffled {counted(found['n_done'], 'time')} and the models voted again: whatever gets votes "
@@ -332,7 +323,7 @@ def _of_noise(trust: Facts) -> list[str]:
 
 
 def _of_reproducibility(found: Facts) -> list[str]:
-    if not _is_known(found):
+    if not is_known(found):
         return []
     lines = [
         f"The samples were split into halves {counted(found['n_done'], 'time')}, and the whole procedure, weights and "

@@ -15,7 +15,7 @@ from ..optimize.base import Limit
 from ..optimize.infeasibility import explain_conflict
 from ..selection import Selection
 from ..utility import Utility, score_tolerance
-from .redecide import Redecider
+from .redecide import Redecider, full_rows
 
 # Nodes of branch and bound for a decision without any limit on the size, which may take much longer than the one that
 # was asked for.
@@ -108,32 +108,23 @@ def constraint_costs(
     """
     again = Redecider.of(selection, "the costs of constraints", random_state, node_limit)
     utility = again.problem.utility
-    limits = size_limits(utility)
+    rows = [row for row, coefficients in full_rows(utility).items() if (coefficients > 0).all()]
+    limits = mask_of(rows, utility.system.n_inequalities)
     return tuple(_cost(again, position, part, limits) for position, part in enumerate(utility.system.parts))
-
-
-def size_limits(utility: Utility) -> Mask:
-    """Return the inequalities in which every selectable feature counts, of shape (n_inequalities,)."""
-    A, limits = utility.system.A, np.zeros(utility.system.n_inequalities, dtype=bool)
-    for row in np.flatnonzero(np.diff(A.indptr) >= max(utility.selectable.sum(), 2)):
-        limits[row] = (A[[row]].toarray()[0, : utility.n_features][utility.selectable] > 0).all()
-    return limits
 
 
 def _cost(again: Redecider, position: int, part: Part, limits: Mask) -> ConstraintCost:
     utility = again.problem.utility
-    system, others = utility.system, np.ones(utility.system.n_inequalities, dtype=bool)
-    others[system.rows_of(part)] = False
-    rest, own = system.take(np.flatnonzero(others)), limits & ~others
-    one_more = None
-    if own.any() and (system.A[np.flatnonzero(own)].data == 1.0).all():
-        one_more = _change(again, replace(system, b=system.b + own))
-    if own.any() and not limits[others].any():
+    system, own = utility.system, mask_of(utility.system.rows_of(part), utility.system.n_inequalities)
+    limits_size, one_more = bool(limits[own].any()), None
+    if limits_size and (system.A[np.flatnonzero(limits & own)].data == 1.0).all():
+        one_more = _change(again, replace(system, b=system.b + (limits & own)))
+    if limits_size and not limits[~own].any():
         again = replace(again, node_limit=min(again.node_limit or _NODES_WITHOUT_LIMIT, _NODES_WITHOUT_LIMIT))
     nothing = Change(0.0, again.votes(0.0), 0.0, again.votes(0.0), (), (), True)
-    change = nothing if others.all() else _change(again, rest)
+    change = _change(again, system.take(np.flatnonzero(~own))) if own.any() else nothing
     return ConstraintCost(
-        **vars(change), position=position, title=part.title, from_prior=part.from_prior, limits_size=bool(own.any()),
+        **vars(change), position=position, title=part.title, from_prior=part.from_prior, limits_size=limits_size,
         one_more=one_more,
     )  # fmt: skip
 
@@ -275,10 +266,7 @@ def _reason(again: Redecider, position: int, costs: tuple[ConstraintCost, ...], 
         else:
             loss, rivals = answer.loss, again.changes(answer.chosen)[1]
             violated = _newly_violated(again, answer.chosen)
-            lets_in = [cost for cost in costs if name in cost.added and not cost.limits_size]
-            if loss > 0 and not lets_in:
-                begin = selection.mask | mask_of([position], len(selection.mask))
-                lets_in = _ties(again, position, begin, costs) or _together(again, position, begin, costs)
+            lets_in = _lets_in(again, position, costs) if loss > 0 else []
             because, keep_out = _cause(name in neutral, loss, rivals, violated, lets_in, costs)
     titles, labels = tuple(costs[k].title for k in keep_out), tuple(violation.label for violation in violated)
     votes = None if loss is None else again.votes(loss)
@@ -307,32 +295,29 @@ def _cause(
     return "constraint", tuple(sorted({v.position for v in violated if v.position is not None}))
 
 
-def _ties(again: Redecider, position: int, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
-    """Return the constraints that the chosen set violates with one more feature, `begin`, but for which it would fit.
+def _lets_in(again: Redecider, position: int, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
+    """Return the constraints, limits of the size aside, without one of which, or else all, a feature is chosen.
 
-    Without such a constraint a set with the feature is as good as the best one.
+    Where it is in no best set without one of them, a set as good as the best one suffices; or those are dropped
+    together that the chosen set violates with one more feature.
     """
-    found = list[ConstraintCost]()
-    for cost in _in_the_way(again, begin, costs):
-        answer = again.with_feature(position, _without(again.problem.utility, [cost]), nearest=False)
-        if answer.loss + cost.gain <= score_tolerance(again.selection.value + cost.gain):
-            found.append(cost)
-    return found
-
-
-def _together(again: Redecider, position: int, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
-    """Return all constraints that the chosen set violates with one more feature, if it is chosen without them."""
-    found = [cost for cost in _in_the_way(again, begin, costs) if not cost.from_prior]
-    if len(found) < 2:
-        return []
-    answer = again.decide(_without(again.problem.utility, found), begin)
-    return found if answer.chosen is not None and answer.chosen[position] else []
-
-
-def _in_the_way(again: Redecider, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
-    """Return the constraints that a set violates more than the chosen one does, but for limits of the size."""
+    selection, utility = again.selection, again.problem.utility
+    costs = tuple(cost for cost in costs if not cost.limits_size)
+    name = str(again.problem.feature_names[position])
+    if found := [cost for cost in costs if name in cost.added]:
+        return found
+    begin = selection.mask | mask_of([position], len(selection.mask))
     violated = {violation.position for violation in _newly_violated(again, begin)}
-    return [cost for cost in costs if cost.position in violated and not cost.limits_size]
+    in_the_way = [cost for cost in costs if cost.position in violated]
+    for cost in in_the_way:
+        answer = again.with_feature(position, _without(utility, [cost]), nearest=False)
+        if answer.loss + cost.gain <= score_tolerance(selection.value + cost.gain):
+            found.append(cost)
+    demands = [cost for cost in in_the_way if not cost.from_prior]
+    if found or len(demands) < 2:
+        return found
+    together = again.decide(_without(utility, demands), begin)
+    return demands if together.chosen is not None and together.chosen[position] else []
 
 
 def _without(utility: Utility, dropped: list[ConstraintCost]) -> Utility:

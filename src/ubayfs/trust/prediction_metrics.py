@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +16,10 @@ from ..metrics import concordance_index
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a predictor finds for test samples.
+    """What a predictor finds for test samples."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_test,) or (n_test, n_labels)
-        Class codes, 0/1 labels, numbers or risks.
-    scores : ndarray of float of shape (n_test, n_classes) or (n_test, n_labels), or None
-        The higher, the more likely; None if the predictor has none.
-    """
-
-    values: Array
-    scores: Floats | None = None
+    values: Array  # class codes, 0/1 labels, numbers or risks, of shape (n_test,) or (n_test, n_labels)
+    scores: Floats | None = None  # (n_test, n_classes) or (n_test, n_labels), the higher the more likely, if it has any
 
 
 def _indicators(target: Target) -> Array:
@@ -81,29 +74,15 @@ def _c_index(truth: Target, found: Predicted) -> float:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of predictions.
+    """A metric of predictions."""
 
-    Attributes
-    ----------
-    compute : function (Target, Predicted) -> float
-        NaN where the test samples do not allow it, such as an AUC with one class.
-    title, meaning : str
-        What it is called, and what its numbers mean.
-    guessing : float or None
-        What guessing reaches, if it is always the same.
-    low, high : float
-        The range of values; intervals do not reach beyond.
-    of_scores : bool
-        Whether it needs scores of the predictor, beside predicted values.
-    """
-
-    compute: Callable[[Target, Predicted], float]
-    title: str
-    meaning: str
-    guessing: float | None = None
-    low: float = 0.0
+    compute: Callable[[Target, Predicted], float]  # NaN where the test samples do not allow it, as an AUC of one class
+    title: str  # what it is called
+    meaning: str  # of its numbers
+    guessing: float | None = None  # what guessing reaches, if it is always the same
+    low: float = 0.0  # the range of values; intervals do not reach beyond
     high: float = 1.0
-    of_scores: bool = False
+    of_scores: bool = False  # whether it needs scores of the predictor, beside predicted values
 
 
 METRICS = {
@@ -154,7 +133,16 @@ def interval_text(value: float | None, low: float | None, high: float | None, si
     """
     if value is None or value != value:
         return ""
-    ends = (
-        "" if low is None or high is None or low != low else f" ({score_text(low, sign)} to {score_text(high, sign)})"
-    )
-    return score_text(value, sign) + ends
+    if low is None or high is None or low != low:
+        return score_text(value, sign)
+    return f"{score_text(value, sign)} ({score_text(low, sign)} to {score_text(high, sign)})"
+
+
+def mean_text(row: Mapping[str, Any]) -> str:
+    """Return the mean of a score over folds with its interval."""
+    return interval_text(row["mean"], row["lower"], row["upper"])
+
+
+def difference_text(row: Mapping[str, Any]) -> str:
+    """Return by how much ours is better than a baseline, with the interval."""
+    return interval_text(row["difference"], row["difference_lower"], row["difference_upper"], "+")

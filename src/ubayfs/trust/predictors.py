@@ -29,25 +29,13 @@ N_TREES = 100  # of a forest
 
 @dataclass(frozen=True)
 class Prediction:
-    """How a task is predicted and judged, in the order of importance.
+    """How a task is predicted and judged, in the order of importance."""
 
-    Attributes
-    ----------
-    metrics : tuple of str
-        Keys of `METRICS`.
-    predictors : mapping of name to function () -> estimator
-    predict : function (estimator, X_train, y_train, X_test, n_classes) -> Predicted
-    kind : str
-        The kind of scikit-learn estimators that can do it.
-    of_risks : bool
-        Whether numbers are predicted that order samples by their risk of an event.
-    """
-
-    metrics: tuple[str, ...]
-    predictors: Mapping[str, Callable[[], Any]]
-    predict: Callable[[Any, Floats, Array, Floats, int], Predicted]
-    kind: str
-    of_risks: bool = False
+    metrics: tuple[str, ...]  # keys of METRICS
+    predictors: Mapping[str, Callable[[], Any]]  # estimators by name
+    predict: Callable[[Any, Floats, Array, Floats, int], Predicted]  # estimator, X_train, y_train, X_test, n_classes
+    kind: str  # of scikit-learn estimators that can do it
+    of_risks: bool = False  # whether numbers are predicted that order samples by their risk of an event
 
     def learned(self, target: Target) -> Array:
         """Return what estimators learn from: of risks, times and events."""

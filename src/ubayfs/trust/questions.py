@@ -35,7 +35,7 @@ from ..priors import Posterior
 from ..priors.dirichlet import DirichletPosterior
 from ..selection import Selection
 from ..utility import RELATIVE_TOLERANCE, Utility, priced, relaxation_of_cost, score_tolerance
-from .redecide import Answer, Redecider
+from .redecide import Answer, Redecider, full_rows
 
 LIKELY = "likely"
 # Decisions on features that are not chosen, at most: so that an answer takes about a second for 20,000 features.
@@ -301,25 +301,17 @@ class _Raised:
 
 def _with_room(utility: Utility) -> Utility:
     """Return a utility whose sets have room for any one more feature in the inequalities in which all of them count."""
-    system, bound = utility.system, utility.system.b.copy()
-    for row in _full_rows(utility).tolist():
-        bound[row] -= system.A[[row]].toarray()[0, : utility.n_features][utility.selectable].min()
-    return replace(utility, system=replace(system, b=bound))
-
-
-def _full_rows(utility: Utility) -> Ints:
-    """Return the inequalities in which all selectable features have a coefficient."""
-    A, n = utility.system.A, utility.n_features
-    long = np.flatnonzero(np.diff(A.indptr) >= max(int(utility.selectable.sum()), 2))
-    full = [row for row in long.tolist() if (A[[row]].toarray()[0, :n][utility.selectable] != 0).all()]
-    return np.array(full, dtype=np.intp)
+    bound = utility.system.b.copy()
+    for row, coefficients in full_rows(utility).items():
+        bound[row] -= coefficients.min()
+    return replace(utility, system=replace(utility.system, b=bound))
 
 
 def _may_help(utility: Utility) -> Mask:
     """Return the features that may satisfy inequalities in which not all features count, of shape (n_features,)."""
     system, n = utility.system, utility.n_features
     owner = np.repeat(np.arange(system.n_inequalities), np.diff(system.A.indptr))
-    negative = (system.A.data < 0) & ~np.isin(owner, _full_rows(utility))
+    negative = (system.A.data < 0) & ~np.isin(owner, list(full_rows(utility)))
     columns = np.unique(system.A.indices[negative])
     helping = mask_of(columns[columns < n], n)
     helping[system.blocks[columns[columns >= n] - n].indices] = True

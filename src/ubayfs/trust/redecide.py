@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Mask, RandomState
+from .._arguments import Floats, Mask, RandomState
 from ..attribution import reweighted, without_unlikely
 from ..constraints import ConstraintSystem
 from ..decision_problem import DecisionProblem
@@ -118,3 +118,11 @@ class Redecider:
     def names(self, mask: Mask) -> tuple[str, ...]:
         """Return the names of the members of a set."""
         return tuple(self.problem.feature_names[mask].tolist())
+
+
+def full_rows(utility: Utility) -> dict[int, Floats]:
+    """Return the inequalities in which every selectable feature counts, with the coefficients of these features."""
+    A, selectable = utility.system.A, utility.selectable
+    long = np.flatnonzero(np.diff(A.indptr) >= max(int(selectable.sum()), 2)).tolist()
+    found = {row: A[[row]].toarray()[0, : utility.n_features][selectable] for row in long}
+    return {row: coefficients for row, coefficients in found.items() if (coefficients != 0).all()}

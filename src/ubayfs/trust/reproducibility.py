@@ -29,7 +29,6 @@ from scipy.special import ndtr, ndtri
 
 from .._arguments import Array, Floats, Mask, RandomState, as_seed_sequence
 from .._plain import ShownAsCard
-from ..constraints import ConstraintSystem
 from ..data.feature_data import FeatureData
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
@@ -236,7 +235,6 @@ def reproducibility_of(
     decision: Decision,
     data: FeatureData | None = None,
     knowledge: PriorKnowledge | None = None,
-    system: ConstraintSystem | None = None,
 ) -> Reproducibility:
     """Decide on every half as on all samples, and compare the sets.
 
@@ -246,8 +244,8 @@ def reproducibility_of(
         What was decided on all samples.
     halves : HalfEnsembles
         Ensembles on halves of the same samples, with the same settings.
-    decision, knowledge, system
-        What it was decided with; see :meth:`~ubayfs.workflow.Decision.make`. `system` may be left out.
+    decision, knowledge
+        What it was decided with; see :meth:`~ubayfs.workflow.Decision.make`.
     data : FeatureData, optional
         All samples; needed by constraints on correlations.
 
@@ -272,8 +270,7 @@ def reproducibility_of(
         parts = (take_samples(data, s) if needs_data and data is not None else None for s in (first, ~first))
         try:
             one, other = (
-                decision.make(half, part, None if needs_data else system, knowledge).mask
-                for half, part in zip(pair, parts, strict=True)
+                decision.make(half, part, knowledge=knowledge).mask for half, part in zip(pair, parts, strict=True)
             )
             sets.append((one, other))
         except (InputError, OptimizationError) as error:
