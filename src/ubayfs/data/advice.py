@@ -99,22 +99,12 @@ _LISTED = 100
 
 @dataclass(frozen=True)
 class OutlyingValue:
-    """A value far from all others of its column.
-
-    Attributes
-    ----------
-    column : int
-    value : float
-    n_samples : int
-        How many samples have it; at most half of them.
-    low, high : float
-        Smallest and largest of the others, which are not all the same.
-    """
+    """A value far from all others of its column."""
 
     column: int
     value: float
-    n_samples: int
-    low: float
+    n_samples: int  # that have it; at most half of all
+    low: float  # of the others, which are not all the same
     high: float
 
 

@@ -27,20 +27,11 @@ class PairSums:
     """Pearson's correlation of one vector per run with k columns, each of shape (n_runs, k).
 
     The sums are of products of the values, so that vectors and columns shall be of order one.
-
-    Attributes
-    ----------
-    n : ndarray
-        Samples that have both values.
-    rho : ndarray
-        NaN, or without digits, where the condition is bad.
-    condition : ndarray
-        Share of the sum of squares that is left when the mean is subtracted, the smaller one of both.
     """
 
-    n: Floats
-    rho: Floats
-    condition: Floats
+    n: Floats  # samples that have both values
+    rho: Floats  # NaN, or without digits, where the condition is bad
+    condition: Floats  # share of the sum of squares that is left without the mean, the smaller one of both
 
     @classmethod
     def of(cls, w: Array, v: Array, x: Array, present: Mask) -> PairSums:

@@ -154,8 +154,7 @@ def _read_column(name: str, column: Any) -> Covariate:
         series = series.infer_objects()
     absent = series.isna().to_numpy()
     if isinstance(series.dtype, pd.CategoricalDtype):
-        present = [level for level in series.dtype.categories if (series == level).any()]
-        series = series.astype(object)
+        labels = series.cat.remove_unused_categories()
     elif pd.api.types.is_bool_dtype(series.dtype) or pd.api.types.is_numeric_dtype(series.dtype):
         if pd.api.types.is_complex_dtype(series.dtype):
             raise InputError.of("adjust_for", f"has complex numbers in {name!r}; use their real part or size.", name)
@@ -168,13 +167,10 @@ def _read_column(name: str, column: Any) -> Covariate:
         rule = f"has dates in {name!r}; pass numbers, such as days, or text, such as the month."
         raise InputError.of("adjust_for", rule, name)
     else:
-        present = sorted(set(series[~absent].map(str)))
-        series = series.map(str)
-    code_of = {level: code for code, level in enumerate(present)}
-    codes = np.array(
-        [np.nan if gap else code_of[entry] for gap, entry in zip(absent, series, strict=True)], dtype=float
-    )
-    return Covariate(name, codes, tuple(map(str, present)))
+        texts = [None if gap else str(entry) for gap, entry in zip(absent, series, strict=True)]
+        labels = pd.Series(pd.Categorical(texts, categories=sorted({text for text in texts if text is not None})))
+    codes = np.where(absent, np.nan, labels.cat.codes)
+    return Covariate(name, codes, tuple(map(str, labels.cat.categories)))
 
 
 def _as_category(item: Covariate) -> Covariate:

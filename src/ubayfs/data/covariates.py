@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,20 +23,11 @@ _NEARLY_DETERMINED = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Covariate:
-    """One covariate.
-
-    Attributes
-    ----------
-    name : str
-    values : ndarray of float of shape (n_samples,)
-        Numbers, or codes of levels.
-    levels : tuple of str or None
-        Of a category, in the order of their codes.
-    """
+    """One covariate."""
 
     name: str
-    values: Floats
-    levels: tuple[str, ...] | None = None
+    values: Floats  # numbers, or codes of levels, of shape (n_samples,)
+    levels: tuple[str, ...] | None = None  # of a category, in the order of their codes
 
     @property
     def columns(self) -> Floats:
@@ -48,17 +39,10 @@ class Covariate:
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
-    """What is adjusted for: complete, one value per sample.
-
-    Attributes
-    ----------
-    items : tuple of Covariate
-    notes : tuple of Advice
-        How they were read.
-    """
+    """What is adjusted for: complete, one value per sample."""
 
     items: tuple[Covariate, ...]
-    notes: tuple[Advice, ...] = field(default=())
+    notes: tuple[Advice, ...] = ()  # how they were read
 
     @property
     def names(self) -> list[str]:

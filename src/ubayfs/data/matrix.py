@@ -130,35 +130,32 @@ def _read_frame(frame: Any) -> tuple[Array, Array, dict[int, ReadCategory]]:
     """Read a pandas or polars frame; dates and mixtures of text and numbers are refused by name."""
     import pandas as pd
 
-    names = _distinct(frame.columns)
-    dtypes = list(frame.dtypes)
-    is_pandas = isinstance(frame, pd.DataFrame)
-    if is_pandas:
-        numeric = [_is_number_type(dtype) for dtype in dtypes]
-    else:
-        numeric = [dtype.is_numeric() for dtype in dtypes]
+    names, dtypes, is_pandas = _distinct(frame.columns), list(frame.dtypes), isinstance(frame, pd.DataFrame)
+
+    def column_at(j: int) -> Any:
+        return frame.iloc[:, j] if is_pandas else frame[:, j]
+
+    numeric = [_is_number_type(dtype) if is_pandas else dtype.is_numeric() for dtype in dtypes]
     # Columns of objects may still be numbers, e.g. after reading a table row by row.
     for j, dtype in enumerate(dtypes):
         if str(dtype) in ("object", "Object"):
-            column = (frame.iloc[:, j] if is_pandas else frame[:, j]).to_numpy()
-            numeric[j] = _why_not_numbers(column) is None
-    others = np.flatnonzero(~np.array(numeric, dtype=bool))
-    columns = {int(j): frame.iloc[:, j] if is_pandas else _from_polars(frame[:, int(j)]) for j in others}
+            numeric[j] = _why_not_numbers(column_at(j).to_numpy()) is None
+    others = [j for j, number in enumerate(numeric) if not number]
+    columns = {j: column_at(j) if is_pandas else _from_polars(column_at(j)) for j in others}
     refused = [j for j, column in columns.items() if not is_category(column)]
     if refused:
         raise ColumnTypeError(_not_numeric(names[refused], {str(dtypes[j]) for j in refused}), argument="X")
     single = {str(dtype).lower() for dtype, number in zip(dtypes, numeric, strict=True) if number} == {"float32"}
     wanted: Any = np.float32 if single else np.float64
+    if not columns and is_pandas:
+        return frame.to_numpy(dtype=wanted, na_value=np.nan), names, {}
     if not columns:
-        if is_pandas:
-            return frame.to_numpy(dtype=wanted, na_value=np.nan), names, {}
         values = frame.to_numpy()
         return (_as_floats(values) if values.dtype == object else values.astype(wanted, copy=False)), names, {}
     categories = {j: ReadCategory.of(f"column {str(names[j])!r} of X", column) for j, column in columns.items()}
     values = np.empty((len(frame), len(names)), dtype=wanted, order="F")
-    for j, (label, number) in enumerate(zip(frame.columns, numeric, strict=True)):
-        column = frame.iloc[:, j] if is_pandas else frame[label]
-        values[:, j] = _numbers(column) if number else categories[j].codes
+    for j, number in enumerate(numeric):
+        values[:, j] = _numbers(column_at(j)) if number else categories[j].codes
     return values, names, categories
 
 

@@ -25,24 +25,12 @@ def check_missing(missing: Any, max_missing: Any) -> tuple[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """Where a table has gaps, and which part of it a rule leaves.
+    """Where a table has gaps, and which part of it a rule leaves."""
 
-    Attributes
-    ----------
-    n_missing : ndarray of int of shape (n_features,)
-        Missing values of each column.
-    rows : ndarray of bool of shape (n_samples,)
-        Samples that stay.
-    columns : ndarray of bool of shape (n_features,)
-        Features that stay: all but those with a larger share of missing values than the rule allows.
-    notes : tuple of Advice
-        What became of the missing values.
-    """
-
-    n_missing: Ints
-    rows: Mask
-    columns: Mask
-    notes: tuple[Advice, ...]
+    n_missing: Ints  # missing values of each column, (n_features,)
+    rows: Mask  # samples that stay, (n_samples,)
+    columns: Mask  # features that stay: but for those of which more is missing than the rule allows, (n_features,)
+    notes: tuple[Advice, ...]  # what became of the missing values
 
     @classmethod
     def of(cls, values: Array, names: Array, rule: str, max_missing: float = MAX_MISSING) -> Gaps | None:

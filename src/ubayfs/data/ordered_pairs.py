@@ -17,21 +17,11 @@ from .._arguments import Array, Floats, Ints, Mask
 
 @dataclass(frozen=True, eq=False)
 class OrderedPairs:
-    """The usable pairs of some samples.
+    """The usable pairs of some samples."""
 
-    Attributes
-    ----------
-    order : ndarray of int of shape (n_samples,)
-        The samples by time, events first.
-    events : ndarray of int of shape (n_events,)
-        Places of the events in this order.
-    partners : ndarray of int of shape (n_events,)
-        The place from which on samples are known to be without event for longer.
-    """
-
-    order: Ints
-    events: Ints
-    partners: Ints
+    order: Ints  # the samples by time, events first, (n_samples,)
+    events: Ints  # places of the events in this order, (n_events,)
+    partners: Ints  # the place from which on samples are known to be without event for longer, (n_events,)
 
     @classmethod
     def of(cls, time: Array, event: Array) -> OrderedPairs:

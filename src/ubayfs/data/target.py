@@ -332,37 +332,24 @@ def _values(target: Target) -> Floats:
 
 @dataclass(frozen=True)
 class Task:
-    """The facts of a kind of target; how it is predicted and judged has its row in ``trust.predictors.PREDICTION``.
+    """The facts of a kind of target; how it is predicted and judged has its row in ``trust.predictors.PREDICTION``."""
 
-    Attributes
-    ----------
-    purpose : str
-        What a set of features is for, in the words of a report.
-    read : function (labels, ordered categories or None) -> Target, or None
-        Check labels of shape (n_samples,) or (n_samples, n_labels), none of them missing; None: there is no target.
-    strata : function (Target) -> (codes of the samples, name of each code), or None
-        What subsamples, halves and folds represent in proportion.
-    counts : function (Target) -> list of (name, number of samples), or None
-    counts_title : str
-        What is counted, as a heading.
-    numbers : function (Target) -> ndarray of shape (n_samples,), or None
-        The measured numbers, whose range a report shows; a column of a table must hold numbers, then.
-    numbers_title : str
-    fewest_in_test, fewest_in_subsample : int
-        Samples that the test part of a fold, and a subsample of half of the samples, must have.
-    fewest_events : int
-        Events that a subsample must have; of targets with events, other strata may be as rare as they like.
-    """
-
+    # What a set of features is for, in the words of a report.
     purpose: str
+    # Checks labels, none of them missing, with the order of ordered categories; None: there is no target.
     read: Callable[[Array, Any], Target] | None = None
+    # Codes of the samples, and the name of each code: what subsamples, halves and folds represent in proportion.
     strata: Callable[[Target], tuple[Ints, Array]] | None = None
+    # Names and numbers of samples.
     counts: Callable[[Target], list[tuple[str, int]]] | None = None
     counts_title: str = ""
+    # The measured numbers, whose range a report shows; a column of a table must hold numbers, then.
     numbers: Callable[[Target], Floats] | None = None
     numbers_title: str = ""
+    # Samples that the test part of a fold, and a subsample of half of the samples, must have.
     fewest_in_test: int = 1
     fewest_in_subsample: int = 1
+    # Events that a subsample must have; of targets with events, other strata may be as rare as they like.
     fewest_events: int = 0
 
     @property

@@ -234,9 +234,9 @@ def _from_cells(rows: list[list[Any]], path: Path, title: str, distinct: bool) -
     if not filled:
         raise file_error(path, f"has an empty sheet {title!r}; a table with a header and rows is needed.")
     width = max(map(len, rows))
-    n_titles = n_title_rows([rows[i] + [None] * (width - len(rows[i])) for i in filled[:_SAMPLE]])
-    top, *below = filled[n_titles:]  # rows without any cell separate parts of a table for the eye
-    header, *body = [rows[i] + [None] * (width - len(rows[i])) for i in (top, *below)]
+    rows = [row + [None] * (width - len(row)) for row in rows]
+    n_titles = n_title_rows([rows[i] for i in filled[:_SAMPLE]])
+    header, *body = [rows[i] for i in filled[n_titles:]]  # rows without any cell separate parts of a table for the eye
     names = ["" if cell is None else str(cell) for cell in header]
     # The constructor of a Series finds the type of each column, and keeps text as text.
     columns = {i: pd.Series([row[i] for row in body]) for i in range(width)}
@@ -248,7 +248,7 @@ def _from_cells(rows: list[list[Any]], path: Path, title: str, distinct: bool) -
             break  # else 1,234 is a number with decimals, too, as others of the sheet are
         texts = {i: column for i, column in texts.items() if i not in found}
     frame = pd.DataFrame(columns, index=range(len(body)))
-    table = tidy(frame, names, path, "row", np.array(below, dtype=np.intp) + 1, distinct=distinct)
+    table = tidy(frame, names, path, "row", np.array(filled[n_titles + 1 :], dtype=np.intp) + 1, distinct=distinct)
     titles = [" ".join(str(cell) for cell in rows[i] if cell is not None) for i in filled[:n_titles]]
     return replace(table, notes=(Advice("title_rows_skipped", {"file": path.name, "rows": titles}),) * bool(titles))
 

@@ -272,26 +272,13 @@ def _refuse_dates(table: Table) -> None:
 
 @dataclass(frozen=True, eq=False)
 class InspectedFiles:
-    """Files as one table, and how they became one.
+    """Files as one table, and how they became one."""
 
-    Attributes
-    ----------
-    files : dict of str to Path
-        By block.
-    table : Table
-    keys : dict of str to str
-        Keys of the data in a study file that are needed to read the files so, but for their paths.
-    orientation : tuple of str
-        What was found out about each file, in words; empty for a table with features in columns.
-    sheet, other_sheets : str or None, tuple of str
-        Of an Excel file.
-    """
-
-    files: dict[str, Path]
+    files: dict[str, Path]  # by block
     table: Table
-    keys: dict[str, str]
-    orientation: tuple[str, ...]
-    sheet: str | None
+    keys: dict[str, str]  # of the data in a study file that are needed to read the files so, but for their paths
+    orientation: tuple[str, ...]  # found out about each file, in words; empty for a table with features in columns
+    sheet: str | None  # of an Excel file
     other_sheets: tuple[str, ...]
 
 

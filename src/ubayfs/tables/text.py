@@ -57,7 +57,9 @@ def read_text(path: Path, encoding: str | None = None, distinct: bool = True, re
     delimiter, shifted, n_titles = _find_delimiter(content, path)
     notes: tuple[Advice, ...] = ()
     if n_titles:
-        titles, (first, _) = _split(_records(content, delimiter), n_titles)
+        records = _records(content, delimiter)
+        titles = [" ".join(filter(None, fields)) for _, fields in islice(records, n_titles)]
+        first, _ = next(records)
         n_above += first - 1
         content = content.split(b"\n", first - 1)[-1]
         notes = (Advice("title_rows_skipped", {"file": path.name, "rows": titles}),)
@@ -89,11 +91,6 @@ def _with_zeros(frame: pd.DataFrame, content: bytes, delimiter: str, n_fields: i
         if found.str.fullmatch("[0-9]+").all() and found.str.match("0[0-9]").any():
             frame[i] = texts[i].astype(object)
     return frame
-
-
-def _split(records: Iterator[tuple[int, list[str]]], n: int) -> tuple[list[str], tuple[int, list[str]]]:
-    """Return the first records as texts, and the one after them with its line."""
-    return [" ".join(filter(None, fields)) for _, fields in islice(records, n)], next(records)
 
 
 def text_lines(path: Path, read: ReadBytes = read_bytes) -> list[str]:
@@ -191,7 +188,7 @@ def _find_delimiter(content: bytes, path: Path) -> tuple[str, bool, int]:
 
     The last is the number of records above the header.
     """
-    best: tuple[tuple[bool, int], str, bool, int] = ((False, 0), ",", False, 0)
+    found = []
     for delimiter in sorted(_DELIMITERS, key=lambda d: (d == "\t") != (".tsv" in path.name.lower())):
         try:
             records = [fields for _, fields in islice(_records(content, delimiter), _SAMPLE)]
@@ -201,12 +198,10 @@ def _find_delimiter(content: bytes, path: Path) -> tuple[str, bool, int]:
         header, *rows = records[n_titles:]
         shifted = len(header) > 1 and bool(rows) and _begin_with_names(rows, len(header) + 1)
         regular = len(header) > 1 and (shifted or all(len(row) == len(header) for row in rows))
-        score = (regular, len(header))
-        if score > best[0]:
-            best = (score, delimiter, shifted, n_titles)
-    if best[0][1] == 0:
+        found.append((regular, len(header), delimiter, shifted, n_titles))
+    if not found:
         raise file_error(path, "cannot be read as a table: it has a cell of more than 100,000 characters.")
-    return best[1:]
+    return max(found, key=lambda read: read[:2])[2:]  # the first of equals
 
 
 def _begin_with_names(rows: Sequence[list[str]], n_fields: int) -> bool:
