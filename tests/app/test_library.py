@@ -76,7 +76,7 @@ def test_a_study_that_is_damaged_does_not_hide_the_others(shelf):
     (shelf.root / one / "history.jsonl").write_text("nonsense")
     with pytest.raises(InputError):
         shelf.open(one)
-    assert shelf.open(two).name == "Two"
+    assert shelf.open(two).state.name == "Two"
 
 
 def test_a_study_file_and_a_table_open_beside_themselves(shelf, tmp_path):

@@ -229,7 +229,7 @@ def test_exports(bench, tmp_path):
         main(["decide", str(unpacked / "results"), "--max-size", "1", "-o", str(unpacked / "one")])
         assert StoredResult(unpacked / "one").selection.mask.sum() == 1  # its study finds the data from there
         assert load_study(paths["study"]).outputs.directory == "results"
-        assert {path.name.partition("-")[0] for path in paths.values()} == {bench.name.lower()}
+        assert {path.name.partition("-")[0] for path in paths.values()} == {bench.state.name.lower()}
     script = tmp_path / "repeat.py"
     script.write_bytes(bench.export("script", number).result(SECONDS).read_bytes())
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)

@@ -95,11 +95,6 @@ class Document:
 
     # -- what pages read -----------------------------------------------------------------------------------------------
 
-    @property
-    def name(self) -> str:
-        """The name of the study."""
-        return self.state.name
-
     def undo_label(self, expert: str = "") -> str:
         """Return what an expert would undo; empty if there is nothing."""
         return self._history.label(-1, expert)

@@ -116,18 +116,18 @@ class History:
             if "change" in entry:
                 del self.steps[self.position :]
                 self.steps.append(entry)
-                self._move(1)
+                self._go(1)
             elif "fixed" in entry:
                 self.plain = {**self.plain, **entry["fixed"]}
             elif 0 <= self.position + (by := 1 if "redo" in entry else -1) <= len(self.steps):
-                self._bring(entry.get("at"), by)
-                self._move(by)
+                self._go(by, entry.get("at"))
 
-    def _move(self, by: int) -> None:
-        if by > 0:
-            self.plain = applied(self.plain, self.steps[self.position]["change"])
-        else:
-            self.plain = applied(self.plain, self.steps[self.position - 1]["change"], back=True)
+    def _go(self, by: int, at: int | None = None) -> None:
+        """Undo or redo the next edit, or one at a position, which takes its place in the order for that."""
+        nearest = self.position - (by < 0)
+        if at is not None:
+            self.steps.insert(nearest, self.steps.pop(at))
+        self.plain = applied(self.plain, self.steps[nearest]["change"], back=by < 0)
         self.position += by
 
     def compact(self) -> None:
@@ -164,27 +164,20 @@ class History:
         at = self._next(by, who)
         if at is None:
             return None
-        step, nearest = self.steps[at], min(self.position, self.position + by)
+        step, nearest = self.steps[at], self.position - (by < 0)
         passed = self.steps[at + 1 : nearest + 1] if by < 0 else self.steps[nearest:at]
         if not all(_apart(step["change"], other["change"]) for other in passed):
             rule = "has been built upon by another expert since; state something else instead."
             raise InputError(f"This change cannot be {'re' if by > 0 else 'un'}done: it {rule}")
         moved = {} if at == nearest else {"at": at}
         self._append({"redo" if by > 0 else "undo": 1, "time": now(), **moved})
-        self._bring(at, by)
-        self._move(by)
+        self._go(by, at)
         return str(step["label"])
 
     def _next(self, by: int, who: str) -> int | None:
         """Return the position of the nearest edit that somebody may undo or redo."""
         places = range(self.position - 1, -1, -1) if by < 0 else range(self.position, len(self.steps))
         return next((at for at in places if self.steps[at].get("by", who) == who), None)
-
-    def _bring(self, at: int | None, by: int) -> None:
-        """Bring an edit to the place where the next undo or redo takes it."""
-        if at is not None:
-            step = self.steps.pop(at)
-            self.steps.insert(self.position - (by < 0), step)
 
     def label(self, by: int, who: str = "") -> str:
         """Return the label of the edit that :meth:`step` would undo or redo; empty if there is none."""

@@ -280,17 +280,19 @@ class Stages:
         decision = resolved.decision.but(n_alternatives=0)
         self.selection = replace(resolved, decision=decision).decide(evidence)
         self.resolved = resolved
-        best, positions = self.selection.best, self.selection.indices
+        best, positions, weights = self.selection.best, self.selection.indices, self.selection.weights
+        assert weights is not None
+        most_first = np.argsort(-self.selection.importance[positions], kind="stable")
+        members = [(self.selection.features[i], positions[i]) for i in most_first]
         known = {key: number(getattr(best, key)) for key in ("value", "bound", "gap")}
         return known | {
             "features": list(self.selection.features),
-            "counts": evidence.counts[positions].tolist(),
-            "weights": self.selection.weights[positions].tolist(),  # type: ignore[index]
-            "importance": self.selection.importance[positions].tolist(),
+            "chosen": [{"feature": name, "count": int(evidence.counts[at]), "weight": float(weights[at])}
+                       for name, at in members],
             "proved": is_proved(best),
             "advice": advice_facts(self.selection.advice),
             "seconds": time.perf_counter() - started,
-        }
+        }  # fmt: skip
 
     def work(self, watch: Watch | None = None) -> TrustWork:
         """Return the trust work of the present decision; its study has the size that the data support."""

@@ -175,7 +175,8 @@ class _Loop:
                 self._known = known
                 self.send("facts", revision, facts, known)
             problems.raise_any()
-            self.send("evidence", revision, stages.evidence_facts(), self._votes())
+            votes = None if (evidence := stages.current()) is None else evidence.counts
+            self.send("evidence", revision, stages.evidence_facts(), votes)
             stages.resolve()
             self._set()
         except UBayFSError as error:
@@ -210,10 +211,6 @@ class _Loop:
             if state is None or not state.study.data.files[0]:
                 return "no data"
             return "collecting" if "collect" in (self._working, *(self._job or ())) else "ready"
-
-    def _votes(self) -> Any:
-        evidence = self._stages.current()
-        return None if evidence is None else evidence.counts
 
     def _set(self) -> None:
         if self._stages.current() is None:
@@ -306,21 +303,20 @@ class _Loop:
     def _next_job(self) -> tuple[Any, ...]:
         """Wait for work; trust waits until nothing was edited for a while."""
         with self._ready:
-            while True:
-                if self._job is not None:
-                    kind, *more = self._job
-                    wait: float | None = 0.0
-                    if self._stages.data is None or self._state is not None or self._entering:
-                        wait = None  # until they are read, and what was edited counts
-                    elif kind == "trust":
-                        wait = self._edited + more[-1] - time.monotonic()
-                        wait = 10 * _SECONDS_PER_LOOK if wait <= 0 and not self._background.take() else wait
-                    if wait is not None and wait <= 0:
-                        job, self._job, self._working = self._job, None, kind
-                        return job
-                    self._ready.wait(wait)
-                else:
-                    self._ready.wait()
+            while (wait := self._time_to_wait()) > 0:
+                self._ready.wait(wait)
+            job = self._job
+            assert job is not None
+            self._job, self._working = None, job[0]
+            return job
+
+    def _time_to_wait(self) -> float:
+        if self._job is None or self._stages.data is None or self._state is not None or self._entering:
+            return threading.TIMEOUT_MAX  # until there is something to do, data are read, and what was edited counts
+        if self._job[0] == "collect":
+            return 0.0
+        wait = self._edited + float(self._job[-1]) - time.monotonic()
+        return 10 * _SECONDS_PER_LOOK if wait <= 0 and not self._background.take() else wait
 
     def _collect(self) -> bool:
         """Run the ensemble; what is finished is used."""

@@ -22,7 +22,7 @@ from ..view import answer_parts as parts
 from ..view.fields import Field, choice, entry, panel, suggestions
 from ..view.frame import address, button, status_text
 from ..view.live import follow, guarded, html, later, on, refreshed
-from ..view.parts import notice, text
+from ..view.parts import notice, paragraph, text
 from .questions import Questions
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _MOST_SUGGESTED, _SMALLEST_RANGE, _MOST_SIZES = 200, 20, 25
 _MOST_NAMED = 12  # members that are named in the heading
+_COMPUTING = paragraph("Computing ...", "empty")
 _HATCHED = (
     '<svg width="0" height="0" style="position: absolute" aria-hidden="true"><defs>'
     '<pattern id="hatched" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
@@ -54,7 +55,7 @@ def draw_answer(bench: Seat) -> None:
             _draw_figures(bench)
         with ui.element("div"):
             _draw_size(bench)
-            Questions(bench).draw()
+            Questions(bench)
             _draw_word(bench)
             with panel("Your rules"):
                 follow(bench, lambda: _rules(bench), "answer")
@@ -77,15 +78,16 @@ def _found(bench: Seat) -> dict[str, Any] | None:
     return found
 
 
-def _latest(bench: Seat, *stages: str) -> dict[str, Any] | None:
-    """Return what the first of these stages that there is has found; they are named from the last to the first."""
+def _latest(bench: Seat, stage: str) -> dict[str, Any]:
+    """Return what a stage has found, or the reasons before it is there; nothing before these."""
     answer = bench.answer
-    return next((answer[stage] for stage in stages if answer.get(stage)), None)
+    found: dict[str, Any] = answer.get(stage) or answer.get("reasons") or {}
+    return found
 
 
 def _of_stage(bench: Seat, stage: str, make: Callable[[Any], Markup]) -> Markup:
     found = bench.answer.get(stage)
-    return Markup('<p class="empty">Computing ...</p>') if found is None else make(found)
+    return _COMPUTING if found is None else make(found)
 
 
 # -- what is there, or why there is nothing ----------------------------------------------------------------------------
@@ -96,7 +98,7 @@ def _heading(bench: Seat) -> Markup:
     if "set" not in answer or facts is None:
         return Markup("<h1>Which features?</h1>")
     found = answer["set"]
-    known = {"chosen": found["features"], "n_features": facts["n_features"], "complete": True, **found}
+    known = {"n_features": facts["n_features"], "complete": True, **found}
     older = answer["revision"] != bench.revision
     seconds = max(found["seconds"], 0.01)
     lead = "Your change is being applied ..." if older else f"{proof(known)} Found in {seconds:.2f} s."
@@ -155,7 +157,7 @@ def _draw_members(bench: Seat) -> None:
             return Markup()
         records = parts.members(answer)
         if not records:
-            return Markup('<p class="empty">No feature was chosen.</p>')
+            return paragraph("No feature was chosen.", "empty")
         n_models, ready = (bench.evidence or {}).get("n_models", 0), "alternatives" in answer
         return parts.member_table(records, bench.stated, n_models, answer["set"]["added"], ready)
 
@@ -188,9 +190,9 @@ def _draw_word(bench: Seat) -> None:
 
 def _draw_trust(bench: Seat) -> None:
     def make() -> Markup:
-        stage = _latest(bench, "trust", "reasons") or {}
+        stage = _latest(bench, "trust")
         if "facts" not in stage:
-            return Markup('<p class="empty">Computing ...</p>')
+            return _COMPUTING
         by_itself = () if bench.state.study.trust.level == "none" else ("noise", "reproducibility")
         return parts.facts(stage["facts"], by_itself)
 
@@ -204,7 +206,7 @@ def _draw_trust(bench: Seat) -> None:
 
     @refreshed(bench, "answer", "progress", "status")
     def refresh() -> None:
-        stage = _latest(bench, "trust", "reasons") or {}
+        stage = _latest(bench, "trust")
         missing = [fact["fact"] for fact in stage.get("facts", ()) if fact["state"] == "missing"]
         running = bench.progress is not None and bench.status != "collecting"
         note.set_content(text(status_text(bench) if running else ""))
@@ -212,9 +214,9 @@ def _draw_trust(bench: Seat) -> None:
 
 
 def _rules(bench: Seat) -> Markup:
-    stage = _latest(bench, "left_out", "reasons")
-    if stage is None:
-        return Markup('<p class="empty">Computing ...</p>')
+    stage = _latest(bench, "left_out")
+    if not stage:
+        return _COMPUTING
     own = iter([sentence(rule.constraint) for rule in bench.state.rules if rule.on])  # in the order of the answer
     return parts.rules(
         [entry if entry.get("from_prior") else {**entry, "label": next(own, entry["label"])}
@@ -318,7 +320,7 @@ def _draw_size(bench: Seat) -> None:
 
 def _performance(bench: Seat) -> dict[int, str]:
     """Return how sets of each size do on other samples, as far as it is known."""
-    stage = _latest(bench, "trust", "reasons") or {}
+    stage = _latest(bench, "trust")
     found = stage.get("trust", {}).get("validation", {})
     return {
         row["size"]: f"{metric_name(row['metric'])} {interval_text(row['mean'], row['lower'], row['upper'])}"

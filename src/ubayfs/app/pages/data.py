@@ -17,7 +17,7 @@ from ...study.schema import DataSection
 from ..intake import begin, copy_sheet, inspected, is_sample_sheet
 from ..view.fields import drop_zone, entry, fill, heading, panel, suggestions
 from ..view.frame import address, as_sent, button
-from ..view.live import clear_message, html, later, live, on, refreshed, show_message
+from ..view.live import clear_message, html, later, line, live, on, refreshed, show_message
 from ..view.parts import badge, notice, table, text
 from ..view.sections import choices, key_field, label, meaning
 
@@ -123,8 +123,8 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
         field.clear(path)
 
     with panel("Study"):
-        name = entry("Name of the study", bench.name, bench.rename)
-        on(bench, "state", lambda: name.show(bench.name))
+        name = entry("Name of the study", bench.state.name, bench.rename)
+        on(bench, "state", lambda: name.show(bench.state.name))
     with panel("Files", "CSV, TSV (also .gz), GEO series matrix, Parquet, Excel or AnnData."):
 
         @live(bench, "state", of=lambda: (_files(bench), known.get("sheets")))
@@ -229,7 +229,7 @@ def _tell(found: Mapping[str, Any]) -> None:
 def _draw_roles(bench: Seat, known: dict[str, Any]) -> None:
     with panel("Columns", "What is to be explained, and what else the columns are."):
         columns, sheets = suggestions(), suggestions()
-        empty = html(text("Choose a file first."), tag="p").classes("empty")
+        empty = line("Choose a file first.", "empty")
         with ui.element("div") as fields:
             with ui.element("div").classes("fields"):
                 for key in _ROLES:
@@ -291,7 +291,7 @@ def _draw_table(bench: Seat) -> None:
             facts = None if bench.status == "no data" else bench.table
             if not facts:
                 waiting = "Reading the data ..." if bench.status == "reading" else "Nothing yet."
-                html(text(waiting), tag="p").classes("empty")
+                line(waiting, "empty")
                 return
             if bench.status == "reading":
                 html(notice("info", "The data are being read anew; this is what was read before.", ""))

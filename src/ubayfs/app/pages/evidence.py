@@ -20,7 +20,7 @@ from ...study.yaml_io import parse_document
 from ..view.fields import Field, entry, heading, panel, tick
 from ..view.frame import address, button, status_text
 from ..view.live import follow, html, later, refreshed
-from ..view.parts import bar, notice, table, text
+from ..view.parts import bar, notice, paragraph, table, text
 from ..view.sections import key_field
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _draw_hidden(bench: Seat) -> None:
 def _most(bench: Seat) -> Markup:
     facts, votes = bench.facts, bench.votes
     if facts is None or votes is None or len(votes) != facts["n_features"]:
-        return Markup('<p class="empty">There are no votes yet.</p>')
+        return paragraph("There are no votes yet.", "empty")
     names, votes = facts["feature_names"], np.asarray(votes)
     most = np.argsort(-votes, kind="stable")[:_SHOWN]
     rows = [(names[i], int(votes[i]), bar(int(votes[i]), 0, max(int(votes.max()), 1))) for i in most if votes[i] > 0]

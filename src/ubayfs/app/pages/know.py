@@ -16,8 +16,8 @@ from ..seat import Seat
 from ..view.features import WORDS, add_scripts, feature_grid, search_box
 from ..view.fields import choice, entry, heading, panel, suggestions
 from ..view.frame import address, button
-from ..view.live import guarded, html, live, on, show_message
-from ..view.parts import badge, help_text, notice, table, text
+from ..view.live import html, line, live, on
+from ..view.parts import badge, help_text, notice, paragraph, table, text
 from .sources import draw_blocks, draw_sources
 
 _MOST_ROWS = 100
@@ -37,7 +37,7 @@ def draw_know(bench: Seat) -> None:
             with panel("Features"):
                 search_box()
                 _toolbar()
-                feature_grid(bench, lambda *given: _state(bench, *given))
+                feature_grid(bench)
             with ui.element("div").classes("cards"):
                 draw_blocks(bench)
                 with ui.element("div"):
@@ -54,20 +54,6 @@ def _reading(bench: Seat) -> None:
         if bench.facts is None:
             waiting = "The data are being read; the features appear here." if bench.status == "reading" else ""
             html(notice("info", waiting or "There are no features yet: choose the data first, under Data."))
-
-
-async def _state(bench: Seat, features: list[str], word: Any, why: str | None) -> None:
-    """State a word or votes of features; a number may be written as text."""
-
-    def state() -> None:
-        if not features:
-            show_message(
-                "info", "Select features in the table first: the box before each, or a cell and the space bar."
-            )
-            return
-        bench.say(features, number_or_word(word), why)
-
-    await guarded(state)()
 
 
 def _toolbar() -> None:
@@ -103,7 +89,7 @@ def _summary(bench: Seat) -> None:
         def stated() -> None:
             html(stated_list(bench.stated))
             if bench.confirmed is None:
-                html(text("Votes are shown to you once you confirm that this is complete."), tag="p").classes("note")
+                line("Votes are shown to you once you confirm that this is complete.")
                 button("Confirm: this is what I know", lambda _: bench.confirm(), classes="main").props(
                     "data-keep=confirm"
                 )
@@ -120,16 +106,17 @@ def stated_list(stated: dict[str, Any]) -> Markup:
     """
     groups: dict[str, list[str]] = {word: [] for word in (*WORDS, "votes")}
     for name, (word, _) in stated.items():
-        groups["votes" if not isinstance(word, str) else word].append(
-            name if isinstance(word, str) else f"{name} ({word:g})"
-        )
+        if isinstance(word, str):
+            groups[word].append(name)
+        else:
+            groups["votes"].append(f"{name} ({word:g})")
     lines = [
         Markup("<li>{} {}: {}</li>").format(badge(word), counted(len(names), "feature"), text(listing(names, 5)))
         for word, names in groups.items()
         if names
     ]
     if not lines:
-        return Markup('<p class="note">Nothing yet: every feature is neutral.</p>')
+        return paragraph("Nothing yet: every feature is neutral.")
     return Markup('<ul class="stated">{}</ul>').format(Markup(" ").join(lines))
 
 
@@ -162,7 +149,7 @@ def _experts(bench: Seat) -> None:
             prior = bench.state.study.prior
             if prior.experts:
                 done = [f"{name} (confirmed)" if own.confirmed else name for name, own in prior.experts.items()]
-                html(text(f"So far: {listing(done)}."), tag="p").classes("note")
+                line(f"So far: {listing(done)}.")
             if len(prior.experts or ()) > 1 and bench.confirmed is not None:
                 html(disagreement(prior.experts))
                 pool = help_text("prior", "pool")
@@ -184,7 +171,7 @@ def disagreement(experts: Mapping[str, Expert]) -> Markup:
     }
     rows = [[feature, *given] for feature, given in words.items() if len(set(given)) > 1]
     if not rows:
-        return Markup('<p class="note">{}</p>').format(text(f"{listing(list(stated))} agree."))
+        return paragraph(f"{listing(list(stated))} agree.")
     return table(["Feature", *stated], rows[:_MOST_ROWS], f"They differ on {counted(len(rows), 'feature')}")
 
 

@@ -16,7 +16,7 @@ from ...knowledge.scale import VOTES
 from ..view import answer_parts as parts
 from ..view.fields import panel
 from ..view.frame import button
-from ..view.live import html, later, on
+from ..view.live import html, later, line, on
 from ..view.parts import text
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _N_QUESTIONS = 10
 
 
 class Questions:
-    """A stack of cards: the features about which an answer would change the set most."""
+    """A panel with a stack of cards: the features about which an answer would change the set most."""
 
     def __init__(self, bench: Seat) -> None:
         self.bench = bench
@@ -35,14 +35,11 @@ class Questions:
         self.is_open = self.is_looking = False
         self.revision = -1  # of the answer that the cards are of, or that they are looked for
         self.shown: Any = None
-
-    def draw(self) -> None:
-        """Draw the panel."""
         lead = "Your answer on these would change the set most. The report marks what is stated after votes were seen."
         with panel("Ask me about these", lead, "questions"):
             self.place = ui.element("div")
         self._refresh()
-        on(self.bench, ("answer", "state"), self._refresh)
+        on(bench, ("answer", "state"), self._refresh)
 
     def _refresh(self) -> None:
         """Draw the current part unless it is drawn already: a button must not vanish while it is pressed."""
@@ -62,7 +59,7 @@ class Questions:
             elif self.cards and self.n_asked < _N_QUESTIONS:
                 self._draw_card(self.cards[0])
             elif waits:
-                html(text("Searching for the next question ..."), tag="p").classes("empty").props("role=status")
+                line("Searching for the next question ...", "empty").props("role=status")
             else:
                 done = (
                     f"{counted(self.n_asked, 'question')} answered." if self.n_asked else "No answer changes the set."

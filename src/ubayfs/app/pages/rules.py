@@ -23,7 +23,7 @@ from ..sentences import sentence, strictness_in_words
 from ..view.features import add_scripts
 from ..view.fields import choice, drop_zone, entry, heading, names_field, panel, tick
 from ..view.frame import address, button
-from ..view.live import html, live, on
+from ..view.live import html, line, live, on
 from ..view.parts import text
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _rules(bench: Seat, edit: Callable[[int], None]) -> None:
     def rules() -> None:
         if not bench.state.rules:
             none = "There are no rules: the best set would be all features. Add how many you want."
-            html(text(none), tag="p").classes("empty")
+            line(none, "empty")
         with ui.element("ol").classes("rules"):
             remarks[:] = [_rule(bench, i, rule, edit) for i, rule in enumerate(bench.state.rules)]
         remark()

@@ -17,7 +17,7 @@ from ..matching import AMBIGUOUS, DAMAGED, UNKNOWN, Doubt, Matching, match, stat
 from ..view.features import WORDS
 from ..view.fields import choice, drop_zone, entry, names_field, panel, tick
 from ..view.frame import address, as_sent, button
-from ..view.live import clear_message, html, live, show_message
+from ..view.live import clear_message, html, line, live, show_message
 from ..view.parts import notice, text
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Intake:
                 html(notice("warning", problem))
             if found.translated:
                 pairs = [f"{name} is {feature}" for name, feature in found.translated.items()]
-                html(text(f"{len(pairs)} by another name: {listing(pairs)}."), tag="p").classes("note")
+                line(f"{len(pairs)} by another name: {listing(pairs)}.")
             for kind, words in _GROUPS.items():
                 self._doubts(found, kind, words)
             if found.sets:
@@ -81,15 +81,11 @@ class Intake:
         offered = [doubt for doubt in doubts if doubt.candidates][:_SHOWN]
         for doubt in offered:
             options = {"": "leave it out", **{name: name for name in doubt.candidates}}
-            choice(doubt.name, options, self.choices.get(doubt.name, ""), partial(self._choose, doubt.name))
+            choose = partial(self.choices.__setitem__, doubt.name)
+            choice(doubt.name, options, self.choices.get(doubt.name, ""), choose)
         rest = [doubt.name for doubt in doubts if doubt not in offered]
         if rest:
-            html(text(f"Left out: {listing(rest, _SHOWN)}."), tag="p").classes("note")
-
-    def _choose(self, name: str, feature: str) -> None:
-        self.choices.pop(name, None)
-        if feature:
-            self.choices[name] = feature
+            line(f"Left out: {listing(rest, _SHOWN)}.")
 
     def _sets(self, found: Matching) -> None:
         """Draw gene sets to tick, with a search."""
@@ -108,17 +104,16 @@ class Intake:
                     label = f"{name} ({counted(len(found.sets[name]), 'feature')})"
                     tick(label, name in self.ticked, partial(turn, name))
                 if len(names) > _MOST_SETS:
-                    html(text(f"and {len(names) - _MOST_SETS:,} more; search for others"), tag="p").classes("note")
+                    line(f"and {len(names) - _MOST_SETS:,} more; search for others")
 
         listed()
 
     def _use(self, found: Matching) -> None:
-        weighted = any(row.weight is not None for row in found.rows)
-        hint = "Rows with a weight of their own have that." if weighted else ""
-        options = {word: word for word in WORDS} | (
-            {None: "nothing, only the weights of the table"} if weighted else {}
-        )
-        self.word = None if weighted else "likely"
+        options: dict[Any, str] = {word: word for word in WORDS}
+        hint, self.word = "", "likely"
+        if _has_weights(found):
+            options[None], self.word = "nothing, only the weights of the table", None
+            hint = "Rows with a weight of their own have that."
         choice("State of them", options, self.word, lambda word: setattr(self, "word", word), hint)
         with ui.element("div").classes("row"):
             button("Use", lambda _: self.use(found), classes="main").props("data-keep=use-found")
@@ -128,9 +123,9 @@ class Intake:
 
     def use(self, found: Matching) -> None:
         """State what was found, as one edit."""
-        words = stated_words(
-            found, self.word, self.choices, self.ticked if found.sets and not _is_table(found) else None
-        )
+        chosen = {name: feature for name, feature in self.choices.items() if feature}
+        ticked = self.ticked if found.sets and not _has_weights(found) else None  # rows of a table need no tick
+        words = stated_words(found, self.word, chosen, ticked)
         if not words:
             ticks = "tick gene sets first." if found.sets else "choose what is meant, or paste other names."
             raise InputError(f"there is nothing to state: {ticks}")
@@ -157,8 +152,7 @@ def _is_clear(doubt: Doubt) -> bool:
     return doubt.kind == DAMAGED or name == meant
 
 
-def _is_table(found: Matching) -> bool:
-    """Tell whether rows with blocks are those of a spreadsheet with weights, which are used without being ticked."""
+def _has_weights(found: Matching) -> bool:
     return any(row.weight is not None for row in found.rows)
 
 
@@ -175,9 +169,8 @@ def draw_sources(bench: Seat) -> None:
         button("Check names", lambda _: intake.read(str(pasted.value))).props("data-keep=check-names")
         place = ui.element("div").props("aria-live=polite")
         intake = Intake(bench, place, lambda: pasted.clear(pasted.value))
-        drop_zone(
-            "Spreadsheet (feature, weight, why ...), list or gene sets (GMT)", address(bench, "upload"), stored, _ACCEPT
-        )
+        files = "Spreadsheet (feature, weight, why ...), list or gene sets (GMT)"
+        drop_zone(files, address(bench, "upload"), stored, _ACCEPT)
 
 
 # -- blocks ------------------------------------------------------------------------------------------------------------
@@ -193,27 +186,22 @@ def draw_blocks(bench: Seat) -> None:
             own = plain_blocks(given) if isinstance(given, Blocks) else {}  # listed by the study itself
             for name, features in list((found or own).items())[:_MOST_SETS]:
                 with ui.element("div").classes("row"):
-                    line = html(text(f"{name}: {counted(len(features), 'feature')}"), tag="span")
-                    line.props["title"] = listing(features)
+                    shown = html(text(f"{name}: {counted(len(features), 'feature')}"), tag="span")
+                    shown.props["title"] = listing(features)
                     if name in own:
                         rest = {block: items for block, items in own.items() if block != name}
                         remove = button("Remove", lambda _, rest=rest: bench.set_blocks(rest or None), classes="link")
                         remove.props["aria-label"] = f"Remove the block {name}"
             if len(found) > _MOST_SETS:
-                html(text(f"and {len(found) - _MOST_SETS:,} more"), tag="p").classes("note")
+                line(f"and {len(found) - _MOST_SETS:,} more")
             if given is not None:
                 button("Remove all blocks", lambda _: bench.set_blocks(None), classes="link")
             else:
-                none = "They are your files." if found else "There are none."
-                html(text(none), tag="p").classes("note")
+                line("They are your files." if found else "There are none.")
 
         hint = "Features whose names are the same up to this sign become a block, such as _ in mean_area."
-        entry(
-            "Make blocks by a sign in the names",
-            "",
-            lambda sign: bench.set_blocks({"prefix": sign} if sign else None),
-            hint,
-        )
+        by_sign = "Make blocks by a sign in the names"
+        entry(by_sign, "", lambda sign: bench.set_blocks({"prefix": sign} if sign else None), hint)
         _new_block(bench)
 
 

@@ -12,8 +12,8 @@ from ..._plain import counted, listing
 from ...exceptions import InputError
 from ..view.fields import choice, entry, heading, panel
 from ..view.frame import button
-from ..view.live import html, live, show_message
-from ..view.parts import badge, notice, table, text
+from ..view.live import html, line, live, show_message
+from ..view.parts import badge, notice, paragraph, table, text
 
 if TYPE_CHECKING:
     from ..seat import Seat
@@ -62,8 +62,8 @@ def _draw_save(bench: Seat) -> None:
             features = bench.answer.get("set", {}).get("features")
             send.props["disabled"] = features is None
             send.update()
-            line = f"{counted(len(features), 'feature')}: {listing(features, 12)}" if features else ""
-            html(text(line or "There is no answer yet."), tag="p").classes("note")
+            shown = f"{counted(len(features), 'feature')}: {listing(features, 12)}" if features else ""
+            line(shown or "There is no answer yet.")
 
 
 def _draw_list(bench: Seat) -> None:
@@ -72,7 +72,7 @@ def _draw_list(bench: Seat) -> None:
         @live(bench, "versions", "state", of=lambda: (bench.versions, bench.confirmed))
         def versions() -> None:
             if not bench.versions:
-                html(text("None yet. Save the answer before you try something else."), tag="p").classes("empty")
+                line("None yet. Save the answer before you try something else.", "empty")
             for version in reversed(bench.versions):
                 _draw_version(bench, version)
 
@@ -84,20 +84,20 @@ def _draw_version(bench: Seat, version: dict[str, Any]) -> None:
         created = version["created"][:16].replace("T", " ")
         size = f"{created}, {counted(version['n_features'], 'feature')}"
         shown = size if bench.confirmed is None else f"{size}: {listing(version['features'], 12)}"
-        html(text(shown), tag="p").classes("note")
+        line(shown)
+
+        def go_back(_: Any) -> None:
+            bench.back_to(number)
+            show_message("success", f"The study is as it was in version {number}; undo takes this back.", "Done")
+
         with ui.element("div").classes("row"):
-            back = button("Go back to it", lambda _: _go_back(bench, version))
+            back = button("Go back to it", go_back)
             back.props["aria-label"] = f"Go back to version {number}: {version['name']}"
         _draw_exports(bench, number)
 
 
-def _go_back(bench: Seat, version: dict[str, Any]) -> None:
-    bench.back_to(version["number"])
-    show_message("success", f"The study is as it was in version {version['number']}; undo takes this back.", "Done")
-
-
 def _draw_exports(bench: Seat, version: int | None) -> None:
-    of = "the present answer" if version is None else f"version {version}"
+    of = _PRESENT if version is None else f"version {version}"
     with ui.element("div").classes("row exports").props("role=group") as group:
         group.props["aria-label"] = f"Export {of}"
         for kind, label in EXPORTS.items():
@@ -158,32 +158,27 @@ def comparison(found: dict[str, Any]) -> Markup:
     >>> comparison({"features": [change], "differences": [], "weights": [], "note": "", "text": ""}).striptags()[:36]
     '0 features stay, 1 added, 0 removed.'
     """
-    by = {
-        key: [each for each in found["features"] if each["change"] == key] for key in ("added", "removed", "unchanged")
-    }
-    stay = counted(len(by["unchanged"]), "feature stays", "features stay")
-    lines = [Markup("<p><strong>{}, {} added, {} removed.</strong></p>").format(stay, *map(len, list(by.values())[:2]))]
-    changed = [
-        (each["feature"], badge(key), _sides(each, "count"), _sides(each, "weight"), " or ".join(each["causes"]))
-        for key in ("added", "removed") for each in by[key]
+    added, removed, unchanged = (
+        [each for each in found["features"] if each["change"] == change] for change in ("added", "removed", "unchanged")
+    )
+    stay = counted(len(unchanged), "feature stays", "features stay")
+    heading = Markup("<p><strong>{}, {} added, {} removed.</strong></p>")
+    lines = [heading.format(stay, len(added), len(removed))]
+    rows = [
+        (each["feature"], badge(each["change"]), _sides(each, "count"), _sides(each, "weight"),
+         " or ".join(each["causes"]))
+        for each in (*added, *removed)
     ]  # fmt: skip
-    if changed:
+    if rows:
         titles = ["Feature", "Change", "Votes", "Weight", "Because of the"]
-        lines.append(table(titles, changed, "Features that changed", [2, 3]))
-    if by["unchanged"]:
-        names = listing([each["feature"] for each in by["unchanged"]], 30)
-        lines.append(Markup('<p class="note">Unchanged: {}</p>').format(text(names)))
+        lines.append(table(titles, rows, "Features that changed", [2, 3]))
+    if unchanged:
+        lines.append(paragraph(f"Unchanged: {listing([each['feature'] for each in unchanged], 30)}"))
     if found["note"]:
         lines.append(notice("warning", found["note"]))
-    return Markup().join(
-        [*lines, Markup("<details><summary>All that differs, as text</summary><pre>{}</pre></details>").format(
-            text_lines(found["text"]))]
-    )  # fmt: skip
-
-
-def text_lines(words: str) -> Markup:
-    """Return a text of several lines, escaped."""
-    return Markup("\n").join(map(text, words.split("\n")))
+    everything = Markup("\n").join(map(text, found["text"].split("\n")))
+    folded = Markup("<details><summary>All that differs, as text</summary><pre>{}</pre></details>").format(everything)
+    return Markup().join([*lines, folded])
 
 
 def _sides(change: dict[str, Any], key: str) -> str:

@@ -15,7 +15,7 @@ from ...knowledge.scale import VOTES
 from ...summary.knowledge_sentences import NONE_LEFT_OUT, constraint_state, why_out
 from ...summary.sentences import MARKS
 from ...summary.trust_sentences import replacement
-from .parts import badge, bar, because, choices, table, text
+from .parts import badge, bar, because, choices, paragraph, table, text
 
 Facts = Mapping[str, Any]
 
@@ -27,14 +27,11 @@ WAITING = Markup('<span class="waiting" title="being computed">...</span>')
 def members(answer: Facts) -> list[dict[str, Any]]:
     """Return one record per chosen feature from all stages that there are, most important first.
 
-    >>> members({"set": {"features": ["a", "b"], "counts": [1, 9], "weights": [5, 1], "importance": [0.1, 0.2]}})[0]
-    {'feature': 'b', 'count': 9, 'weight': 1}
+    >>> stage = {"chosen": [{"feature": "b", "count": 9}]}
+    >>> members({"set": stage, "reasons": {"chosen": [{"feature": "b", "why": "a paper"}]}})
+    [{'feature': 'b', 'count': 9, 'why': 'a paper'}]
     """
-    found = answer["set"]
-    order = sorted(range(len(found["features"])), key=lambda i: -found["importance"][i])
-    columns = zip(found["features"], found["counts"], found["weights"], strict=True)
-    each = [dict(zip(("feature", "count", "weight"), row, strict=True)) for row in columns]
-    records = {each[i]["feature"]: each[i] for i in order}
+    records = {record["feature"]: dict(record) for record in answer["set"]["chosen"]}
     for stage in ("reasons", "alternatives", "trust"):
         for record in answer.get(stage, {}).get("chosen", ()):
             known = {key: value for key, value in record.items() if value is not None}
@@ -167,7 +164,7 @@ def left_out(found: Facts) -> Markup:
     """Return strong features that are not in the set, and why."""
     if not found["left_out"]:
         known = NONE_LEFT_OUT if found["left_out_known"] else "Not examined."
-        return Markup('<p class="note">{}</p>').format(known)
+        return paragraph(known)
     rows = [
         (out["feature"], "" if out["count"] is None else f"{out['count']:,}", why_out(out),
          cost_text(out["loss_votes"], out["loss"]))
@@ -179,7 +176,7 @@ def left_out(found: Facts) -> Markup:
 def rules(constraints: Sequence[Facts]) -> Markup:
     """Return the rules with whether they hold, and what they cost."""
     if not constraints:
-        return Markup('<p class="note">There are none: everything with a vote may be chosen.</p>')
+        return paragraph("There are none: everything with a vote may be chosen.")
     items = Markup().join(
         Markup('<li>{} {}<div class="note">{}</div></li>').format(
             text(entry["label"]),
@@ -215,7 +212,7 @@ def _cost(entry: Facts) -> str:
 def other_sets(alternatives: Sequence[Facts]) -> Markup:
     """Return sets that are as good or nearly as good, by what they exchange."""
     if not alternatives:
-        return Markup('<p class="note">None was looked for.</p>')
+        return paragraph("None was looked for.")
     rows = [
         (f"{i}", listing(other["removed"], _SHOWN), listing(other["added"], _SHOWN),
          badge("as good") if other["as_good"] else rounded(other["loss"]))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from ...knowledge.scale import number_or_word
 from .frame import address
-from .live import html, on
+from .live import guarded, html, on, show_message
 from .parts import choices
 
 if TYPE_CHECKING:
@@ -62,22 +62,25 @@ def _options(url: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def feature_grid(bench: Seat, stated: Callable[[list[str], Any, str | None], Any]) -> None:
-    """Draw the table; `stated` is called with features, votes or word, and why when somebody states something.
+def feature_grid(bench: Seat) -> None:
+    """Draw the table; what is stated there, a word or votes and why, is an edit.
 
     Rows are fetched by the browser; what changes later is sent as differences.
     """
     with ui.element("div").classes("features") as box:
         ui.aggrid(_options(address(bench, "features.json")))
 
-    async def arrived(event: Any) -> Any:
+    @guarded
+    def arrived(event: Any) -> None:
         given, names = event.args, (bench.facts or {}).get("feature_names", [])
         rows = [names[i] for i in given["rows"] if 0 <= i < len(names)]
         if rows[:1] != [given["first"]][: len(given["rows"])]:
             load()  # the data are others now
-            return None
-        result = stated(rows, given["word"], given["why"])
-        return await result if result is not None else None
+        elif rows:
+            bench.say(rows, number_or_word(given["word"]), given["why"])
+        else:
+            how = "the box before each, or a cell and the space bar"
+            show_message("info", f"Select features in the table first: {how}.")
 
     box.on("stated", arrived, js_handler="(e) => emit(e.detail)")
     shown, confirmed = bench.stated, bench.confirmed

@@ -19,7 +19,7 @@ from nicegui import ui
 from ...exceptions import InputError, StudyError, UBayFSError
 from ..forms import completions
 from .frame import button
-from .live import clear_message, guarded, html, show_message
+from .live import clear_message, guarded, html, line, show_message
 from .parts import choices, text
 
 Change = Callable[[Any], Any]
@@ -188,8 +188,8 @@ def names_field(label: str, chosen: list[str], known: Callable[[], Collection[st
         show()
 
     def add(typed: str) -> None:
-        for line in typed.split("\n"):
-            names = [line] if line in known() else [part.strip() for part in re.split(r"[,;\t]+", line)]
+        for given in typed.split("\n"):
+            names = [given] if given in known() else [part.strip() for part in re.split(r"[,;\t]+", given)]
             chosen.extend(name for name in dict.fromkeys(names) if name and name not in chosen)
         show()
 
@@ -266,7 +266,7 @@ def panel(title: str, lead: str = "", classes: str = "") -> Iterator[ui.element]
     with ui.element("section").classes(f"panel {classes}") as section:
         html(text(title), tag="h2")
         if lead:
-            html(text(lead), tag="p").classes("note")
+            line(lead)
         yield section
 
 
@@ -274,4 +274,4 @@ def heading(title: str, lead: str = "") -> None:
     """Draw the heading of a page."""
     html(text(title), tag="h1")
     if lead:
-        html(text(lead), tag="p").classes("lead")
+        line(lead, "lead")

@@ -85,7 +85,7 @@ def outer_frame(title: str) -> Iterator[ui.element]:
 @contextmanager
 def frame(bench: Seat, screen: str) -> Iterator[None]:
     """Draw the frame of a screen of a study."""
-    with outer_frame(f"{SCREENS[screen]}: {bench.name}") as header:
+    with outer_frame(f"{SCREENS[screen]}: {bench.state.name}") as header:
         with header:
             _name(bench)
             _screens(bench, screen)
@@ -119,7 +119,7 @@ def _tour(bench: Seat, screen: str) -> None:
 def _name(bench: Seat) -> None:
     @live(bench, "state", classes="study")
     def name() -> None:
-        html(text(bench.name), tag="span").props('title="The study"')
+        html(text(bench.state.name), tag="span").props('title="The study"')
         if bench.expert:
             html(text(f" as {bench.expert}"), tag="span").props('title="Who states words in this window"')
 

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from nicegui import Client, background_tasks, context, ui
 
 from ...exceptions import UBayFSError
-from .parts import notice
+from .parts import notice, text
 
 if TYPE_CHECKING:
     from ..seat import Seat
@@ -32,6 +32,11 @@ class Content(ui.html, component="static/content.js"):  # type: ignore[call-arg]
 def html(content: str, tag: str = "div") -> Content:
     """Put HTML on the page that `parts` made, where everything from files is escaped."""
     return Content(content, sanitize=False, tag=tag)
+
+
+def line(words: Any, kind: str = "note") -> Content:
+    """Put a line of text on the page: a ``note``, or what stands where something is ``empty``."""
+    return html(text(words), tag="p").classes(kind)
 
 
 def on(bench: Seat, kinds: str | Iterable[str], redraw: Draw) -> None:
@@ -136,16 +141,17 @@ def follow(bench: Seat, make: Callable[[], str], *kinds: str) -> Content:
 
 def show_message(kind: str, message: Any, title: str | None = None) -> None:
     """Show a message at the top of the page until the next action."""
-    place = PLACES.get(context.client)
-    if place is not None:
-        place.set_content(notice(kind, message, title))
+    _put_message(notice(kind, message, title))
 
 
 def clear_message() -> None:
     """Remove the message at the top of the page."""
-    place = PLACES.get(context.client)
-    if place is not None and place.content:
-        place.set_content(Markup())
+    _put_message(Markup())
+
+
+def _put_message(content: Markup) -> None:
+    if (place := PLACES.get(context.client)) is not None and place.content != content:
+        place.set_content(content)
 
 
 def guarded(action: Callable[..., Any]) -> Callable[..., Any]:

@@ -60,6 +60,11 @@ def choices(shown: Mapping[str, str], now: str) -> Markup:
     )
 
 
+def paragraph(words: Any, kind: str = "note") -> Markup:
+    """Return a paragraph: a ``note``, or what stands where something is ``empty``."""
+    return Markup('<p class="{}">{}</p>').format(kind, text(words))
+
+
 def badge(name: str, title: str = "") -> Markup:
     """Return a mark as in the report; color and line style tell its kind."""
     hint = Markup(' title="{}"').format(title) if title else Markup()

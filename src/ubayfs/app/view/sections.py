@@ -136,18 +136,16 @@ def key_field(bench: Seat, section: str, key: str, listed: str = "") -> Field:
     def value() -> Any:
         return getattr(getattr(bench.state.study, section), key)
 
-    default, about = SECTIONS[section].default_text(key), hint(section, key)
-    known = choices(section, key)
+    default, about, known = SECTIONS[section].default_text(key), hint(section, key), choices(section, key)
     if known:
         unset = SECTIONS[section].defaults()[key] is None
         named = {name: f"{name}: {_MEANINGS[name]}" if name in _MEANINGS else name for name in known}
         options: Mapping[Any, str] = ({None: default} if unset else {}) | named
         field: Field = choice(label(key), options, value(), lambda given: bench.set(section, **{key: given}), about)
-        on(bench, "state", lambda: field.show(value()))
-        return field
-    field = entry(
-        label(key), shown(value()), lambda typed: bench.set(section, **{key: read(section, key, typed)}), about,
-        listed=listed, placeholder=default, draft=f"{section}.{key}",
-    )  # fmt: skip
-    on(bench, "state", lambda: field.show(shown(value())))
+    else:
+        field = entry(
+            label(key), shown(value()), lambda typed: bench.set(section, **{key: read(section, key, typed)}), about,
+            listed=listed, placeholder=default, draft=f"{section}.{key}",
+        )  # fmt: skip
+    on(bench, "state", lambda: field.show(value() if known else shown(value())))
     return field

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from .fields import entry, heading, panel
 from .frame import SCREENS, TOUR, button, outer_frame
-from .live import html, show_message
+from .live import html, line, show_message
 from .parts import text
 
 if TYPE_CHECKING:
@@ -44,22 +44,22 @@ def _draw_study(library: Library, study: dict[str, Any]) -> None:
         with ui.element("h2"):
             ui.link(study["name"], _address(study["id"]))
         size = " x ".join(f"{study[key]:,} {key[2:]}" for key in ("n_samples", "n_features") if study.get(key))
-        html(text(size or "not read yet"), tag="p").classes("note")
-        html(text(f"changed {str(study.get('changed', ''))[:16].replace('T', ' ')}"), tag="p").classes("note")
+        line(size or "not read yet")
+        line(f"changed {str(study.get('changed', ''))[:16].replace('T', ' ')}")
 
-        def sure() -> None:
-            asked.set_visibility(True)
-            ask.set_visibility(False)
+        def sure(is_asked: bool) -> None:
+            asked.set_visibility(is_asked)
+            ask.set_visibility(not is_asked)
 
         async def remove() -> None:
             await asyncio.to_thread(library.remove, study["id"])
             ui.navigate.reload()
 
-        ask = button("Remove", lambda _: sure())
+        ask = button("Remove", lambda _: sure(True))
         with ui.element("div").classes("row") as asked:
             html(text("Its directory is moved to the trash of the studies."), tag="span")
             button("Remove it", lambda _: remove(), classes="main")
-            button("Keep it", lambda _: (asked.set_visibility(False), ask.set_visibility(True)))
+            button("Keep it", lambda _: sure(False))
         asked.set_visibility(False)
 
 
