@@ -36,7 +36,10 @@ def _by_columns(system: ConstraintSystem) -> tuple[sparse.csc_array, sparse.csc_
     return sparse.csc_array(system.A), sparse.csc_array(system.blocks)
 
 
-def _entries(matrix: sparse.csc_array, columns: Ints) -> tuple[Ints, Floats, Ints]:
+_Entries = tuple[Ints, Floats, Ints]  # rows, values, and the number of the column
+
+
+def _entries(matrix: sparse.csc_array, columns: Ints) -> _Entries:
     """Return rows and values of the entries of some columns, and the number of the column of each.
 
     Indexing plain arrays is ten times as fast as slicing sparse ones, which a search does thousands of times.
@@ -51,6 +54,14 @@ def _measure(excess: Floats) -> Floats:
     A penalty per unit alone would let a set win that exceeds a budget of 5 by 1e-7.
     """
     return np.maximum(excess, SMALLEST_MEASURE + (1.0 - SMALLEST_MEASURE) * excess)
+
+
+def _before_and_after(terms: Floats, gains: Floats, owner: Ints, n_changes: int) -> Floats:
+    """Return the sum of all terms, then that sum with the gains of each change."""
+    sums = np.zeros(n_changes + 1)
+    sums[1:] = np.bincount(owner, weights=gains, minlength=n_changes)
+    sums += terms.sum()
+    return sums
 
 
 class LocalSearch:
@@ -107,62 +118,76 @@ class LocalSearch:
         """Return log admissibility of soft rows and the measure of violation of hard rows at some activities a^T z."""
         excess = activity - self.b[rows]
         log_terms, hard_terms = np.zeros(len(excess)), np.zeros(len(excess))
-        violated = np.flatnonzero(excess > self.tolerance[rows])
-        excess = excess[violated]
-        hard, rho = self.hard[rows][violated], self.rho[rows][violated]
-        log_terms[violated] = np.where(hard, 0.0, log_row_admissibility(excess, rho))
-        hard_terms[violated] = np.where(hard, _measure(excess / self.scale[rows][violated]), 0.0)
+        violated = (excess > self.tolerance[rows]).nonzero()[0]
+        if len(violated) == 0:
+            return log_terms, hard_terms
+        excess, rows = excess[violated], violated if isinstance(rows, slice) else rows[violated]
+        log_cost = log_row_admissibility(excess, self.rho[rows])
+        if not self.any_hard:
+            log_terms[violated] = log_cost
+            return log_terms, hard_terms
+        hard = self.hard[rows]
+        log_terms[violated] = np.where(hard, 0.0, log_cost)
+        hard_terms[violated] = np.where(hard, _measure(excess / self.scale[rows]), 0.0)
         return log_terms, hard_terms
 
     def merit(self, chosen: Mask) -> float:
         """Return the score of a set, less a penalty for violated hard rows."""
         return float(self.one_flipped(chosen, np.empty(0, dtype=np.intp))[0])
 
-    def one_flipped(self, chosen: Mask, features: Ints) -> Floats:
+    def one_flipped(self, chosen: Mask, features: Ints, entries: _Entries | None = None) -> Floats:
         """Return the merit of a set, then of the set with each one of `features` added, or dropped if a member."""
-        return self.flipped(chosen, features, np.arange(len(features)), len(features))
+        return self.flipped(chosen, features, np.arange(len(features)), len(features), entries)
 
-    def flipped(self, chosen: Mask, features: Ints, change: Ints, n_changes: int) -> Floats:
+    def flipped(
+        self, chosen: Mask, features: Ints, change: Ints, n_changes: int, entries: _Entries | None = None
+    ) -> Floats:
         """Return the merit of a set, then of the set after each change: some features added, or some dropped.
 
-        `change` is the number of the change that each one of `features` belongs to, ascending.
+        `change` is the number of the change that each one of `features` belongs to, ascending; `entries` are those of
+        their columns, for callers that have them.
         """
-        members = np.flatnonzero(chosen)
+        members = chosen.nonzero()[0]
         n_chosen = self.members_of_blocks(members)
         activity = self.activity(members, n_chosen)
         log_terms, hard_terms = self.terms(activity, slice(None))
         sign = np.where(chosen[features], -1.0, 1.0)
-        rows, values, owner = self._changes(features, sign, change, n_chosen)
+        entries = _entries(self.columns, features) if entries is None else entries
+        rows, values, owner = self._changes(features, sign, change, n_chosen, entries)
         log_new, hard_new = self.terms(activity[rows] + values, rows)
-        log_gain = np.bincount(owner, weights=log_new - log_terms[rows], minlength=n_changes)
-        hard_gain = np.bincount(owner, weights=hard_new - hard_terms[rows], minlength=n_changes)
-        log_all = log_terms.sum() + np.concatenate([[0.0], log_gain])
-        hard_all = hard_terms.sum() + np.concatenate([[0.0], hard_gain])
-        gain = np.bincount(change, weights=sign * self.utility.theta[features], minlength=n_changes)
-        importances = self.utility.theta[members].sum() + np.concatenate([[0.0], gain])
-        # Sums of gains may miss zero by rounding; a violation is at least SMALLEST_MEASURE.
-        hard_all = np.where(hard_all < 0.5 * SMALLEST_MEASURE, 0.0, hard_all)
+        log_all = _before_and_after(log_terms, log_new - log_terms[rows], owner, n_changes)
+        theta = self.utility.theta
+        importances = _before_and_after(theta[members], sign * theta[features], change, n_changes)
         kappa = 1.0 + log_all if self.linear else np.exp(log_all)
-        return importances + self.utility.constraint_strength * kappa - self.hard_penalty * hard_all
+        merit = importances + self.utility.constraint_strength * kappa
+        if not self.any_hard:
+            return merit
+        hard_all = _before_and_after(hard_terms, hard_new - hard_terms[rows], owner, n_changes)
+        # Sums of gains may miss zero by rounding; a violation is at least SMALLEST_MEASURE.
+        return merit - self.hard_penalty * np.where(hard_all < 0.5 * SMALLEST_MEASURE, 0.0, hard_all)
 
     def members_of_blocks(self, members: Ints) -> Ints:
         """Return how many of some features are in each block."""
+        if self.n_blocks == 0:
+            return np.empty(0, dtype=np.intp)
         return np.bincount(_entries(self.blocks, members)[0], minlength=self.n_blocks)
 
     def activity(self, members: Ints, n_chosen: Ints) -> Floats:
         """Return a^T z of every row; `n_chosen` are the members of each block."""
-        columns = np.concatenate([members, self.n + np.flatnonzero(n_chosen)])
+        columns = np.concatenate([members, self.n + np.flatnonzero(n_chosen)]) if self.n_blocks else members
         rows, values, _ = _entries(self.columns, columns)
         return np.bincount(rows, weights=values, minlength=len(self.b)).astype(np.float64)
 
-    def _changes(self, features: Ints, sign: Floats, change: Ints, n_chosen: Ints) -> tuple[Ints, Floats, Ints]:
+    def _changes(
+        self, features: Ints, sign: Floats, change: Ints, n_chosen: Ints, entries: _Entries
+    ) -> tuple[Ints, Floats, Ints]:
         """Return what each change changes in a^T z: rows, differences, and the number of the change.
 
         These are the columns of its features, and those of blocks that these are the first or the last to touch.
         """
-        rows, values, number = _entries(self.columns, features)
+        rows, values, number = entries
         values, owner = sign[number] * values, change[number]
-        single = bool((np.diff(change) > 0).all())  # one feature for each change
+        single = bool((change[1:] > change[:-1]).all())  # one feature for each change
         if self.n_blocks == 0 and single:
             return rows, values, owner
         if self.n_blocks:
@@ -200,12 +225,12 @@ class LocalSearch:
         return chosen
 
     def _best_move(self, chosen: Mask) -> tuple[Mask, float]:
-        inside, outside = np.flatnonzero(chosen), np.flatnonzero(~chosen)
-        values = self.one_flipped(chosen, np.concatenate([outside, inside]))
+        features = np.argsort(chosen, kind="stable")  # those outside first
+        values = self.one_flipped(chosen, features)
         pick = int(np.argmax(values))
         best, value = chosen.copy(), float(values[pick])
         if pick:
-            flipped = np.concatenate([outside, inside])[pick - 1]
+            flipped = features[pick - 1]
             best[flipped] = ~best[flipped]
         if len(self.groups.indices):
             owner = np.repeat(np.arange(self.groups.shape[0]), np.diff(self.groups.indptr))
@@ -221,12 +246,13 @@ class LocalSearch:
         """Return the best set reached by one feature out and one in, of those tried before the deadline."""
         result = chosen
         outside = np.flatnonzero(~chosen)
+        entries = _entries(self.columns, outside)
         for out in np.flatnonzero(chosen):
             if deadline is not None and time.monotonic() >= deadline:
                 break
             base = chosen.copy()
             base[out] = False
-            values = self.one_flipped(base, outside)
+            values = self.one_flipped(base, outside, entries)
             pick = int(np.argmax(values))
             if values[pick] > best + ROUNDING:
                 best, result = float(values[pick]), base

@@ -74,9 +74,10 @@ def entries_of(starts: Array, lines: Ints) -> tuple[Ints, Ints]:
 
     Line j has the entries from ``starts[j]`` to ``starts[j + 1]``; lines are numbered by their place in `lines`.
     """
-    first, lengths = starts[lines], starts[lines + 1] - starts[lines]
-    owner = np.repeat(np.arange(len(lines)), lengths)
-    return np.arange(len(owner)) + (first - np.cumsum(lengths) + lengths)[owner], owner
+    first = starts[lines]
+    lengths = starts[lines + 1] - first
+    owner = np.arange(len(lines)).repeat(lengths)
+    return np.arange(len(owner)) + (first - lengths.cumsum() + lengths)[owner], owner
 
 
 def column_classes(columns: sparse.csc_array, importance: Floats | None = None) -> Ints:
