@@ -108,8 +108,7 @@ class Chains:
         self._size_of_row = np.where(self._rows.tolerance > 0, self._rows.tolerance / RELATIVE_TOLERANCE, 1.0)
         self._n_features = n
         self._selected = np.zeros((n_chains, n + system.n_blocks), dtype=bool)
-        on_blocks = np.zeros(system.n_inequalities, dtype=bool)
-        on_blocks[np.repeat(np.arange(system.n_inequalities), np.diff(system.A.indptr))[system.A.indices >= n]] = True
+        on_blocks = np.diff(sparse.csr_array(system.A[:, n:]).indptr) > 0
         narrow = (np.diff(system.A.indptr) <= _NARROW) & ~on_blocks
         self._narrow_rows, self._wide_rows = np.flatnonzero(narrow), np.flatnonzero(~narrow)
         self._narrow = sparse.csr_array(system.A[self._narrow_rows][:, :n])

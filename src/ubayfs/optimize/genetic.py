@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from .._arguments import (
     check_int,
     check_real,
 )
+from ..constraints.system import ConstraintSystem, once_per_system
 from ..utility import Admissibility, Utility
 from .algorithm1 import feasible_start, initial_sets
 from .base import Solution
@@ -99,12 +99,11 @@ class Genetic:
         """
         rng = as_generator(random_state)
         linked, first = self._begin(utility, rng)
-        fitness = _Fitness(linked.utility)
         breeder = _Breeder(self, linked.utility, rng)
-        population = fitness.evaluate(first).best(self.n_sets)
+        population = _Population.of(linked.utility, first).best(self.n_sets)
         best = [float(population.values[0])]
         for generation in range(self.n_generations):
-            children = fitness.evaluate(breeder.children(population.sets))
+            children = _Population.of(linked.utility, breeder.children(population.sets))
             population = population.joined(children).best(self.n_sets)
             best.append(float(population.values[0]))
             if on_progress is not None:
@@ -114,7 +113,7 @@ class Genetic:
         # Sums in another order differ by rounding; the bound must not fall below a value that attains it.
         sizes = SizeBounds.of(utility)
         bound = float(sizes.value.max()) * (1.0 + len(sizes.order) * np.finfo(float).eps)
-        facts = {"n_generations": self.n_generations, "n_evaluations": fitness.n_evaluations}
+        facts = {"n_generations": self.n_generations, "n_evaluations": len(first) + self.n_generations * self.n_sets}
         return Solution(chosen, value, bound, info={**facts, "best_by_generation": tuple(best)})
 
     def _begin(self, utility: Utility, rng: np.random.Generator) -> tuple[LinkedUtility, Mask]:
@@ -133,6 +132,16 @@ class _Population(NamedTuple):
     values: Array
     violation: Array
 
+    @classmethod
+    def of(cls, utility: Utility, sets: Mask) -> _Population:
+        """Evaluate sets: those that satisfy the hard inequalities by score, others by how far they violate these."""
+        batch = sparse.csr_array(sets, dtype=np.float64)
+        values, violation = utility(batch), np.zeros(len(sets))
+        violating = np.flatnonzero(np.isneginf(values))
+        if len(violating):
+            violation[violating] = -_softened(utility.system).log_admissibility(batch[violating])
+        return cls(sets, values, violation)
+
     def joined(self, other: _Population) -> _Population:
         return _Population(*(np.concatenate(parts) for parts in zip(self, other, strict=True)))
 
@@ -145,27 +154,11 @@ class _Population(NamedTuple):
         return _Population(*(part[order] for part in self))
 
 
-class _Fitness:
-    """Evaluates sets: those that satisfy the hard inequalities by score, others by how far they violate these."""
-
-    def __init__(self, utility: Utility) -> None:
-        self._utility = utility
-        self.n_evaluations = 0
-
-    @cached_property
-    def _softened(self) -> Admissibility:
-        system = self._utility.system
-        hard = system.take(np.flatnonzero(np.isinf(system.rho)))
-        return Admissibility(replace(hard, rho=np.ones(hard.n_inequalities)))
-
-    def evaluate(self, sets: Mask) -> _Population:
-        batch = sparse.csr_array(sets, dtype=np.float64)
-        values, violation = self._utility(batch), np.zeros(len(sets))
-        violating = np.flatnonzero(np.isneginf(values))
-        if len(violating):
-            violation[violating] = -self._softened.log_admissibility(batch[violating])
-        self.n_evaluations += len(sets)
-        return _Population(sets, values, violation)
+@once_per_system
+def _softened(system: ConstraintSystem) -> Admissibility:
+    """Return the hard inequalities as soft ones."""
+    hard = system.take(np.flatnonzero(np.isinf(system.rho)))
+    return Admissibility(replace(hard, rho=np.ones(hard.n_inequalities)))
 
 
 class _Breeder:

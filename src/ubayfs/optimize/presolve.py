@@ -48,11 +48,17 @@ def _rows_without_pairs(system: ConstraintSystem) -> Ints:
 
 
 @once_per_system
+def _pair_ends(system: ConstraintSystem) -> tuple[Ints, Ints]:
+    """Return the two features of each pair row."""
+    first = system.A.indptr[pair_rows(system)]
+    return system.A.indices[first], system.A.indices[first + 1]
+
+
+@once_per_system
 def _pair_graph(system: ConstraintSystem) -> sparse.csr_array:
     """Return how many pair rows two features share, a symmetric csr_array of shape (n_features, n_features)."""
-    ends = system.A.indptr[pair_rows(system)]
-    first, second = system.A.indices[ends], system.A.indices[ends + 1]
-    half = sparse.csr_array((np.ones(len(ends)), (first, second)), shape=(system.n_features,) * 2)
+    ends = _pair_ends(system)
+    half = sparse.csr_array((np.ones(len(ends[0])), ends), shape=(system.n_features,) * 2)
     return sparse.csr_array(half + half.T)
 
 
@@ -62,11 +68,10 @@ def rows_within(system: ConstraintSystem, features: Ints) -> Ints:
     "At most one of two" cannot be violated when only one of them is selectable: a million such rows are skipped.
     """
     inside = mask_of(features, system.n_features)
-    pairs = pair_rows(system)
-    first, columns = system.A.indptr[pairs], system.A.indices
-    idle = np.zeros(system.n_inequalities, dtype=bool)
-    idle[pairs] = ~(inside[columns[first]] & inside[columns[first + 1]])
-    return np.flatnonzero(~idle)
+    first, second = _pair_ends(system)
+    matters = np.ones(system.n_inequalities, dtype=bool)
+    matters[pair_rows(system)] = inside[first] & inside[second]
+    return np.flatnonzero(matters)
 
 
 def entries_of(starts: Array, lines: Ints) -> tuple[Ints, Ints]:
@@ -141,11 +146,9 @@ class Fillers:
         self.utility = utility
         self.pairs = pair_rows(system)
         self.others = _rows_without_pairs(system)
-        ends = system.A.indptr[self.pairs]
-        self.first, self.second = system.A.indices[ends], system.A.indices[ends + 1]
+        self.first, self.second = _pair_ends(system)
         self.graph = _pair_graph(system)
         self.degree = np.diff(self.graph.indptr)
-        self.signature = self._signature(self.others)
         self.waiting = np.empty(0, dtype=np.intp)  # features for which the core has no room yet, best first
         self.core = self._initial_core(largest_size, most_pairs)
         self.n_promoted = 0
@@ -160,7 +163,7 @@ class Fillers:
         core = utility.selectable & (self.degree > 0)
         if not core.any():
             return core
-        self.tied = column_classes(self.signature, utility.theta)
+        self.tied = column_classes(self._signature(self.others), utility.theta)
         counts = np.bincount(self.tied[utility.selectable], minlength=self.tied.max() + 1)
         core &= counts[self.tied] <= max(50, _FILLER_RATIO * largest_size)
         members = self._by_importance(core)

@@ -65,13 +65,13 @@ class SizeBounds:
         importance = np.concatenate([[0.0], np.cumsum(utility.theta[order])])
         sizes = np.arange(len(order) + 1)
         log_kappa = np.zeros(len(sizes))
-        rows, coefficients = _uniform_rows(utility)
-        for row, coefficient in zip(rows.tolist(), coefficients.tolist(), strict=True):
+        uniform = _uniform_rows(utility)
+        for row, coefficient in uniform.items():
             excess = coefficient * sizes - system.b[row]
             excess[excess <= utility.admissibility.tolerance[row]] = 0.0
             log_kappa += log_row_admissibility(excess, system.rho[row])
         value = utility.combine(importance, log_kappa)
-        return cls(utility, order, sizes[:-1], importance, log_kappa, value, len(rows) == system.n_inequalities)
+        return cls(utility, order, sizes[:-1], importance, log_kappa, value, len(uniform) == system.n_inequalities)
 
     def grouped(self, cutoff: float) -> SizeBounds:
         """Bound the score of sets above `cutoff`, for which at least one size must be plausible."""
@@ -113,21 +113,19 @@ class SizeBounds:
         return self.order[np.maximum(among_best, theta + smaller[rank]) > cutoff]
 
 
-def _uniform_rows(utility: Utility) -> tuple[Ints, Floats]:
-    """Return the inequalities with one coefficient for all selectable features and none on blocks; and these."""
-    A, n = utility.system.A, utility.n_features
-    long_enough = np.flatnonzero(np.diff(A.indptr) >= utility.selectable.sum())
-    rows, coefficients = [], []
-    for row in long_enough.tolist():
+def _uniform_rows(utility: Utility) -> dict[int, float]:
+    """Return the inequalities with one coefficient for all selectable features and none on blocks, and this."""
+    A, n_selectable = utility.system.A, int(utility.selectable.sum())
+    found: dict[int, float] = {}
+    for row in np.flatnonzero(np.diff(A.indptr) >= n_selectable).tolist():
         part = slice(A.indptr[row], A.indptr[row + 1])
         columns, data = A.indices[part], A.data[part]
-        if (columns >= n).any():
+        if (columns >= utility.n_features).any():
             continue
         data = data[utility.selectable[columns]]
-        if len(data) == utility.selectable.sum() and (data == data[:1]).all():
-            rows.append(row)
-            coefficients.append(data[0] if len(data) else 0.0)
-    return np.array(rows, dtype=np.intp), np.array(coefficients)
+        if len(data) == n_selectable and (data == data[:1]).all():
+            found[row] = float(data[0]) if n_selectable else 0.0
+    return found
 
 
 def shortlist(utility: Utility) -> SizeBounds | None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arguments import Array, Floats, Ints, Mask
+from .._arguments import Array, Floats, Ints
 from .._plain import counted
 from ..data.feature_data import FeatureData
 from ..data.hazards import RiskSets
@@ -197,7 +197,6 @@ def profile_of(data: FeatureData, feature_names: Array, positions: Ints) -> Prof
     z = (X - np.nanmean(X, axis=0)) / np.where(spread > 0, spread, 1.0)
     target = data.target
     names: tuple[str, ...]
-    assert target.values is not None
     along = _along(target)
     if along is not None:
         kind = "risk" if target.task == "survival" else "correlation"
@@ -207,14 +206,16 @@ def profile_of(data: FeatureData, feature_names: Array, positions: Ints) -> Prof
         assert target.classes is not None
         groups = [np.flatnonzero(target.values == code) for code in range(target.n_classes)]
         names, kind = tuple(map(str, target.classes)), "difference" if len(groups) == 2 else "share"
+    means = np.array([_means(z[group]) for group in groups])
+    effects = _effects(z, groups, means) if along is None else signed_correlations(np.column_stack([z, along]))[-1, :-1]
     samples = [_some(group, len(z)) for group in groups]
     heat = np.round(np.clip(z[np.concatenate(samples)].T, -9.99, 9.99), 2)  # finer than the eye can tell
     return ProfileDisplay(
         features=tuple(feature_names[positions].tolist()),
         groups=names,
         sizes=tuple(map(len, groups)),
-        means=tuple(map(tuple, np.array([_means(z[group]) for group in groups]).T.tolist())),
-        effects=tuple(_effects(z, target, groups, kind).tolist()),
+        means=tuple(map(tuple, means.T.tolist())),
+        effects=tuple(effects.tolist()),
         effect=kind,
         values=tuple(map(tuple, heat.tolist())),
         shown=tuple(map(len, samples)),
@@ -232,22 +233,13 @@ def _means(values: Floats) -> Floats:
     return np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
 
 
-def _effects(z: Floats, target: Target, groups: list[Ints], kind: str) -> Floats:
-    """Return the size of the effect of each feature, with its direction where it has one."""
-    assert target.values is not None
-    along = _along(target)
-    if along is not None:
-        return signed_correlations(np.column_stack([z, along]))[-1, :-1]
-    means = np.array([_means(z[group]) for group in groups])
-    known = np.array([_known(z[group]).sum(axis=0) for group in groups])
+def _effects(z: Floats, groups: list[Ints], means: Floats) -> Floats:
+    """Return the effect of each feature: the difference of two classes, or the share that several explain."""
+    known = np.array([(~np.isnan(z[group])).sum(axis=0) for group in groups])
     within = np.array([np.nansum((z[group] - mean) ** 2, axis=0) for group, mean in zip(groups, means, strict=True)])
-    if kind == "difference":
+    if len(groups) == 2:
         spread = np.sqrt(within.sum(axis=0) / np.maximum(known.sum(axis=0) - 2, 1))
         return (means[1] - means[0]) / np.where(spread > 0, spread, np.inf)
     between = (known * (means - (known * means).sum(axis=0) / known.sum(axis=0)) ** 2).sum(axis=0)
     total = between + within.sum(axis=0)
     return between / np.where(total > 0, total, np.inf)
-
-
-def _known(values: Floats) -> Mask:
-    return ~np.isnan(values)
