@@ -18,20 +18,17 @@ from typing import Any
 from .._arguments import check_choice
 from ..selection import Selection
 from .base import Correlations, Display, ReportData
-from .comparison import ComparisonDisplay
-from .convergence import ConvergenceDisplay
 from .correlation import CorrelationDisplay
+from .ensemble import ConvergenceDisplay, PosteriorDisplay
 from .evidence import EvidenceDisplay
 from .figures import Drawing, Figures, render_figures
 from .halves import HalvesDisplay
 from .noise import NoiseDisplay
 from .penalty import PenaltyDisplay
-from .performance import PerformanceDisplay
-from .posterior import PosteriorDisplay
 from .profile import ProfileDisplay
 from .sizes import SizeUtilityDisplay
 from .style import house_style
-from .survival import SurvivalDisplay
+from .validation import ComparisonDisplay, PerformanceDisplay, SurvivalDisplay
 
 __all__ = [
     "DISPLAYS",

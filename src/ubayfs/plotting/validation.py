@@ -1,0 +1,349 @@
+"""How sets predict samples that had no part in choosing them: beside other choices, by size, and survival by risk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._plain import counted, rounded
+from ..data.hazards import kaplan_meier
+from ..exceptions import InputError
+from ..selection import Selection
+from ..trust.noise import Noise
+from ..trust.prediction_metrics import interval_text, method_name, metric_name
+from ..trust.validation import OURS, SampleRisk, Validation
+from .base import Display, ReportData
+from .style import BLACK, BLUE, SMALL, VERMILION, divided, label_lines, list_features, right_margin, whole_numbers
+
+_GROUPS = (("low risk", BLUE, "-"), ("high risk", VERMILION, "--"))
+_N_TIMES = 6  # at which the numbers at risk are written
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The score of a way of choosing by one predictor; NaN where an interval is not known."""
+
+    method: str
+    predictor: str
+    mean: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Baseline(Scored):
+    """Another way of choosing, and by how much ours is better."""
+
+    difference: float
+    difference_lower: float
+    difference_upper: float
+
+
+@dataclass(frozen=True)
+class ComparisonDisplay(Display):
+    """Differences of the scores from those of baselines, with intervals."""
+
+    baselines: tuple[Baseline, ...]
+    ours: tuple[Scored, ...]  # one for each predictor
+    metric: str
+    n_folds: int
+
+    name: ClassVar[str] = "comparison"
+    section: ClassVar[str] = "validation"
+    caption: ClassVar[str] = "How much better or worse the set predicts than simpler ways of choosing."
+    report_arguments: ClassVar[Mapping[str, str]] = {"validation": "trust.validation"}
+
+    @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Tell whether a report on this selection has this figure."""
+        return data.trust.validation is not None and any(row.method != OURS for row in data.trust.validation.records)
+
+    @classmethod
+    def from_selection(cls, selection: Selection, validation: Validation) -> ComparisonDisplay:
+        """Compute the display from what :func:`~ubayfs.validate` found."""
+        scores = validation.scores
+        rows = scores[scores["metric"] == validation.main_metric].drop(columns="metric").to_dict("records")
+        of_score = [field.name for field in fields(Scored)]
+        return cls(
+            baselines=tuple(Baseline(**row) for row in rows if row["method"] != OURS),
+            ours=tuple(Scored(**{key: row[key] for key in of_score}) for row in rows if row["method"] == OURS),
+            metric=validation.main_metric,
+            n_folds=validation.n_done,
+        )
+
+    def _heading(self) -> tuple[str, str]:
+        metric = metric_name(self.metric)
+        ours = "; ".join(
+            f"{metric} {interval_text(row.mean, row.lower, row.upper)} by {row.predictor}" for row in self.ours
+        )
+        title = f"Does the choice pay? {metric} on samples not used for choosing, ours minus others"
+        details = (
+            f"Ours: {ours}. Right of the line ours is better; full mark: the interval leaves out zero. "
+            f"95 % intervals of Nadeau and Bengio over {counted(self.n_folds, 'fold')}."
+        )
+        return title, details
+
+    def _height(self) -> float:
+        return 1.6 + 0.24 * max(len(self.baselines), 3)
+
+    def _draw(self, ax: Any) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        rows = np.arange(len(self.baselines))
+        middle, low, high = (
+            np.array([getattr(row, key) for row in self.baselines])
+            for key in ("difference", "difference_lower", "difference_upper")
+        )
+        clear = (low > 0) | (high < 0)
+        ax.axvline(0, color="0.4", linewidth=0.8, zorder=0)
+        ax.hlines(rows, low, high, color=BLUE, linewidth=1.6, gid="interval")
+        for mark, face in ((True, BLUE), (False, "white")):
+            some = np.flatnonzero(clear == mark)
+            ax.plot(middle[some], rows[some], "s", markersize=5, color=BLUE, markerfacecolor=face,
+                    linestyle="none", zorder=3, gid="clear" if mark else "not clear")  # fmt: skip
+        ends = np.abs(np.concatenate([middle, low, high]))
+        reach = 1.1 * max(np.nanmax(ends, initial=0.0), 1e-3)
+        ax.set_xlim(-reach, reach)
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
+        several = len({row.predictor for row in self.baselines}) > 1
+        names = [method_name(row.method) + (f", {row.predictor}" if several else "") for row in self.baselines]
+        list_features(ax, names, longest=48)
+        ax.set_xlabel(f"difference in {metric_name(self.metric)} (ours minus this)")
+        margin = right_margin(ax)
+        ax.text(8, -0.7, "difference", size=SMALL, va="bottom", transform=margin)
+        for i, row in enumerate(self.baselines):
+            text = interval_text(row.difference, row.difference_lower, row.difference_upper, "+")
+            ax.text(8, i, text, size=SMALL, va="center_baseline", transform=margin, gid="difference")
+
+
+@dataclass(frozen=True)
+class PerformanceDisplay(Display):
+    """Score on samples not used for choosing against the size of the set; below it, noise among as many features."""
+
+    sizes: tuple[int, ...]
+    mean: tuple[float, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    expected: tuple[float, ...]  # noise among as many features with most votes; empty when it is not known
+    cautious: tuple[float, ...]
+    metric: str
+    best_size: int | None
+    one_se_size: int | None
+    chosen_size: int
+    n_folds: int
+
+    name: ClassVar[str] = "performance"
+    section: ClassVar[str] = "validation"
+    caption: ClassVar[str] = "How sets of different sizes predict, and how many of their features are noise."
+    report_arguments: ClassVar[Mapping[str, str]] = {"validation": "trust.validation", "noise": "trust.noise"}
+
+    @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Tell whether a report on this selection has this figure: if sizes were tried."""
+        return data.trust.validation is not None and data.trust.validation.best_size is not None
+
+    @classmethod
+    def from_selection(
+        cls, selection: Selection, validation: Validation, noise: Noise | None = None
+    ) -> PerformanceDisplay:
+        """Compute the display.
+
+        Parameters
+        ----------
+        selection : Selection
+        validation : Validation
+            As :func:`~ubayfs.validate` returns it when it is asked for sizes.
+        noise : Noise, optional
+            Of the evidence of the selection. Noise is that among the features with most votes.
+        """
+        frame = validation.sizes
+        assert frame is not None
+        curve = frame[frame["metric"] == validation.main_metric].dropna(subset="mean")
+        sizes = curve["size"].tolist()
+        votes = np.array([]) if noise is None else -np.sort(-noise.counts)
+        estimates = [] if noise is None else [noise.expected(votes[:size][votes[:size] > 0]) for size in sizes]
+        return cls(
+            sizes=tuple(sizes),
+            **{key: tuple(curve[key].tolist()) for key in ("mean", "lower", "upper")},
+            expected=tuple(found[0] for found in estimates),
+            cautious=tuple(found[1] for found in estimates),
+            metric=validation.main_metric,
+            best_size=validation.best_size,
+            one_se_size=validation.one_se_size,
+            chosen_size=len(selection.features),
+            n_folds=validation.n_done,
+        )
+
+    def _heading(self) -> tuple[str, str]:
+        title = f"How many features? {metric_name(self.metric)} on samples not used for choosing, by size of the set"
+        details = (
+            f"Band: 95 % interval over {counted(self.n_folds, 'fold')}. Diamond: fewest features within one standard "
+            f"error of the best size. Grey line: size of the chosen set."
+        )
+        if self.expected:
+            details += " Below: noise among as many features with most votes; dashed: all of them."
+        return title, details
+
+    def _height(self) -> float:
+        return 4.6 if self.expected else 3.6
+
+    def _draw(self, ax: Any) -> None:
+        panels = [ax, divided(ax, (3, 2))] if self.expected else [ax]
+        ax.fill_between(self.sizes, self.lower, self.upper, color=BLUE, alpha=0.15, linewidth=0, gid="interval")
+        ax.plot(self.sizes, self.mean, color=BLUE, marker="o", markersize=3.5, gid="mean")
+        if self.one_se_size in self.sizes:
+            mean = self.mean[self.sizes.index(self.one_se_size)]
+            ax.plot(self.one_se_size, mean, "D", markersize=8, color=BLACK, markerfacecolor="none", gid="one se")
+        ax.set_ylabel(metric_name(self.metric))
+        for panel in panels:
+            panel.axvline(self.chosen_size, color="0.6", linewidth=0.8, zorder=0)
+        if self.expected:
+            ax.tick_params(labelbottom=False)
+            self._draw_noise(panels[1])
+        whole_numbers(panels[-1].xaxis, min_n_ticks=1)
+        panels[-1].set_xlabel("number of features")
+
+    def _draw_noise(self, ax: Any) -> None:
+        ax.plot(self.sizes, self.sizes, color="0.6", linewidth=0.8, linestyle="--", gid="all")
+        ax.plot(self.sizes, self.expected, color=VERMILION, marker="s", markersize=3.5, gid="expected")
+        ax.plot(self.sizes, self.cautious, color=VERMILION, linestyle=":", marker="^", markersize=3.5, gid="cautious")
+        ax.set_ylim(bottom=0)
+        whole_numbers(ax.yaxis, nbins=5)
+        ax.set_ylabel("noise (features)")
+        label_lines(ax, [self.expected[-1], self.cautious[-1]], ["expected", "cautiously"], [VERMILION] * 2)
+
+
+@dataclass(frozen=True)
+class SurvivalDisplay(Display):
+    """Kaplan-Meier curves of samples below and above the median risk, predicted by folds that they had no part in.
+
+    Attributes
+    ----------
+    low_times, low_shares, high_times, high_shares : tuple of float
+        Steps of both curves: share without event from each time on.
+    low_censored, high_censored : tuple of float
+        Times at which samples were last seen without event.
+    times : tuple of float
+    low_at_risk, high_at_risk : tuple of int
+        Samples that are followed for at least these times.
+    n_events : int
+    """
+
+    low_times: tuple[float, ...]
+    low_shares: tuple[float, ...]
+    low_censored: tuple[float, ...]
+    high_times: tuple[float, ...]
+    high_shares: tuple[float, ...]
+    high_censored: tuple[float, ...]
+    times: tuple[float, ...]
+    low_at_risk: tuple[int, ...]
+    high_at_risk: tuple[int, ...]
+    n_events: int
+
+    name: ClassVar[str] = "survival"
+    section: ClassVar[str] = "validation"
+    caption: ClassVar[str] = "Survival of samples with low and high risk, predicted by folds that they had no part in."
+    report_arguments: ClassVar[Mapping[str, str]] = {"validation": "trust.validation"}
+
+    @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Tell whether a report on this selection has this figure: if risks were predicted."""
+        found = data.trust.validation
+        return found is not None and all(_group(found.risks, high) for high in (False, True))
+
+    @classmethod
+    def from_selection(cls, selection: Selection, validation: Validation) -> SurvivalDisplay:
+        """Compute the display.
+
+        Parameters
+        ----------
+        selection : Selection
+        validation : Validation
+            Of a survival target.
+        """
+        groups = [_group(validation.risks, high) for high in (False, True)]
+        if not all(groups):
+            raise InputError.of("validation", "has no risks of two groups; it must be of a survival target.")
+        # All samples, each once: a risk of exactly 0 is low.
+        times = _round_times(max(sample.time for sample in validation.risks))
+        parts: dict[str, Any] = {}
+        for word, group in zip(("low", "high"), groups, strict=True):
+            time, event = (np.array([getattr(sample, key) for sample in group]) for key in ("time", "event"))
+            curve = kaplan_meier(time, event)
+            parts[f"{word}_times"], parts[f"{word}_shares"] = (tuple(values.tolist()) for values in curve)
+            parts[f"{word}_censored"] = tuple(np.sort(time[event == 0]).tolist())
+            parts[f"{word}_at_risk"] = tuple(int((time >= t).sum()) for t in times)
+        n_events = sum(int(sample.event) for sample in validation.risks)
+        return cls(**parts, times=times, n_events=n_events)
+
+    def _curves(self) -> list[tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...], tuple[int, ...]]]:
+        return [
+            (self.low_times, self.low_shares, self.low_censored, self.low_at_risk),
+            (self.high_times, self.high_shares, self.high_censored, self.high_at_risk),
+        ]
+
+    def _heading(self) -> tuple[str, str]:
+        halves = [next((t for t, share in zip(*c[:2], strict=True) if share <= 0.5), None) for c in self._curves()]
+        known = [
+            f"{word} {'not reached' if t is None else rounded(t)}"
+            for (word, *_), t in zip(_GROUPS, halves, strict=True)
+        ]
+        title = f"Does the risk tell who lives longer? Median: {', '.join(known)}"
+        n = self.low_at_risk[0] + self.high_at_risk[0]
+        details = (
+            f"Share without event of {counted(n, 'sample')} with {counted(self.n_events, 'event')}; ticks: censored. "
+            "Each sample is in the group that folds predicted in which it had no part in choosing features or "
+            "learning."
+        )
+        return title, details
+
+    def _height(self) -> float:
+        return 4.2
+
+    def _draw(self, ax: Any) -> None:
+        below = divided(ax, (5, 1))
+        ends = []
+        for (word, color, line), (times, shares, censored, _) in zip(_GROUPS, self._curves(), strict=True):
+            steps, values = np.append(0.0, times), np.append(1.0, shares)
+            ax.step(steps, values, where="post", color=color, linestyle=line, gid=word)
+            at = values[np.searchsorted(steps, censored, side="right") - 1]
+            ax.plot(censored, at, "|", color=color, markersize=4, markeredgewidth=0.6, gid=f"{word} censored")
+            ends.append(float(values[-1]))
+        ax.set(ylim=(0, 1.02), xlim=(0, 1.02 * max(*self.low_times, *self.high_times)))
+        ax.set_ylabel("share without event")
+        ax.set_xticks(self.times)
+        ax.tick_params(labelbottom=False)
+        label_lines(ax, ends, [word for word, *_ in _GROUPS], [color for _, color, _ in _GROUPS])
+        self._draw_numbers(below)
+
+    def _draw_numbers(self, ax: Any) -> None:
+        for row, ((_, color, _), (*_, at_risk)) in enumerate(zip(_GROUPS, self._curves(), strict=True)):
+            for time, n in zip(self.times, at_risk, strict=True):
+                ax.text(time, 1 - row, f"{n:,}", ha="center", va="center", size=SMALL, color=color)
+        ax.set(ylim=(-0.6, 1.6), yticks=[1, 0], xlabel="time")
+        ax.set_yticklabels([word for word, *_ in _GROUPS])
+        ax.set_title("number at risk", size=SMALL, loc="left", pad=2, fontweight="normal")
+        ax.tick_params(axis="y", length=0, pad=14)
+        for side in ("left", "right", "top"):
+            ax.spines[side].set_visible(False)
+
+
+def _group(risks: Sequence[SampleRisk], high: bool) -> list[SampleRisk]:
+    return [sample for sample in risks if (sample.risk > 0) == high]
+
+
+def _round_times(longest: float) -> tuple[float, ...]:
+    """Return times from 0 on at which the numbers at risk are written.
+
+    >>> _round_times(5481.0)
+    (0.0, 1000.0, 2000.0, 3000.0, 4000.0, 5000.0)
+    """
+    if longest <= 0:
+        return (0.0,)
+    rough = longest / (_N_TIMES - 1)
+    unit = 10.0 ** np.floor(np.log10(rough))
+    step = next(factor * unit for factor in (1, 2, 2.5, 5, 10) if factor * unit * _N_TIMES > longest)
+    return tuple(np.arange(0.0, longest * (1 + 1e-9), step).tolist())
