@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ubayfs.app import api, intake
-from ubayfs.app.seat import Seat
+from ubayfs.app.workbench import Seat
 from ubayfs.exceptions import InputError
 
 MEGABYTE = 1024**2

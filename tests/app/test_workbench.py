@@ -15,9 +15,8 @@ from app_studies import NAMES, make, small_study
 from ubayfs import decorrelate, max_size
 from ubayfs.app import document
 from ubayfs.app.intake import begin
-from ubayfs.app.seat import Seat
 from ubayfs.app.state import Rule, State
-from ubayfs.app.workbench import Workbench
+from ubayfs.app.workbench import Seat, Workbench
 from ubayfs.exceptions import InputError, UBayFSError
 from ubayfs.study import load_study
 

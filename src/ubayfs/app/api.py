@@ -8,16 +8,14 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 from ..exceptions import InputError, UBayFSError
 from ..report.document import visible
 from .intake import size_problem, upload_name
-from .seat import Seat
-
-if TYPE_CHECKING:
-    from .library import Library
+from .library import Library
+from .workbench import Seat
 
 _SPARE = 50 * 1024**2  # bytes of the disk that an upload leaves free: the log of edits needs some
 

@@ -279,13 +279,13 @@ class Document:
             self._hurry.wait(_REST)
         if revision != self.revision:  # a later edit writes them
             return
-        state, position = self.state, self._history.position
+        state = self.state
         text = state.study.to_yaml().encode()
         self._digests.append(_digest(text))  # the file may have any of these if the program ends now
         plain = state.to_plain()
         app = {key: plain[key] for key in ("name", "rules")}
         changed = max((step["time"] for step in self._history.steps), default=now())  # not when it was looked at
-        app |= {"position": position, "changed": changed, "study_digests": self._digests}
+        app |= {"changed": changed, "study_digests": self._digests}
         app |= {key: (self.facts or {}).get(key) for key in ("n_samples", "n_features")}
         try:
             write_atomically(self.directory / APP, json.dumps(app, ensure_ascii=False).encode("utf-8", "replace"))

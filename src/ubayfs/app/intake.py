@@ -6,15 +6,13 @@ import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._files import write_atomically
 from ..exceptions import InputError, NotAnsweredError
 from ..study.diagnostics import Problems
 from ..study.schema import DataSection
-
-if TYPE_CHECKING:
-    from .document import Document
+from .document import Document
 
 # Bytes of a table that is read: in memory it takes several times as much; one that is packed grows before that.
 MOST_BYTES, MOST_PACKED = 1024**3, 256 * 1024**2

@@ -9,14 +9,12 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..exceptions import InputError, UBayFSError
 from .guard import Access, Guard
-from .seat import Seat
-
-if TYPE_CHECKING:
-    from .library import Library
+from .library import Library
+from .workbench import Seat
 
 _RECONNECT = 60.0  # seconds that a page survives without its connection, with all that is typed
 _PORTS = 20  # that are tried, from the default on

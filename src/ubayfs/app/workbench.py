@@ -1,4 +1,4 @@
-"""A study that is open: what its worker found out about it, requests, and versions.
+"""A study that is open: what its worker found out about it, requests, and versions; and as one expert sees it.
 
 Nothing here computes; `worker` does, in a process of its own.
 """
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,12 @@ from .._files import read_json
 from ..exceptions import InputError, NotAnsweredError, UBayFSError
 from .document import Document
 from .history import History
-from .state import HISTORY, VERSION, VERSIONS, State, problem
+from .state import HISTORY, VERSION, VERSIONS, State, Word, problem
 from .worker import Worker
 
+# What is done, and told, in the name of an expert.
+_DONE = ("say", "say_all", "confirm", "undo", "redo")
+_LABELS = ("undo_label", "redo_label")
 _MOST_STARTS = 3  # times that a worker that died is started again by itself
 
 
@@ -41,7 +45,7 @@ class Workbench(Document):
     progress : dict or None
         ``part``, ``done``, ``total`` and ``seconds_left`` of what is being collected.
     votes : ndarray of int of shape (n_features,) or None
-        A :class:`~ubayfs.app.seat.Seat` shows them to experts who have confirmed their knowledge.
+        A :class:`Seat` shows them to experts who have confirmed their knowledge.
     used : float
         When something was last asked for, by the monotonic clock.
     """
@@ -271,3 +275,51 @@ class Workbench(Document):
             self._closed = True
         self.rest()
         super().close()
+
+
+class Seat:
+    """An open study as one expert sees it: own words only, and votes once these are confirmed.
+
+    It is a window on a workbench; several experts may work at once, each in a window of their own.
+
+    Whatever is not of the expert, such as rules and data, is that of the workbench.
+
+    Parameters
+    ----------
+    bench : Workbench
+    expert : str
+        Empty for the one expert of a study.
+    """
+
+    def __init__(self, bench: Workbench, expert: str = "") -> None:
+        self.bench, self.expert = bench, expert.strip()
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what belongs to the study, or does something there in the name of the expert."""
+        found = getattr(self.bench, name)
+        if name in _LABELS:
+            return found(self.expert)
+        return partial(found, expert=self.expert) if name in _DONE else found
+
+    @property
+    def confirmed(self) -> str | None:
+        """When the expert confirmed their knowledge; None: votes are hidden from them."""
+        return self.bench.state.confirmed.get(self.expert)
+
+    @property
+    def votes(self) -> Any:
+        """The votes, if the expert may see them."""
+        return None if self.confirmed is None else self.bench.votes
+
+    @property
+    def answer(self) -> dict[str, Any]:
+        """The answer by stages, if the expert may see it."""
+        return {"revision": -1} if self.confirmed is None else self.bench.answer
+
+    @property
+    def stated(self) -> dict[str, Word]:
+        """Votes or word of each feature, and why; nothing while the data are read, or if weights do not fit them."""
+        try:
+            return self.bench.words(self.expert) if self.bench.facts else {}
+        except InputError:  # it is among the problems of the study
+            return {}

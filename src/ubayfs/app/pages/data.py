@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 from nicegui import app, ui
@@ -20,9 +20,7 @@ from ..view.frame import address, as_sent, button
 from ..view.live import clear_message, html, later, line, live, on, refreshed, show_message
 from ..view.parts import badge, notice, table, text
 from ..view.sections import choices, key_field, label, meaning
-
-if TYPE_CHECKING:
-    from ..seat import Seat
+from ..workbench import Seat
 
 Files = tuple[Mapping[str, str] | list[str], str | None]  # data tables, and the sample sheet
 _ROLES = ("target", "groups", "adjust_for", "task", "missing", "ignore")  # what is asked first

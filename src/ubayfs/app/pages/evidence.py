@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -22,9 +22,7 @@ from ..view.frame import address, button, status_text
 from ..view.live import follow, html, later, refreshed
 from ..view.parts import bar, notice, paragraph, table, text
 from ..view.sections import key_field
-
-if TYPE_CHECKING:
-    from ..seat import Seat
+from ..workbench import Seat
 
 _KEYS = ("n_models", "n_features_per_model", "train_size", "seed", "n_jobs")
 _SHOWN = 25  # features with the most votes

@@ -12,12 +12,12 @@ from ..._plain import counted, listing
 from ...knowledge.scale import number_or_word
 from ...priors.knowledge import POOLS
 from ...study.weights import Expert
-from ..seat import Seat
 from ..view.features import WORDS, add_scripts, feature_grid, search_box
 from ..view.fields import choice, entry, heading, panel, suggestions
 from ..view.frame import address, button
 from ..view.live import html, line, live, on
 from ..view.parts import badge, help_text, notice, paragraph, table, text
+from ..workbench import Seat
 from .sources import draw_blocks, draw_sources
 
 _MOST_ROWS = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 from nicegui import run, ui
@@ -20,15 +20,13 @@ from ..forms import MUST, OWN, PRICE, RHO, Known
 from ..matching import match
 from ..penalty import Scale, in_words, penalty_svg
 from ..sentences import sentence, strictness_in_words
+from ..state import Rule
 from ..view.features import add_scripts
 from ..view.fields import choice, drop_zone, entry, heading, names_field, panel, tick
 from ..view.frame import address, button
 from ..view.live import html, line, live, on
 from ..view.parts import text
-
-if TYPE_CHECKING:
-    from ..seat import Seat
-    from ..state import Rule
+from ..workbench import Seat
 
 _STRICTNESS = {
     MUST: "must hold",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nicegui import run, ui
 
@@ -19,9 +19,7 @@ from ..view.fields import choice, drop_zone, entry, names_field, panel, tick
 from ..view.frame import address, as_sent, button
 from ..view.live import clear_message, html, line, live, show_message
 from ..view.parts import notice, text
-
-if TYPE_CHECKING:
-    from ..seat import Seat
+from ..workbench import Seat
 
 _ACCEPT = ".csv,.tsv,.txt,.xlsx,.xlsm,.gmt,.gz,.parquet"
 _SHOWN = 30  # doubts with a choice of their own, and names that are listed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 from nicegui import ui
@@ -14,9 +14,7 @@ from ..view.fields import choice, entry, heading, panel
 from ..view.frame import button
 from ..view.live import html, line, live, show_message
 from ..view.parts import badge, notice, paragraph, table, text
-
-if TYPE_CHECKING:
-    from ..seat import Seat
+from ..workbench import Seat
 
 EXPORTS = {
     "study": "Study file",

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nicegui import ui
 
 from ...knowledge.scale import number_or_word
+from ..workbench import Seat
 from .frame import address
 from .live import guarded, html, on, show_message
 from .parts import choices
-
-if TYPE_CHECKING:
-    from ..seat import Seat
 
 WORDS = ("very likely", "likely", "neutral", "unlikely")
 _SCRIPTS = '<link rel="stylesheet" href="/_app/know.css"><script src="/_app/know.js" defer></script>'

@@ -7,17 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 from nicegui import context, ui
 
+from ..workbench import Seat
 from .live import PLACES, guarded, html, live, refreshed
 from .parts import notice, text
-
-if TYPE_CHECKING:
-    from ..seat import Seat
 
 SCREENS = {
     "data": "Data",

@@ -7,17 +7,15 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from markupsafe import Markup
 from nicegui import Client, background_tasks, context, ui
 
 from ...exceptions import UBayFSError
+from ..workbench import Seat
 from .parts import notice, text
-
-if TYPE_CHECKING:
-    from ..seat import Seat
 
 Draw = Callable[[], None]
 

@@ -6,17 +6,15 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from types import UnionType
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from ...study.diagnostics import Problems
 from ...study.schema import SECTIONS
 from ...study.yaml_io import parse_document
+from ..workbench import Seat
 from .fields import Field, choice, entry
 from .live import on
 from .parts import help_text
-
-if TYPE_CHECKING:
-    from ..seat import Seat
 
 # What people call a key; else its name with blanks.
 _LABELS = {

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from nicegui import ui
 
+from ..library import Library
 from .fields import entry, heading, panel
 from .frame import SCREENS, TOUR, button, outer_frame
 from .live import html, line, show_message
 from .parts import text
-
-if TYPE_CHECKING:
-    from ..library import Library
 
 
 def draw_studies(library: Library) -> None:
