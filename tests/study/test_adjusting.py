@@ -11,7 +11,7 @@ from ubayfs import StudyError, collect_evidence, read_data
 from ubayfs.cli.main import main
 from ubayfs.results import read_result
 from ubayfs.study import check_study, load_study, resolve_study
-from ubayfs.summary.members import beyond
+from ubayfs.summary.facts import beyond
 from ubayfs.tables import Table
 from ubayfs.tables.column_roles import infer_columns
 

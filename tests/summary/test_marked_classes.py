@@ -8,9 +8,8 @@ from ubayfs import UBayFSSelector, collect_evidence, decide, max_size
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.report.tables import chosen
 from ubayfs.summary import summarize
-from ubayfs.summary.members import category_of, marked_class
-from ubayfs.summary.sentences import mark_text
-from ubayfs.summary.trust_sentences import chosen_columns
+from ubayfs.summary.facts import category_of, marked_class
+from ubayfs.summary.trust_sentences import about_chosen, mark_text
 
 
 def by_loops(x, member):
@@ -79,5 +78,5 @@ def test_a_report_shows_marks_and_levels():
     assert records["kind"]["marks"]["level"] == "x"
     (table,) = chosen(summary)
     assert {"Marks a class", "Levels (samples)"} <= {column.heading for column in table.columns}
-    assert any("Somers' D" in line for line in chosen_columns(summary))
+    assert any("Somers' D" in line for line in about_chosen(summary))
     assert UBayFSSelector(max_features=2, n_models=5, random_state=0).fit(frame, y).transform(frame).shape == (60, 2)

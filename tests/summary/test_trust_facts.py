@@ -26,9 +26,8 @@ from ubayfs.attribution import attribution
 from ubayfs.plotting import NoiseDisplay
 from ubayfs.report import render_csv
 from ubayfs.summary import answer, summarize
-from ubayfs.summary.knowledge_sentences import why_out
-from ubayfs.summary.trust_facts import validation_facts
-from ubayfs.summary.trust_sentences import supported, three_facts, validation_sentences
+from ubayfs.summary.answer_facts import validation_facts
+from ubayfs.summary.trust_sentences import supported, three_facts, validation_sentences, why_out
 from ubayfs.trust import agreement, constraint_costs, left_out, substitutes
 from ubayfs.trust.noise import noise_of
 from ubayfs.trust.validation import OURS

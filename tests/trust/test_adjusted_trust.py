@@ -6,7 +6,7 @@ import pytest
 
 from ubayfs import InputError, collect_evidence, estimate_noise, max_size, reproduce, validate
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.summary.trust_facts import validation_facts
+from ubayfs.summary.answer_facts import validation_facts
 from ubayfs.summary.trust_sentences import predicts
 from ubayfs.trust.folds import assign_folds
 from ubayfs.trust.procedure import take_samples

@@ -35,9 +35,8 @@ from ..study.diagnostics import Problems
 from ..study.resolve import ResolvedStudy, draft_data, draft_study
 from ..study.study import Study
 from ..summary import advice_facts, answer
+from ..summary.answer_facts import LEVEL, alternatives, replacements, what_is_out, with_costs, with_substitutes
 from ..summary.facts import correlations_of, is_proved, profile_of_data
-from ..summary.members import LEVEL, alternatives
-from ..summary.trust_facts import replacements, what_is_out, with_costs, with_substitutes
 from ..trust.trust import Trust
 from .facts import data_facts, table_facts
 from .intake import too_large

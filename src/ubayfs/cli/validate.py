@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     from ..results.trust_work import validate_study
     from ..study import resolve_study
     from ..summary import advice_facts
-    from ..summary.trust_facts import validation_facts
+    from ..summary.answer_facts import validation_facts
     from ..summary.trust_sentences import validation_sentences
     from .steps import echo_advice
 

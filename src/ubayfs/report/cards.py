@@ -15,9 +15,9 @@ from ..constraints.constraint import KINDS, Constraint
 from ..ensemble.evidence import Evidence
 from ..priors.base import Posterior
 from ..selection import Selection
+from ..summary.answer_facts import reproducibility_facts, validation_facts
 from ..summary.facts import constraint_facts, ensemble_facts, score_facts
 from ..summary.sentences import constraints_hold, proof
-from ..summary.trust_facts import reproducibility_facts, validation_facts
 from ..summary.trust_sentences import chosen_again, predicts
 from ..trust.noise import SUPPORTED, Noise
 from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name

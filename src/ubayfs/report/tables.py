@@ -10,9 +10,8 @@ from typing import Any
 from .._plain import cost_range, cost_text, counted, listing, price_text, relaxation_text, rounded
 from ..data.target import TASKS
 from ..plotting.profile import effect_text
-from ..summary.knowledge_sentences import constraint_state, why_out
-from ..summary.sentences import MARKS, levels_text, mark_text, target_words
-from ..summary.trust_sentences import replacement
+from ..summary.sentences import constraint_state, target_words
+from ..summary.trust_sentences import MARKS, levels_text, mark_text, replacement, why_out
 from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name
 from .document import Cell, Column, Table
 

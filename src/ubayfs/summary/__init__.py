@@ -1,8 +1,8 @@
 """Summary: the facts about an answer as plain values, and the sentences that are made of them.
 
-`facts` (data, ensemble, prior, constraints), `members` (chosen features, alternatives) and `trust_facts` (what other
-samples would say) compute values with codes and numbers; the modules of sentences alone make text. Reports and the
-command line only render.
+`facts` (data, ensemble, prior, constraints) and `answer_facts` (chosen features, alternatives, what other samples would
+say) compute values with codes and numbers; the modules of sentences alone make text. Reports and the command line only
+render.
 
 >>> from ubayfs import Evidence, decide, max_size
 >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
@@ -30,9 +30,9 @@ from ..exceptions import Advice
 from ..plotting import Correlations, ProfileDisplay, ReportData, report_displays
 from ..selection import Selection, check_selection
 from ..trust.trust import Trust
-from . import facts, members, sentences, trust_facts, trust_sentences
+from . import answer_facts, facts, sentences, trust_sentences
 from .facts import advice_facts, constraint_facts
-from .methods import methods
+from .methods import CITATION, methods
 
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
@@ -59,12 +59,12 @@ def answer(
         blocks, random_state = study.decision.blocks, study.decision.random_state
     reasons = None if selection.problem is None else attribution(selection, random_state)
     result = None if study is None else trust_sentences.HERE
-    records = members.chosen_features(selection, reasons, Blocks.of(blocks))
+    records = answer_facts.chosen_features(selection, reasons, Blocks.of(blocks))
     given = {
         "n_features": len(selection.feature_names),
-        "trust": trust_facts.trust_facts(selection, trust, reasons, result),
-        "chosen": trust_facts.with_trust(records, trust),
-        "sets": members.other_sets(selection, reasons),
+        "trust": answer_facts.trust_facts(selection, trust, reasons, result),
+        "chosen": answer_facts.with_trust(records, trust),
+        "sets": answer_facts.other_sets(selection, reasons),
         "constraints": constraint_facts(selection),
         **facts.score_facts(selection),
         "advice": advice_facts((*(() if study is None else study.version_advice), *facts.all_advice(selection))),
@@ -148,7 +148,7 @@ def summarize(
         asked = study.standalone().to_dict()
     same = {"study": study, "blocks": blocks, "random_state": random_state, "trust": trust}
     given = dict(answer(selection, **same) if known is None else known)
-    explained = trust_facts.explanations(selection, random_state, blocks)
+    explained = answer_facts.explanations(selection, random_state, blocks)
     settings, members_of = plain(asked or {}), Blocks.of(blocks)
     table = selection.data_of_fit(data)
     about = facts.data_facts(selection, table, settings) if table is not None or earlier is None else earlier["data"]
@@ -159,13 +159,13 @@ def summarize(
     messages, further = _sorted_out(selection, warnings)
     given["advice"] = [*given["advice"], *advice_facts(further)]
     n_listed = max(20, len(selection.features) + 8)  # so that those that just failed are seen
-    given_data = ReportData(correlations, members_of, members.LEVEL, profile, trust or Trust(), n_listed)
+    given_data = ReportData(correlations, members_of, answer_facts.LEVEL, profile, trust or Trust(), n_listed)
     displays = report_displays(selection, given_data)
     posterior = selection.posterior
-    chance, n_decided = members.probabilities(selection, n_draws, random_state, as_progress(on_progress, "draws"))
-    records = members.with_relations(given["chosen"], table, earlier)
-    records = trust_facts.with_substitutes(records, explained["substitutes"])
-    records = members.with_uncertainty(records, selection, chance, random_state)
+    chance, n_decided = answer_facts.probabilities(selection, n_draws, random_state, as_progress(on_progress, "draws"))
+    records = facts.with_relations(given["chosen"], table, earlier)
+    records = answer_facts.with_substitutes(records, explained["substitutes"])
+    records = answer_facts.with_uncertainty(records, selection, chance, random_state)
     found = given | {
         "format": FORMAT,
         "title": _title(settings, about),
@@ -174,18 +174,18 @@ def summarize(
         "ensemble": None if posterior is None else plain(facts.ensemble_facts(posterior.evidence)),
         "blocks": [{"name": name, "n_features": len(inside)} for name, inside in members_of.members.items()],
         "prior": plain(facts.prior_facts(selection)),
-        "level": members.LEVEL,
+        "level": answer_facts.LEVEL,
         "n_draws": n_decided,
-        "chosen": members.with_effects(records, profile),
-        "constraints": trust_facts.with_costs(given["constraints"], explained["costs"]),
+        "chosen": answer_facts.with_effects(records, profile),
+        "constraints": answer_facts.with_costs(given["constraints"], explained["costs"]),
         **{key: explained[key] for key in ("substitutes", "stand_ins", "left_out", "left_out_known", "agreement")},
-        "alternatives": members.alternatives(selection),
+        "alternatives": answer_facts.alternatives(selection),
         "correlation": facts.correlation_facts(selection, correlations),
         "profile": None if profile is None else profile.to_dict(),
         "decision": plain({key: value for key, value in selection.provenance.items() if key != "knowledge"}),
         "study": settings or None,
         "versions": {"python": platform.python_version(), **versions()},
-        "citation": facts.CITATION,
+        "citation": CITATION,
         "displays": plain(displays),
     }
     words = {"methods": methods(found), "brief": sentences.section_briefs(found)}

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from .._arguments import Array
+from .._arguments import Array, Floats, Mask
 from .._plain import number, plain, relaxation
+from ..data.categories import Levels, indicators
+from ..data.covariates import association, basis_of, target_left
 from ..data.feature_data import FeatureData
-from ..data.hazards import median_follow_up
+from ..data.hazards import fit_cox, median_follow_up
+from ..data.target import CLASSIFICATION, Target
 from ..decision_problem import Violation
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import most_features
-from ..exceptions import Advice
+from ..exceptions import Advice, UBayFSError
 from ..metrics import stability
 from ..plotting.base import Correlations, leading
 from ..plotting.profile import ProfileDisplay, can_be_grouped, profile_of
 from ..priors import DEFAULT_WEIGHT
 from ..selection import FeatureSet, Selection
 from ..selectors import SELECTORS, describe
+from ..selectors.concordance import Concordance, Contrast
+from ..selectors.nominal_classes import is_nominal
 from ..utility import log_row_admissibility, score_tolerance
-from .knowledge_sentences import constraint_label
 from .methods import SELECTORS as NAMED
-from .sentences import advice_message
+from .sentences import advice_message, constraint_label
 
 _LISTED = 20  # constant columns that are named
 _MATRIX = 60  # chosen features up to which all correlations are listed; beyond, the strongest pairs
@@ -36,23 +41,6 @@ _CANDIDATES = 40  # features whose correlations are stored for the next decision
 _AFTER = "changed_after_votes"
 _CONFIDENCE = 0.95
 _WORST = 5  # violated inequalities that are shown of one constraint
-
-CITATION = {
-    "text": (
-        "Jenul, A., Schrunner, S., Pilz, J., Tomic, O. (2022). A user-guided Bayesian framework for ensemble feature "
-        "selection in life science applications (UBayFS). Machine Learning, 111, 3897-3923."
-    ),
-    "doi": "10.1007/s10994-022-06221-9",
-    "bibtex": r"""@article{jenul2022ubayfs,
-  author  = {Jenul, Anna and Schrunner, Stefan and Pilz, J{\"u}rgen and Tomic, Oliver},
-  title   = {A user-guided {B}ayesian framework for ensemble feature selection in life science applications ({UBayFS})},
-  journal = {Machine Learning},
-  volume  = {111},
-  pages   = {3897--3923},
-  year    = {2022},
-  doi     = {10.1007/s10994-022-06221-9}
-}""",
-}
 
 
 def all_advice(selection: Selection) -> tuple[Advice, ...]:
@@ -355,3 +343,146 @@ def _violated(violations: list[Violation]) -> dict[str, Any]:
             for violation in violations[:_WORST]
         ],
     }
+
+
+# -- how chosen features are related to the target ---------------------------------------------------------------------
+
+
+def with_relations(
+    records: Sequence[Mapping[str, Any]], data: FeatureData | None, earlier: Mapping[str, Any] | None
+) -> list[dict[str, Any]]:
+    """Return records of chosen features with how they are related to the target; None for what has no meaning.
+
+    Of survival these are hazard ratios; of many classes or labels the one that the feature marks; with covariates,
+    associations before and after adjusting for them. A category has its levels. Without data, all are those that the
+    summary of another decision knows.
+    """
+    known = {record["feature"]: record for record in (earlier or {}).get("chosen", ())}
+    find = {"hazard_ratio": hazard_ratio, "beyond": beyond, "marks": marked_class, "category": category_of}
+    found = []
+    for record in records:
+        before = known.get(record["feature"], {})
+        relations = {
+            key: before.get(key) if data is None else of_data(data, record["position"]) for key, of_data in find.items()
+        }
+        found.append({**record, **relations})
+    return found
+
+
+def beyond(data: FeatureData, position: int) -> dict[str, Any] | None:
+    """Return the association of a feature with each covariate, and with the target before and after adjustment.
+
+    Samples without a value are left out. What cannot be computed is None; all of it without covariates.
+    """
+    if data.covariates is None:
+        return None
+    x, present = _values(data, position)
+    covariates, levels = data.covariates.take(present), _unordered(data, position)
+    of_levels = levels is not None
+    x = x if levels is None else indicators(x, levels)
+    constant = basis_of(np.zeros((len(x), 0)))
+    related = {
+        item.name: _size(association(x, item.columns, constant), item.levels is None and not of_levels)
+        for item in covariates.items
+    }
+    with_target: list[float | None] = [None, None]
+    if data.target.values is not None:
+        with suppress(UBayFSError):  # Cox's model has no fit
+            with_target = [
+                _size(
+                    association(x, target_left(basis, data.target, present)[1], basis),
+                    data.target.task not in CLASSIFICATION and not of_levels,
+                )
+                for basis in (constant, covariates.basis)
+            ]
+    return {"covariates": related, "before": with_target[0], "after": with_target[1]}
+
+
+def _size(value: float, signed: bool) -> float | None:
+    """Return an association; one with classes or levels has no sign, since it would be that of their order."""
+    return number(value if signed else abs(value))
+
+
+def hazard_ratio(data: FeatureData, position: int) -> float | None:
+    """Return by what a standard deviation more of a feature multiplies the hazard.
+
+    It is that of Cox's model of the feature alone or, with covariates, of the feature and these.
+    Samples without a value are left out. None if there are no hazards, the feature has levels without order or does not
+    vary, or the model has no fit.
+    """
+    if data.target.task != "survival" or _unordered(data, position) is not None:
+        return None
+    x, present = _values(data, position)
+    target = data.target.take(present)
+    if len(x) == 0 or x.min() == x.max():
+        return None
+    try:
+        columns = ((x - x.mean()) / x.std())[:, None]
+        if data.covariates is not None:
+            columns = np.hstack([columns, data.covariates.take(present).basis[:, 1:] * np.sqrt(len(x))])
+        fit = fit_cox(columns, target.time, target.event)
+    except UBayFSError:
+        return None
+    return number(np.exp(fit.coefficients[0]))
+
+
+def _values(data: FeatureData, position: int) -> tuple[Floats, Mask]:
+    """Return the values of a feature that there are, and which samples have one."""
+    x: Floats = np.asarray(data.X[:, [position]], dtype=np.float64)[:, 0]
+    present = ~np.isnan(x)
+    return x[present], present
+
+
+def _unordered(data: FeatureData, position: int) -> Levels | None:
+    """Return the levels of a category without order, which has neither slope nor sign; None for all else."""
+    levels = data.levels.get(position)
+    return levels if levels is not None and levels.n_columns > 1 else None
+
+
+def marked_class(data: FeatureData, position: int) -> dict[str, Any] | None:
+    """Return the class, or label, that a feature tells best from all other samples, and how.
+
+    It is the one with the largest Somers' D in absolute value. "level" names the level of a category without order
+    whose indicator has it; "d" is above 0 where the feature is higher, or the level more frequent, in the class. None
+    where there are but two classes, an order of them, or no classes; and where the feature tells nothing.
+    """
+    members = _members(data.target)
+    if members is None:
+        return None
+    values, levels = np.asarray(data.X[:, [position]], dtype=np.float64), _unordered(data, position)
+    names: list[str | None] = [None]
+    if levels is not None:
+        values, names = indicators(values[:, 0], levels), list(levels.labels)
+    d = _somers(values, members)
+    place, column = np.unravel_index(int(np.argmax(np.abs(d))), d.shape)
+    if d[place, column] == 0:
+        return None
+    label = data.target.class_counts[int(place)][0]
+    return {"label": label, "level": names[int(column)], "d": number(d[place, column])}
+
+
+def _members(target: Target) -> Mask | None:
+    """Return who is in each class or has each label, of shape (n_classes, n_samples)."""
+    if target.task == "multilabel":
+        return np.asarray(target.values).T > 0
+    return np.asarray(target.values) == np.arange(target.n_classes)[:, None] if is_nominal(target) else None
+
+
+def _somers(values: Array, members: Mask) -> Array:
+    """Return Somers' D of each class against all other samples, of shape (n_classes, n_columns)."""
+    present = ~np.isnan(values)
+    n_upper, n_lower = members.astype(float) @ present, (~members).astype(float) @ present
+    n_pairs = n_upper * n_lower
+    contrasts = [Contrast(member, ~member) for member in members]
+    all_samples = np.ones((1, len(values)), dtype=bool)
+    return Concordance(all_samples, contrasts)(values, n_pairs[:, None])[:, 0] / np.maximum(n_pairs, 1)
+
+
+def category_of(data: FeatureData, position: int) -> dict[str, Any] | None:
+    """Return the levels of a category with their numbers of samples; None for numbers."""
+    levels = data.levels.get(position)
+    if levels is None:
+        return None
+    codes = np.asarray(data.X[:, position], dtype=np.float64)
+    counts = [int((codes == code).sum()) for code in range(len(levels.labels))]
+    return {"labels": list(levels.labels), "ordered": levels.ordered, "counts": counts}

@@ -6,11 +6,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._plain import counted, listing, rounded
-from .knowledge_sentences import prior_name
-from .trust_facts import is_known
+from .sentences import prior_name
+from .trust_sentences import is_known
 
 Facts = Mapping[str, Any]
 
+CITATION = {
+    "text": (
+        "Jenul, A., Schrunner, S., Pilz, J., Tomic, O. (2022). A user-guided Bayesian framework for ensemble feature "
+        "selection in life science applications (UBayFS). Machine Learning, 111, 3897-3923."
+    ),
+    "doi": "10.1007/s10994-022-06221-9",
+    "bibtex": r"""@article{jenul2022ubayfs,
+  author  = {Jenul, Anna and Schrunner, Stefan and Pilz, J{\"u}rgen and Tomic, Oliver},
+  title   = {A user-guided {B}ayesian framework for ensemble feature selection in life science applications ({UBayFS})},
+  journal = {Machine Learning},
+  volume  = {111},
+  pages   = {3897--3923},
+  year    = {2022},
+  doi     = {10.1007/s10994-022-06221-9}
+}""",
+}
 # Selectors by their names in code: what people call them, how they are cited, and the reference.
 SELECTORS = {
     "mrmr": (

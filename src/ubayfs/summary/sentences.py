@@ -5,41 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .._plain import cost_text, counted, listing, rounded
+from .._plain import cost_text, counted, listing, price_text, rounded, strictness
 from ..data.target import TASKS
 from ..exceptions import Advice
-from .knowledge_sentences import (
-    constraint_label,
-    constraint_notes,
-    constraint_sentences,
-    constraints_hold,
-    experts_and_times,
-    knowledge_notes,
-    left_out_sentences,
-    less_knowledge,
-    opinion_and_data,
-    prior_sentence,
-    strictness_text,
-)
-from .trust_sentences import chosen_columns, trust_sections
+from .trust_sentences import about_chosen, legend, trust_sections
 
 Facts = Mapping[str, Any]
 
 _LISTED = 12
-_LEGEND = {
-    ("data",): "it would be chosen without weights, without constraints and without both, too: the votes are enough",
-    ("prior",): "it would not be chosen without the weights (the prior), or they alone speak for it",
-    ("constraints",): (
-        "it would not be chosen without the constraints: they ask for it, or they exclude features that have more votes"
-    ),
-    ("prior", "constraints"): "it needs one of the two, or both",
-    ("filler",): "neither votes nor prior nor constraints ask for it; it fills a place that no constraint forbids",
-    ("no vote",): "no model chose it",
-    ("after votes",): "what is known of it was changed after votes were seen, so that the data may count twice",
-    ("tie",): "another feature would do as well in its place, so that the choice between them is open",
-}
-# Marks of a member, by the fact about it.
-MARKS = {"without_vote": "no vote", "tied": "tie", "changed_after_votes": "after votes"}
+_REDUNDANCY = "Mean absolute Pearson correlation over all pairs (redundancy rate): {:.2f}."
 
 # What to do about advice, for a reader of a report who may know neither Python nor the command line.
 _REMEDIES = {
@@ -65,7 +39,8 @@ NOTES = frozenset(
 
 def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
     """Return all sentences of a report; further messages come before the advice."""
-    advice = facts["advice"]
+    advice, missing = facts["advice"], facts["data"]["missing"]
+    redundancy = (facts["correlation"] or {}).get("redundancy")
     return {
         "lead": _lead(facts),
         "question": _question(facts),
@@ -76,20 +51,22 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
             "knowledge": [*opinion_and_data(facts), *less_knowledge(facts)],
             "constraints": constraint_sentences(facts),
             "ensemble": _ensemble(facts),
-            "correlation": _correlation(facts["correlation"]),
+            "correlation": [] if redundancy is None else [_REDUNDANCY.format(redundancy)],
             "reproduce": _reproduce(facts),
-            "left_out": left_out_sentences(facts),
             **trust_sections(facts),
         },
         # These stand below the tables of a section, and explain them.
         "notes": {
-            "chosen": _about_chosen(facts),
+            "chosen": about_chosen(facts),
             "knowledge": knowledge_notes(facts),
             "constraints": constraint_notes(facts),
-            "data": [*_missing(facts["data"]), *(given["message"] for given in advice if given["code"] in NOTES)],
+            "data": [
+                *([missing["words"]] if missing else []),
+                *(given["message"] for given in advice if given["code"] in NOTES),
+            ],
             "quality": _terms(facts),
         },
-        "legend": _legend(facts["chosen"]),
+        "legend": legend(facts["chosen"]),
     }
 
 
@@ -140,13 +117,11 @@ def _verdict(facts: Facts) -> list[str]:
     if facts["proved"]:
         lines.append(f"The upper bound over all sets is {rounded(facts['bound'], 6)}, so that the gap is zero.")
     else:
-        early = " The search was ended by its time limit." if not facts["complete"] else ""
         known = "The optimizer gives no upper bound"
         if facts["gap"] is not None:
-            known = (
-                f"No set has a higher score than {rounded(facts['bound'], 6)}; the gap of {rounded(facts['gap'])} is "
-                "not closed"
-            )
+            bound, gap = rounded(facts["bound"], 6), rounded(facts["gap"])
+            known = f"No set has a higher score than {bound}; the gap of {gap} is not closed"
+        early = "" if facts["complete"] else " The search was ended by its time limit."
         lines.append(f"{known}, so a better set may exist.{early}")
     equal = sum(other["as_good"] for other in facts["alternatives"])
     if equal:
@@ -216,35 +191,12 @@ def _votes_of(ensemble: Facts | None) -> str:
 
 def _terms(facts: Facts) -> list[str]:
     """Return the words of the score, explained."""
-    ensemble = facts["ensemble"]
-    votes = "share of all votes, those of the prior included" if ensemble is not None else "given importance"
+    votes = "share of all votes, those of the prior included" if facts["ensemble"] else "given importance"
     return [
         "Score: what is maximized, the importances of the chosen features plus the admissibility.",
         f"Importance: a feature's {votes}.",
         "Admissibility: 1 when all constraints hold, closer to 0 the more they are violated.",
     ]
-
-
-def _legend(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the meaning of the marks of the chosen features, alone and together."""
-    used = {(mark,) for record in records for mark in record["reasons"]}
-    used |= {tuple(record["reasons"]) for record in records}
-    used |= {(mark,) for key, mark in MARKS.items() if any(record.get(key) for record in records)}
-    return [{"marks": list(marks), "meaning": meaning} for marks, meaning in _LEGEND.items() if marks in used]
-
-
-def _about_chosen(facts: Facts) -> list[str]:
-    lines = chosen_columns(facts)
-    if any(record["identical_to"] for record in facts["chosen"]):
-        lines.append(
-            "Identical to: features with the same values in all samples. Unless weights or constraints differ, the "
-            "choice between them is by their position in the table."
-        )
-    return lines + _adjusted(facts)
-
-
-def _missing(data: Facts) -> list[str]:
-    return [] if data["missing"] is None else [data["missing"]["words"]]
 
 
 def _ensemble(facts: Facts) -> list[str]:
@@ -273,19 +225,15 @@ def _ensemble(facts: Facts) -> list[str]:
     return lines
 
 
-def _correlation(found: Facts | None) -> list[str]:
-    if found is None or found["redundancy"] is None:
-        return []
-    return [f"Mean absolute Pearson correlation over all pairs (redundancy rate): {found['redundancy']:.2f}."]
-
-
 def _reproduce(facts: Facts) -> list[str]:
     ensemble = facts["ensemble"] or {}
     lines = [f"Made with {_versions(facts['versions'])}."]
     if ensemble.get("versions") not in (None, {k: v for k, v in facts["versions"].items() if k != "python"}):
         lines.append(f"The evidence was collected with {_versions(ensemble['versions'])}.")
     if ensemble.get("seed") is not None:
-        lines.append(f"Seed of the ensemble: {_seed(ensemble['seed'])}.")
+        seed = ensemble["seed"]
+        whole = isinstance(seed, Mapping) and not seed.get("spawn_key")
+        lines.append(f"Seed of the ensemble: {seed.get('entropy') if whole else seed}.")
     if facts["study"] is not None:
         lines.append(
             "The study below has everything but the data; saved as study.yaml where its path to the data is right, it "
@@ -298,15 +246,9 @@ def _versions(versions: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
-def _seed(seed: Any) -> str:
-    if isinstance(seed, Mapping) and not seed.get("spawn_key"):
-        return str(seed.get("entropy"))
-    return str(seed)
-
-
 def section_briefs(facts: Facts) -> dict[str, str]:
     """Return what some sections say in a few words, by the key of the section."""
-    data, ensemble, correlation = facts["data"], facts["ensemble"], facts["correlation"]
+    data, ensemble, strongest = facts["data"], facts["ensemble"], (facts["correlation"] or {}).get("strongest")
     samples = counted(data["n_samples"], "sample") if data["n_samples"] else ""
     found = {
         **{fact["fact"]: fact["value"] for fact in facts["facts"]},
@@ -315,7 +257,7 @@ def section_briefs(facts: Facts) -> dict[str, str]:
         "data": ", ".join(filter(None, [samples, counted(data["n_features"], "feature")])),
         "quality": "Proved." if facts["proved"] else "Not proved.",
         "ensemble": "" if ensemble is None else f"{ensemble['n_voted']:,} features have votes",
-        "correlation": "" if correlation is None else _strongest(correlation["strongest"]),
+        "correlation": f"at most {abs(strongest[0]['value']):.2f}" if strongest else "",
     }
     return {key: text for key, text in found.items() if text}
 
@@ -330,44 +272,226 @@ def _cheapest_exchange(found: list[Facts]) -> str:
     return f"the cheapest exchange: {instead} instead of {easiest['feature']}, costs {cost}"
 
 
-def _strongest(pairs: list[Facts]) -> str:
-    return f"at most {abs(pairs[0]['value']):.2f}" if pairs else ""
+# -- what experts know: weights and constraints, what they changed, and what votes say ---------------------------------
 
 
-def mark_text(mark: Mapping[str, Any] | None) -> str:
-    """Return which class a feature marks, in words.
-
-    >>> mark_text({"label": "BL", "level": None, "d": -0.9}), mark_text({"label": "lung", "level": "yes", "d": 0.5})
-    ('low in BL (D -0.90)', "'yes' more often in lung (D +0.50)")
-    """
-    if mark is None:
-        return ""
-    d = f"(D {mark['d']:+.2f})"
-    if mark["level"] is None:
-        return f"{'high' if mark['d'] > 0 else 'low'} in {mark['label']} {d}"
-    return f"'{mark['level']}' {'more' if mark['d'] > 0 else 'less'} often in {mark['label']} {d}"
-
-
-def levels_text(category: Mapping[str, Any] | None) -> str:
-    """Return the levels of a category.
-
-    >>> levels_text({"labels": ["I", "II"], "ordered": True, "counts": [5, 7]})
-    'I (5) < II (7)'
-    """
-    if category is None:
-        return ""
-    parts = [f"{label} ({n:,})" for label, n in zip(category["labels"], category["counts"], strict=True)]
-    return (" < " if category["ordered"] else ", ").join(parts)
-
-
-def _adjusted(facts: Facts) -> list[str]:
-    """Return what the table of associations with covariates means."""
-    names = facts["data"].get("adjust_for") or []
-    if not names or not any(record.get("beyond") for record in facts["chosen"]):
+def opinion_and_data(facts: Facts) -> list[str]:
+    """Return whether weights and constraints made a difference, and whether the weights agree with the votes."""
+    records = [record for record in facts["chosen"] if record["reasons"]]
+    stated = {"weights": facts["agreement"], "constraints": any(not e["from_prior"] for e in facts["constraints"])}
+    kinds = [kind for kind, given in stated.items() if given]
+    if not records or not kinds:
         return []
-    explained = "has explained what it" if len(names) == 1 else "have explained what they"
+    own = [record["feature"] for record in records if record["reasons"] != ["data"]]
+    line = f"Your {' and '.join(kinds)} made no difference: the votes alone would choose these features, too."
+    if own:
+        rest, kept = len(records) - len(own), [r["feature"] for r in records if r["feature"] in own and r["data_alone"]]
+        others = [f"the other {'one' if rest == 1 else rest}"] * (rest > 0) + kept
+        line = (
+            f"{len(own)} of {counted(len(records), 'chosen feature')} {_are(len(own))} there because of your "
+            f"{' or '.join(kinds)}: {listing(own, _LISTED)}."
+            + (f" The votes alone would choose {listing(others, _LISTED)}, too." if others else "")
+            + _either_alone(facts["sets"], own)
+        )
+    return [line, *_favored(facts)]
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _either_alone(sets: Facts, own: list[str]) -> str:
+    """Return which features less knowledge of one kind would not remove, but less of both kinds would."""
+    kinds = [sets[key] for key in ("without_prior", "without_constraints")]
+    if None in kinds:
+        return ""
+    both = [name for name in own if all(name not in change["removed"] for change in kinds)]
+    return f" Your weights alone would keep {listing(both, _LISTED)}, and so would your constraints." if both else ""
+
+
+def _favored(facts: Facts) -> list[str]:
+    """Return which favored features are in the set, and whether votes favor them, too; if not, it is no conflict."""
+    if facts["agreement"] is None:
+        return ["No weights were stated."]
+    p_value, prior = facts["agreement"]["p_value"], facts["prior"]
+    if p_value is None:
+        return []
+    chosen = {record["feature"] for record in facts["chosen"]}
+    favored = [name for name, weight in prior["weights"].items() if weight > prior["default"]]
+    out = [name for name in favored if name not in chosen]
+    lines, p = [], rounded(p_value, 2)
+    if out:
+        n, of_all = len(favored) - len(out), f"Of {counted(len(favored), 'feature')} that you favored"
+        lines.append(f"{of_all}, {n} {_are(n)} in the set; {listing(out, _LISTED)} {_are(len(out))} not.")
+    if p_value <= 0.05:
+        return [*lines, f"Your favored features got more votes than random ones would (p = {p})."]
     return [
-        "Association: correlation with numbers, or eta, the root of the share that classes or levels explain; 0 is "
-        "none, 1 or -1 complete. Before: of the feature with the target. After: of what is left of both when "
-        f"{listing(names, len(names))} {explained} can; this is what counted."
+        *lines,
+        f"Your favored features did not clearly get more votes than random ones would (p = {p}). That does not make "
+        "them wrong: these data may be too few to show it.",
     ]
+
+
+def experts_and_times(prior: Facts | None) -> list[str]:
+    """Return who stated the knowledge, where they disagree, and what was stated after votes were seen."""
+    if prior is None:
+        return []
+    lines, experts = [], prior.get("experts")
+    if experts:
+        votes = {"mean": "the mean", "lowest": "the lowest"}[prior["pool"]]
+        lines.append(
+            f"{counted(len(experts), 'expert')} stated what they know ({listing(experts, _LISTED)}); {votes} of their "
+            "votes counts. An expert who states nothing about a feature gives it the default weight."
+        )
+        apart = [
+            f"{entry['feature']} ({rounded(entry['disagreement'])} votes apart)"
+            for entry in prior["opinions"]
+            if entry["disagreement"] and len(experts) > 1
+        ]
+        lines += [f"They disagree most on {listing(apart, 3)}."] if apart else []
+    times = prior.get("confirmed_by") or {}
+    if times:
+        by = [f"{name} ({_moment(time)})" for name, time in times.items()]
+        lines.append(f"Confirmed before votes were seen: {listing(by, _LISTED)}.")
+        waiting = [name for name in experts or () if name not in times]
+        lines += [f"Not confirmed: {listing(waiting, _LISTED)}."] if waiting else []
+    if prior.get("confirmed"):
+        lines.append(f"The knowledge was confirmed on {_moment(prior['confirmed'])}, before votes were seen.")
+    changed = [f"{name} ({_moment(time)})" for name, time in (prior.get("changed_after_votes") or {}).items()]
+    if changed:
+        lines.append(f"Changed after votes were seen, so that the data may count twice: {listing(changed, _LISTED)}.")
+    return lines
+
+
+def _moment(time: str) -> str:
+    return time.replace("T", " ").replace("+00:00", " UTC")
+
+
+def less_knowledge(facts: Facts) -> list[str]:
+    """Return the sentences on sets that less knowledge would choose; a table has the sets."""
+    records = facts["chosen"]
+    known = records and any(change is not None for change in facts["sets"].values())
+    same = "Without weights, without constraints or without both, this set or an equally good one is chosen."
+    lines = [same] if known and not _differ(facts) else []
+    if filling := (facts["sets"]["without_prior"] or {}).get("filling"):
+        lines.append(f"No model chose {listing(filling, _LISTED)}: without its weight anything would do in its place.")
+    tied = [record["feature"] for record in records if record["tied"]]
+    if tied:
+        which = "it is" if len(tied) == 1 else "each of them is"
+        lines.append(f"Ties: other features would do as well as {listing(tied, _LISTED)}; {which} marked in the table.")
+    return lines
+
+
+def _differ(facts: Facts) -> bool:
+    return any(change and (change["added"] or change["removed"]) for change in facts["sets"].values())
+
+
+def knowledge_notes(facts: Facts) -> list[str]:
+    """Return which sets are meant where less knowledge would choose another one."""
+    meant = "Several sets may be equally good; the one that shares most with the chosen set is meant."
+    return [meant] if facts["chosen"] and _differ(facts) else []
+
+
+def prior_name(kind: str) -> str:
+    """Return a prior by its name in the literature.
+
+    >>> prior_name("dirichlet"), prior_name("hyperdirichlet")
+    ('Dirichlet prior', 'hyperdirichlet prior')
+    """
+    return f"{ {'dirichlet': 'Dirichlet', 'generalized': 'generalized Dirichlet'}.get(kind, kind) } prior"
+
+
+def prior_sentence(prior: Facts | None) -> str:
+    """Return the kind of the prior and the weights that were stated."""
+    if prior is None:
+        return ""
+    default, weights = prior["default"], prior["weights"]
+    name = prior_name(prior["kind"])
+    kind = f"{name[0].upper()}{name[1:]}"
+    unlikely = f" Unlikely: {listing(prior['unlikely'], _LISTED)}." if prior["unlikely"] else ""
+    if weights:
+        stated = [_stated(prior["words"].get(name), name, weight) for name, weight in weights.items()]
+        more = " (all of them are listed under How to reproduce)" if len(weights) > _LISTED else ""
+        by = "pooled" if prior.get("experts") else "stated by the expert"
+        return (
+            f"{kind}. Weights {by}, in votes: {listing(stated, _LISTED)}{more}; all others have "
+            f"{rounded(default)}.{unlikely}"
+        )
+    opinion = "." if unlikely else ": no opinion." if prior["is_default_weight"] else ": no preference."
+    usual = "the default weight of" if prior["is_default_weight"] else "a weight of"
+    return f"{kind}, with {usual} {_in_votes(default)} for every feature{opinion}{unlikely}"
+
+
+def _stated(word: str | None, name: str, weight: float) -> str:
+    return f"{name} ({rounded(weight)})" if word is None else f"{name}: {word} ({_in_votes(weight)})"
+
+
+def _in_votes(weight: float) -> str:
+    return f"{rounded(weight)} vote{'' if weight == 1 else 's'}"
+
+
+def constraint_state(entry: Facts) -> str:
+    """Return in a word or two whether a constraint holds."""
+    return "left out" if entry["left_out"] else "holds" if entry["holds"] else "violated"
+
+
+def constraint_label(entry: Facts) -> str:
+    """Return a constraint in a few words."""
+    if entry["from_prior"]:
+        return f"unlikely: {listing(entry['arguments'].get('features', []), 6)}"
+    return f"{entry['title']} ({entry['note']})" if entry["note"] else str(entry["title"])
+
+
+def strictness_text(entry: Facts) -> str:
+    """Return how strictly a constraint is meant, by its rho or by its price."""
+    if entry.get("price") is None:
+        return strictness(entry["rho"], entry["rho_highest"])
+    return f"price {price_text(entry['price'], entry['price_votes'])}"
+
+
+def constraints_hold(facts: Facts) -> str:
+    """Return whether the constraints hold, in one sentence."""
+    used = [entry for entry in facts["constraints"] if not entry["left_out"]]
+    if not used:
+        return "All constraints are left out (rho or price 0)." if facts["constraints"] else "No constraints were set."
+    n_violated = sum(not entry["holds"] for entry in used)
+    if n_violated:
+        return f"{n_violated} of {counted(len(used), 'constraint')} {_are(n_violated)} violated."
+    return {1: "The constraint holds.", 2: "Both constraints hold."}.get(n := len(used), f"All {n} constraints hold.")
+
+
+def constraint_sentences(facts: Facts) -> list[str]:
+    """Return whether the constraints hold, and what it means if they do not."""
+    if all(entry["holds"] for entry in facts["constraints"]):
+        return [constraints_hold(facts)]
+    left = rounded(facts["admissibility"])
+    return [constraints_hold(facts), f"This lowers the admissibility of the set to {left} (1 when all hold)."]
+
+
+def constraint_notes(facts: Facts) -> list[str]:
+    """Return what the columns of the constraints mean, as far as they are needed."""
+    entries = facts["constraints"]
+    if not entries:
+        return []
+    n_left_out = sum(entry["left_out"] for entry in entries)
+    lines = ["Strictness (rho): how strictly a constraint is meant; a hard one is never violated."]
+    if any(entry.get("cost_votes") for entry in entries):
+        lines.append("Costs: votes that the set would gain without this constraint, all others as they are.")
+    if 0 < n_left_out < len(entries):
+        lines.append(f"{counted(n_left_out, 'constraint')} left out: rho or price is 0.")
+    if any(entry.get("price") is not None for entry in entries):
+        lines.append(
+            "Price is what one unit of violation of one inequality costs, as a share of the models: a set that "
+            "violates it must have that many votes more. Of several violations at once, each costs a little less than "
+            "the one before. Rho is computed from it."
+        )
+    unlikely = [entry for entry in entries if entry["from_prior"]]
+    if unlikely:
+        prices = sorted({entry["price"] for entry in unlikely if entry.get("price") is not None})
+        if prices:
+            low, high = f"{prices[0]:.0%}", f"{prices[-1]:.0%}"
+            share = high if low == high else f"{low} to {high} (by the share of the experts)"
+            more = f"over {share} of all models' votes more than the feature it displaces"
+            lines.append(f"An unlikely feature is taken only if it has {more}.")
+        lines.append("What the expert holds unlikely is prior knowledge; it is listed here because it works this way.")
+    return lines

@@ -1,4 +1,7 @@
-"""Sentences of trust: the three facts that a report begins with, and the sections that go into them."""
+"""Sentences on the chosen features and on trust: columns and marks, what explains the set, what other samples say.
+
+A report begins with the three facts of trust; sections go into them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from .._plain import counted, counted_votes, listing, rounded
 from ..plotting.profile import EFFECTS
 from ..trust.prediction_metrics import METRICS, difference_text, mean_text, method_name, metric_name, score_text
 from ..trust.validation import COVARIATES_ALONE, OF_COVARIATES
-from .trust_facts import is_known, outcome_of
 
 Facts = Mapping[str, Any]
 _LISTED = 12
@@ -41,6 +43,11 @@ _OUTCOMES = {
     "better": "Better than", "worse": "Worse than",
 }  # fmt: skip
 _UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
+
+
+def is_known(found: Facts) -> bool:
+    """Tell whether there is something to say of a part of trust."""
+    return found["state"] in ("known", "partial")
 
 
 def three_facts(trust: Facts) -> list[dict[str, Any]]:
@@ -113,7 +120,7 @@ def _added(found: Facts) -> list[str]:
         if row["method"] == COVARIATES_ALONE:
             scored = f"{metric_name(found['metric'])} {mean_text(row)}"
             alone = f"Predictors also had {listing(found['adjust_for'])}. Without features they reach {scored}"
-            doubt = " Whether they add anything is not clear." if outcome_of(row) == "unclear" else ""
+            doubt = " Whether they add anything is not clear." if _outcome(row) == "unclear" else ""
             return [f"{alone}; the features add {difference_text(row)}.{doubt}"]
     return []
 
@@ -121,13 +128,23 @@ def _added(found: Facts) -> list[str]:
 def _closest(found: Facts) -> list[str]:
     """Return how ours compares with the baseline that comes closest to it, or beats it, and with random features."""
     others = [row for row in _baselines(found) if row["method"] not in OF_COVARIATES]
-    other_sets = [row for row in others if outcome_of(row) != "same"] or others
+    other_sets = [row for row in others if _outcome(row) != "same"] or others
     closest = min(other_sets, key=lambda row: row["difference"], default=None)
     return [_comparison(row) for row in other_sets if row is closest or row["method"] == "random"]
 
 
+def _outcome(row: Facts) -> str:
+    """Return how ours compares with one baseline as far as the interval tells: same, unclear, better or worse."""
+    low, high = row["difference_lower"], row["difference_upper"]
+    if low == high == 0:
+        return "same"
+    if low is None or high is None or low <= 0 <= high:
+        return "unclear"
+    return "better" if low > 0 else "worse"
+
+
 def _comparison(row: Facts) -> str:
-    outcome = outcome_of(row)
+    outcome = _outcome(row)
     by = "" if outcome == "same" else f": {difference_text(row)}"
     return f"{_OUTCOMES[outcome]} {method_name(row['method'])}{by}."
 
@@ -224,6 +241,22 @@ def chosen_again(found: Facts) -> tuple[str, list[str]]:
     return f"{about} of {k}", lines
 
 
+# -- the chosen features -----------------------------------------------------------------------------------------------
+
+_LEGEND = {
+    ("data",): "it would be chosen without weights, without constraints and without both, too: the votes are enough",
+    ("prior",): "it would not be chosen without the weights (the prior), or they alone speak for it",
+    ("constraints",): (
+        "it would not be chosen without the constraints: they ask for it, or they exclude features that have more votes"
+    ),
+    ("prior", "constraints"): "it needs one of the two, or both",
+    ("filler",): "neither votes nor prior nor constraints ask for it; it fills a place that no constraint forbids",
+    ("no vote",): "no model chose it",
+    ("after votes",): "what is known of it was changed after votes were seen, so that the data may count twice",
+    ("tie",): "another feature would do as well in its place, so that the choice between them is open",
+}
+# Marks of a member, by the fact about it.
+MARKS = {"without_vote": "no vote", "tied": "tie", "changed_after_votes": "after votes"}
 _COLUMNS = {
     "q": (
         "Expected noise (q): share of features unrelated to the target among all with at least as many votes; up to "
@@ -244,25 +277,78 @@ _COLUMNS = {
         "On half of the samples: the share of models that chose the feature when they saw only half of the samples, in "
         "most repeats (5 to 95 %)."
     ),
+    "identical_to": (
+        "Identical to: features with the same values in all samples. Unless weights or constraints differ, the choice "
+        "between them is by their position in the table."
+    ),
 }
 
 
-def chosen_columns(facts: Facts) -> list[str]:
+def about_chosen(facts: Facts) -> list[str]:
     """Return what the columns of the chosen features mean, as far as they are known."""
     limit = facts["trust"]["noise"].get("limit", 0.2)
     kinds = [record["effect_kind"] for record in facts["chosen"] if record["effect_kind"]]
     effect = EFFECTS[kinds[0]] if kinds else ""
-    return [
+    lines = [
         words.format(limit=limit, effect=effect)
         for key, words in _COLUMNS.items()
-        if any(record.get(key) is not None for record in facts["chosen"])
+        if any(record.get(key) not in (None, []) for record in facts["chosen"])
     ]
+    return lines + _adjusted(facts)
+
+
+def legend(records: list[Facts]) -> list[dict[str, Any]]:
+    """Return the meaning of the marks of the chosen features, alone and together."""
+    used = {(mark,) for record in records for mark in record["reasons"]}
+    used |= {tuple(record["reasons"]) for record in records}
+    used |= {(mark,) for key, mark in MARKS.items() if any(record.get(key) for record in records)}
+    return [{"marks": list(marks), "meaning": meaning} for marks, meaning in _LEGEND.items() if marks in used]
+
+
+def _adjusted(facts: Facts) -> list[str]:
+    """Return what the table of associations with covariates means."""
+    names = facts["data"].get("adjust_for") or []
+    if not names or not any(record.get("beyond") for record in facts["chosen"]):
+        return []
+    explained = "has explained what it" if len(names) == 1 else "have explained what they"
+    return [
+        "Association: correlation with numbers, or eta, the root of the share that classes or levels explain; 0 is "
+        "none, 1 or -1 complete. Before: of the feature with the target. After: of what is left of both when "
+        f"{listing(names, len(names))} {explained} can; this is what counted."
+    ]
+
+
+def mark_text(mark: Facts | None) -> str:
+    """Return which class a feature marks, in words.
+
+    >>> mark_text({"label": "BL", "level": None, "d": -0.9}), mark_text({"label": "lung", "level": "yes", "d": 0.5})
+    ('low in BL (D -0.90)', "'yes' more often in lung (D +0.50)")
+    """
+    if mark is None:
+        return ""
+    d = f"(D {mark['d']:+.2f})"
+    if mark["level"] is None:
+        return f"{'high' if mark['d'] > 0 else 'low'} in {mark['label']} {d}"
+    return f"'{mark['level']}' {'more' if mark['d'] > 0 else 'less'} often in {mark['label']} {d}"
+
+
+def levels_text(category: Facts | None) -> str:
+    """Return the levels of a category.
+
+    >>> levels_text({"labels": ["I", "II"], "ordered": True, "counts": [5, 7]})
+    'I (5) < II (7)'
+    """
+    if category is None:
+        return ""
+    parts = [f"{label} ({n:,})" for label, n in zip(category["labels"], category["counts"], strict=True)]
+    return (" < " if category["ordered"] else ", ").join(parts)
 
 
 def trust_sections(facts: Facts) -> dict[str, list[str]]:
     """Return the sentences of the sections on trust and on what explains the set."""
     trust = facts["trust"]
     return {
+        "left_out": _left_out(facts),
         "substitutes": _substitutes(facts),
         "validation": _of_validation(trust["validation"]),
         "noise": _of_noise(trust),
@@ -287,7 +373,7 @@ def _compared(found: Facts) -> list[str]:
     """Return how ours compares with baselines."""
     groups: dict[str, list[str]] = {}
     for row in _baselines(found):
-        groups.setdefault(_OUTCOMES[outcome_of(row)], []).append(method_name(row["method"]))
+        groups.setdefault(_OUTCOMES[_outcome(row)], []).append(method_name(row["method"]))
     return [f"{words} {listing(names, len(names))}." for words, names in groups.items()]
 
 
@@ -371,3 +457,38 @@ def replacement(record: Facts) -> str:
     cost = record["substitute_cost"]
     costs = "costs nothing" if cost < 0.05 else f"costs {counted_votes(cost)}"
     return f"{listing(record['substitute'], 3) or 'nothing'} ({costs})"
+
+
+_WHY_OUT = {
+    "constant": "it is the same in all samples",
+    "min_votes": "it has fewer votes than were asked for",
+    "contradiction": "excluded by {titles}",
+    "tie": "a set with it would be just as good",
+    "constraint": "left out by {kinds}",
+    "prior": "left out by the prior weights",
+    "rival": "left out for {rivals}: the places are limited by {titles}",
+    "search": "not known: the search ended before a proof, and it may belong in the set",
+}
+NONE_LEFT_OUT = "None: no feature that was not chosen has more votes than the weakest chosen one."
+_NOT_EXAMINED = "Not examined: a selection that was read from a file does not know its constraints. Decide again."
+
+
+def why_out(entry: Facts) -> str:
+    """Return why a feature with many votes is not in the set."""
+    titles, rivals = " and by ".join(entry["titles"][:3]), listing(entry["rivals"], 5)  # titles have commas themselves
+    by = {"titles": titles or "constraints", "kinds": listing(entry["kinds"]) or "constraints"}
+    words = {"constraint": " with {}", "prior": "; in its place: {}", "tie": "; in its place: {}"}
+    instead = words.get(entry["because"], "").format(rivals) if rivals else ""
+    because = _WHY_OUT.get(entry["because"], f"it cannot be selected ({entry['because']})")
+    return because.format(**by, rivals=rivals or "others") + instead
+
+
+def _left_out(facts: Facts) -> list[str]:
+    """Return how it was found out why strong features are out, or why there is nothing to find out."""
+    if facts["left_out"]:
+        return ["The decision was made again with each of them required; the reason is what had to give way for it."]
+    if facts["ensemble"] is None or not facts["chosen"]:
+        return []
+    if not facts["left_out_known"]:
+        return [_NOT_EXAMINED]
+    return [NONE_LEFT_OUT]

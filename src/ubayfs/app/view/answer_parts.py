@@ -12,9 +12,8 @@ from markupsafe import Markup
 
 from ..._plain import cost_range, cost_text, counted, listing, price_text, rounded
 from ...knowledge.scale import VOTES
-from ...summary.knowledge_sentences import NONE_LEFT_OUT, constraint_state, why_out
-from ...summary.sentences import MARKS
-from ...summary.trust_sentences import replacement
+from ...summary.sentences import constraint_state
+from ...summary.trust_sentences import MARKS, NONE_LEFT_OUT, replacement, why_out
 from .parts import badge, bar, because, choices, paragraph, table, text
 
 Facts = Mapping[str, Any]
