@@ -37,11 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K/N",
         help="do part K of N (default: the task of a Slurm array, else all runs)",
     )
-    group = parser.add_argument_group("results")
-    group.add_argument(
-        "-o", "--output", type=Path, metavar="DIRECTORY", required=True, help="where the evidence is written"
-    )
-    group.add_argument("--force", action="store_true", help="replace evidence that exists")
+    options.add_directory(parser.add_argument_group("results"), "evidence", "evidence", required=True)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -61,12 +57,8 @@ def run(arguments: argparse.Namespace) -> None:
         return
     with reserve_evidence(directory, force=arguments.force, inputs=[arguments.source]) as write:
         runs = runs_directory(directory, resolved)
-        try:
-            with console.progress("ensemble", "runs") as update, console.advice_as_values():
-                evidence = resolved.collect(on_progress=update, checkpoint=runs, part=part)
-        except KeyboardInterrupt:
-            echo_error(f"\nFinished runs are stored in {runs}; rerun the same command to resume.")
-            raise
+        with steps.resumable(runs), console.progress("ensemble", "runs") as update, console.advice_as_values():
+            evidence = resolved.collect(on_progress=update, checkpoint=runs, part=part)
         for advice in (*resolved.version_advice, *evidence.advice):
             echo_error(f"Note: {advice}")
         used = resolved.standalone()

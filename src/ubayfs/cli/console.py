@@ -59,21 +59,28 @@ def warnings_as_notes() -> Iterator[None]:
 
 
 @contextmanager
+def _handled(number: int, handler: Callable[[int, Any], None]) -> Iterator[None]:
+    """Handle a signal in the main thread of a program; others get none."""
+    try:
+        before = signal.signal(number, handler)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+@contextmanager
 def terminable() -> Iterator[None]:
     """Raise Terminated where SIGTERM arrives."""
 
     def on_signal(signal_number: int, frame: Any) -> None:
         raise Terminated
 
-    try:
-        before = signal.signal(signal.SIGTERM, on_signal)
-    except ValueError:  # not the main thread of a program
+    with _handled(signal.SIGTERM, on_signal):
         yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -111,15 +118,8 @@ def stoppable(update: Callable[[int, int], None]) -> Iterator[Callable[[int, int
         update(done, total)
         return not stopped
 
-    try:
-        before = signal.signal(signal.SIGINT, on_interrupt)
-    except ValueError:  # not the main thread of a program: nobody presses keys here
+    with _handled(signal.SIGINT, on_interrupt):
         yield update_and_ask
-        return
-    try:
-        yield update_and_ask
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import steps
+from . import options, steps
 from .console import echo, echo_error, shell_command
 
 if TYPE_CHECKING:
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments."""
     parser.add_argument("parts", type=Path, nargs="+", help="directories that `ubayfs collect --part` wrote")
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="DIRECTORY", required=True, help="where the evidence is written"
-    )
-    parser.add_argument("--force", action="store_true", help="replace evidence that exists")
+    options.add_directory(parser, "evidence", "evidence", required=True)
 
 
 def run(arguments: argparse.Namespace) -> None:

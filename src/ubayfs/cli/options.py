@@ -7,18 +7,13 @@ import math
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..constraints import Constraint
     from ..ensemble.evidence import Evidence
     from ..study import Study, Weights
-    from ..study.components import Section
     from ..study.diagnostics import Problems
-
-    S = TypeVar("S", bound=Section)
-
-Aliases = dict[tuple[str | int, ...], tuple[str | int, ...] | str]
 
 _STUDY_SUFFIXES = (".yaml", ".yml")
 _WITHOUT: tuple[str, ...] = ("constraints", "without")
@@ -87,9 +82,14 @@ def add_study(parser: argparse.ArgumentParser) -> None:
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the options about what is written."""
-    group = add_section(parser, "outputs")
-    group.add_argument("-o", "--output", type=Path, metavar="DIRECTORY", help="where the result is written")
-    group.add_argument("--force", action="store_true", help="replace a result that exists")
+    add_directory(add_section(parser, "outputs"), "result", "a result")
+
+
+def add_directory(group: Any, what: str, existing: str, required: bool = False) -> None:
+    """Add the options about the directory that is written."""
+    where = f"where the {what} is written"
+    group.add_argument("-o", "--output", type=Path, metavar="DIRECTORY", required=required, help=where)
+    group.add_argument("--force", action="store_true", help=f"replace {existing} that exists")
 
 
 def add_section(parser: argparse.ArgumentParser, name: str, without: tuple[str, ...] = ()) -> Any:
@@ -125,10 +125,6 @@ def _flag(kind: str) -> str:
     return f"--{kind.replace('_', '-')}"
 
 
-def _name(flag: str) -> str:
-    return flag.lstrip("-").replace("-", "_")
-
-
 def requested_study(arguments: argparse.Namespace) -> Study:
     """Return the study that a study file or a table, and the options, ask for; raise all that is wrong with them."""
     from ..study import DataSection, Study
@@ -141,7 +137,7 @@ def requested_study(arguments: argparse.Namespace) -> Study:
         study, problems = read_draft(source)
         return changed(study, arguments, problems)
     # There is no file: whatever has to change is an option.
-    aliases: Aliases = {("data", "path"): ""}
+    aliases: dict[Any, Any] = {("data", "path"): ""}
     for section in SECTIONS.values():
         aliases |= {(section.key, name): key.option.flag for name, key in section.keys().items() if key.option}
     study = Study(DataSection(str(source)), origin=Origin(aliases=aliases))
@@ -169,54 +165,50 @@ def _with_options(study: Study, arguments: argparse.Namespace, problems: Problem
     """Return the study with the options that are right; the others are reported under their flags."""
     from ..study.schema import SECTIONS
 
-    origin = problems.origin
-    aliases = dict(origin.aliases)
-    problems.origin = replace(origin, aliases=aliases)
-    parts: dict[str, Any] = {}
-    for key in SECTIONS:
-        parts[key] = changed_section(getattr(study, key), arguments, problems, aliases, study.folder)
-    parts["prior"] = _with_weights(parts["prior"], arguments.weight, problems, aliases)
-    parts["constraints"] = _with_constraints(study, arguments, problems, aliases)
+    parts: dict[str, Any] = {key: changed_section(study, key, arguments, problems) for key in SECTIONS}
+    parts["prior"] = _with_weights(parts["prior"], arguments.weight, problems)
+    parts["constraints"] = _with_constraints(study, arguments, problems)
     # What the options change has their flags for a place, the rest its lines in the file as before.
     unchanged = {
-        key: parts.get(key, part) if part == getattr(study, key) else part for key, part in origin.parts.items()
+        key: parts.get(key, part) if part == getattr(study, key) else part
+        for key, part in problems.origin.parts.items()
     }
-    problems.origin = replace(origin, parts=unchanged, aliases=aliases)
+    problems.origin = replace(problems.origin, parts=unchanged)
     return replace(study, **parts, origin=problems.origin)
 
 
 def section_alone(study: Study, key: str, arguments: argparse.Namespace) -> Any:
     """Return a section of a study with the values of the options; raise all that is wrong with them."""
     problems = study.new_problems()
-    aliases = dict(problems.origin.aliases)
-    problems.origin = replace(problems.origin, aliases=aliases)
-    section = changed_section(getattr(study, key), arguments, problems, aliases, study.folder)
+    section = changed_section(study, key, arguments, problems)
     problems.raise_any()
     return section
 
 
-def changed_section(section: S, arguments: argparse.Namespace, problems: Problems, aliases: Aliases, folder: Path) -> S:
+def changed_section(study: Study, key: str, arguments: argparse.Namespace, problems: Problems) -> Any:
     """Return a section with the options that are right; the others are reported under their flags.
 
     Files are typed relative to where the command is, and stored relative to the folder of the study.
     """
     from ..study.study import moved_path
 
-    entries = {name: entry.option for name, entry in section.keys().items() if entry.option}
-    options = {name: option.flag for name, option in entries.items()}
-    given = {name: getattr(arguments, _name(flag)) for name, flag in options.items() if _name(flag) in arguments}
-    for name, value in given.items():
-        if entries[name].metavar == "FILE":
-            given[name] = moved_path(value, Path.cwd(), Path(os.path.abspath(folder)))
-    aliases |= {(section.key, name): options[name] for name in given}
-    if section.key == "prior" and "table" in given:
+    section = getattr(study, key)
+    given: dict[str, Any] = {}
+    for name, entry in section.keys().items():
+        argument = "" if entry.option is None else entry.option.flag.lstrip("-").replace("-", "_")
+        if argument in arguments:
+            value = getattr(arguments, argument)
+            is_file = entry.option.metavar == "FILE"
+            given[name] = moved_path(value, Path.cwd(), Path(os.path.abspath(study.folder))) if is_file else value
+            problems.written_in((key, name), entry.option.flag)
+    if key == "prior" and "table" in given:
         given["sheet"] = None  # that of the table of the study
-    if section.key == "data" and "samples" in given:
+    if key == "data" and "samples" in given:
         given.setdefault("samples_sheet", None)
     return section.changed(given, problems)
 
 
-def _with_weights(prior: Any, stated: list[str] | None, problems: Problems, aliases: Aliases) -> Any:
+def _with_weights(prior: Any, stated: list[str] | None, problems: Problems) -> Any:
     """Return the section of the prior with weights given as NAME=VALUE."""
     from ..knowledge.scale import as_stated, number_or_word
     from ..study.diagnostics import reported
@@ -225,7 +217,7 @@ def _with_weights(prior: Any, stated: list[str] | None, problems: Problems, alia
         return prior
     weights: Weights | tuple[float, ...] = prior.weights
     if isinstance(weights, tuple):
-        aliases[("prior", "weights")] = "--weight"
+        problems.written_in(("prior", "weights"), "--weight")
         rule = "cannot change weights that the study gives as one list; name them by feature there."
         problems(("prior", "weights"), rule)
         return prior
@@ -234,7 +226,7 @@ def _with_weights(prior: Any, stated: list[str] | None, problems: Problems, alia
         # The name may hold '=', a weight never does.
         name, separator, value = text.rpartition("=")
         place = ("prior", "weights", "features", name)
-        aliases[place] = f"--weight {text}"
+        problems.written_in(place, f"--weight {text}")
         if not separator or not name:
             problems(place, "must be NAME=VALUE, such as radius=likely or radius=5.")
             continue
@@ -257,9 +249,7 @@ def _price_of(kind: str, price: float | None) -> dict[str, float]:
     return {} if price is None or hard else {"price": price}
 
 
-def _with_constraints(
-    study: Study, arguments: argparse.Namespace, problems: Problems, aliases: Aliases
-) -> tuple[Constraint, ...]:
+def _with_constraints(study: Study, arguments: argparse.Namespace, problems: Problems) -> tuple[Constraint, ...]:
     """Return the constraints of the study and of the options."""
     from .._arguments import check_choice
     from ..constraints import KINDS
@@ -267,11 +257,11 @@ def _with_constraints(
     from ..study.diagnostics import reported
 
     removed = set()
-    aliases[_PRICE] = "--price"
+    problems.written_in(_PRICE, "--price")
     price: float | None = None
     with reported(problems, _PRICE):  # once, whichever constraints it is for
         price = None if arguments.price is None else as_price(arguments.price)
-    aliases[_WITHOUT] = "--without"
+    problems.written_in(_WITHOUT, "--without")
     for kind in arguments.without or ():
         with reported(problems, _WITHOUT):
             removed.add(check_choice("kind", kind.replace("-", "_"), KINDS))
@@ -286,16 +276,16 @@ def _with_constraints(
             added.append((kind, {first: value, **limit}))
     if price is not None and not any("price" in given for _, given in added):
         problems(_PRICE, "belongs to soft constraints among the options, such as --cannot-link; there are none.")
-    before = dict(aliases)
+    before = problems.origin.aliases
     made: list[Constraint] = []
     for position, constraint in enumerate(study.constraints):
         if constraint.kind not in removed:
             old = ("constraints", position)
-            aliases[("constraints", len(made))] = before.get(old, old)
+            problems.written_in(("constraints", len(made)), before.get(old, old))
             made.append(constraint)
     for kind, given in added:
         place = ("constraints", len(made))
-        aliases[place] = _flag(kind)
+        problems.written_in(place, _flag(kind))
         with reported(problems, place):
             made.append(KINDS[kind].build(**given))
     return tuple(made)

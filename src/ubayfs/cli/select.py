@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 
 from . import console, options, steps
-from .console import echo_error
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,13 +40,10 @@ def run(arguments: argparse.Namespace) -> None:
         resolved = resolve_study(study)
         steps.echo_advice(advice_facts(resolved.advice))
         runs = runs_directory(directory, resolved)
-        try:
+        with steps.resumable(runs):
             with console.progress("ensemble", "runs") as update, console.advice_as_values():
                 update(0, study.evidence.n_models)
                 evidence = resolved.collect(on_progress=update, checkpoint=runs)
             level = chosen_level(resolved)
             used = steps.with_level(resolved.with_seeds(evidence), level)
             steps.finish(used, evidence, directory, write, shown=resolved.advice, level=level, runs=runs)
-        except KeyboardInterrupt:
-            echo_error(f"\nFinished runs are stored in {runs}; rerun the same command to resume.")
-            raise

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,16 @@ def check_whole(evidence: Evidence, directory: Path) -> None:
 def with_level(study: ResolvedStudy, level: str) -> ResolvedStudy:
     """Return the study with the level of trust that was chosen, so that its result records it."""
     return replace(study, study=replace(study.study, trust=replace(study.study.trust, level=level)))
+
+
+@contextmanager
+def resumable(runs: Path, what: str = "Finished runs are") -> Iterator[None]:
+    """Say after Ctrl-C or SIGTERM where the work that is done is stored."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        echo_error(f"\n{what} stored in {runs}; rerun the same command to resume.")
+        raise
 
 
 def finish(

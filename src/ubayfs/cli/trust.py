@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import options, steps
-from .console import echo_error, shell_command
+from .console import shell_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,10 +50,6 @@ def run(arguments: argparse.Namespace) -> None:
         resolved = resolve_study(study, feature_names=evidence.feature_names, n_models=evidence.n_models)
         check_fingerprint(study, resolved.data, evidence)
         runs = runs_directory(directory, resolved)
-        try:
-            with stored.damage_named():
-                used, notes = resolved.with_seeds(evidence), (*resolved.advice, *evidence.advice)
-                steps.finish(used, evidence, directory, write, stored, notes, arguments.trust, runs)
-        except KeyboardInterrupt:
-            echo_error(f"\nWhat is finished is stored in {runs}; rerun the same command to resume.")
-            raise
+        with steps.resumable(runs, "What is finished is"), stored.damage_named():
+            used, notes = resolved.with_seeds(evidence), (*resolved.advice, *evidence.advice)
+            steps.finish(used, evidence, directory, write, stored, notes, arguments.trust, runs)

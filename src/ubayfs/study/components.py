@@ -414,9 +414,9 @@ class Section(WithFiles):
                 problems((cls.key,), f"must hold keys such as {', '.join(list(known)[:3])}; got {repr_of(value)}.")
             value = {}
         given = known_only(value, known, f"a key of {cls.key}", below(problems, cls.key))
-        meant = {nearest(name, known) for name in value.keys() - given.keys()}
-        for name in filter(None, meant):
-            problems.wrong.add((cls.key, name))  # its value is not known
+        for name in value.keys() - given.keys():
+            if (meant := nearest(name, known)) is not None:
+                problems.wrong.add((cls.key, meant))  # its value is not known
         given = {name: entry for name, entry in given.items() if entry is not None or known[name].nullable}
         if cls.required and value.get(cls.required) is None and problems.is_sound(cls.key, cls.required):
             problems((cls.key, cls.required), f"must be given; it is {known[cls.required].text}.")

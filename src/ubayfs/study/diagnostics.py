@@ -147,6 +147,10 @@ class Problems:
         self(path, message, line)
         self.unreadable.add(path)
 
+    def written_in(self, path: Path, place: Path | str) -> None:
+        """Note that something is written elsewhere: at another place of the file, or in an option of a command."""
+        self.origin = replace(self.origin, aliases={**self.origin.aliases, path: place})
+
     def place(self, path: Path) -> str:
         """Return where something is written, as people look for it: the option, or file, line and key."""
         return self._located(path, "", None).place

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arguments import did_you_mean, nearest
+from .._arguments import did_you_mean
 from .._files import ReadBytes
 from ..data.feature_data import FeatureData
 from ..data.reading_rules import target_columns
@@ -76,10 +76,6 @@ class StudyData:
         from ..tables.formats import has_sheets
 
         problems, section = self.problems, self.study.data
-        for key in problems.wrong.keys_below("data") - vars(section).keys():
-            meant = nearest(key, vars(section))
-            if meant is not None:  # what is misspelled has its default in the study
-                problems(("data", meant), "")
         self._check_files()
         wrong = {name for name in section.LAYOUT if not problems.is_sound("data", name)}
         if wrong & {"path", "samples_sheet"} or (

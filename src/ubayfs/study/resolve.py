@@ -129,14 +129,6 @@ def check_draft(study: Study, problems: Problems, evidence: Evidence | None = No
     resolver.resolve(None if evidence is None else evidence.feature_names)
 
 
-def read_data(study: Study) -> FeatureData:
-    """Read and check the data table of a study."""
-    _, data, problems = draft_data(study)
-    problems.raise_any()
-    assert data is not None
-    return data
-
-
 def draft_data(study: Study) -> tuple[Table | None, FeatureData | None, Problems]:
     """Return the table and the data of a study, as far as they can be read, and all that is wrong with them."""
     resolver = _Resolver(study)

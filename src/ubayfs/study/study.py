@@ -135,9 +135,12 @@ class Study:
         StudyError
             If the file cannot be read or its columns are not as the study says: all problems at once.
         """
-        from .resolve import read_data
+        from .resolve import draft_data
 
-        return read_data(self)
+        _, data, problems = draft_data(self)
+        problems.raise_any()
+        assert data is not None
+        return data
 
     def arguments(self, feature_names: Any, n_models: int | None = None) -> dict[str, Any]:
         """Return the arguments of :func:`ubayfs.decide` for a data set: all but the evidence and ``X``.
