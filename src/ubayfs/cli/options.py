@@ -42,6 +42,8 @@ _FIRST_ARGUMENTS: dict[str, dict[str, Any]] = {
 
 def add_decision(parser: argparse.ArgumentParser) -> None:
     """Add the options for prior knowledge, constraints and the optimizer."""
+    from ..constraints import KINDS
+
     group = add_section(parser, "prior")
     group.add_argument(
         "--weight",
@@ -51,7 +53,7 @@ def add_decision(parser: argparse.ArgumentParser) -> None:
     )
     group = parser.add_argument_group("constraints", "limits of size are hard; links are soft (rho 1, or a price)")
     for kind, first in _kinds_by_argument():
-        group.add_argument(_flag(kind), **_FIRST_ARGUMENTS[first], help=_meaning(kind))
+        group.add_argument(_flag(kind), **_FIRST_ARGUMENTS[first], help=KINDS[kind].meaning.replace(" n ", " N "))
     group.add_argument(
         "--price",
         type=float,
@@ -63,13 +65,6 @@ def add_decision(parser: argparse.ArgumentParser) -> None:
         "--without", action="append", metavar="KIND", help="Remove constraints of the study, such as max_size"
     )
     add_section(parser, "decision")
-
-
-def _meaning(kind: str) -> str:
-    """Return what a kind of constraint asks for."""
-    from ..constraints import KINDS
-
-    return KINDS[kind].meaning.replace(" n ", " N ")
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:

@@ -176,19 +176,7 @@ def read_rows(
     only: Iterable[str] = (),
     read: ReadBytes = read_bytes,
 ) -> Knowledge | None:
-    """Read a path, a pasted text, a list of names or a frame; what is wrong is reported, and left out.
-
-    Parameters
-    ----------
-    source : path, str, iterable of str, or DataFrame
-    report : callable
-    sheet : str, optional
-        Of an Excel file.
-    only : iterable of str
-        Blocks (gene sets) that are wanted, by name or pattern; default all.
-    read : callable
-        Returns the content of a file.
-    """
+    """Read a path, a pasted text, a list of names or a frame; what is wrong is reported, and left out."""
     try:
         return restricted(_read(source, report, sheet, read), only)
     except InputError as error:

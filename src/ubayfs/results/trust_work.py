@@ -54,26 +54,13 @@ def decision_digest(study: ResolvedStudy, evidence: Evidence) -> str:
 
 @dataclass
 class TrustWork:
-    """The trust work of one study on its evidence, part by part.
+    """The trust work of one study on its evidence, part by part."""
 
-    Attributes
-    ----------
-    study : ResolvedStudy
-        With data, if anything is to be collected.
-    evidence : Evidence
-    trust : Trust
-        What is known; it grows.
-    watch : callable
-        See `Watch`. A part that it stops is used as far as it is done, and no other one is begun after it.
-    checkpoint : Path or None
-        Finished repeats are stored below it.
-    """
-
-    study: ResolvedStudy
+    study: ResolvedStudy  # with data, if anything is to be collected
     evidence: Evidence
-    trust: Trust
-    watch: Watch
-    checkpoint: Path | None = None
+    trust: Trust  # what is known; it grows
+    watch: Watch  # a part that it stops is used as far as it is done, and no other one is begun after it
+    checkpoint: Path | None = None  # finished repeats are stored below it
     stopped: bool = False
 
     def __post_init__(self) -> None:

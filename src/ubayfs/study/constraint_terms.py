@@ -32,13 +32,8 @@ _MOST_CORRELATED = 3000  # features; more have too many correlations to look at 
 def read_constraints(value: Any, report: Report) -> dict[int, Constraint]:
     """Return the constraints that could be read, by their positions in the list.
 
-    One with a wrong required argument is reported and lacks that argument, so that its names can still be checked.
-
-    Parameters
-    ----------
-    value : None, Constraint, or iterable of Constraint, str or mapping
-        ``{max_size: 10}``, ``{must_link: {features: [a, b], rho: hard}}``, ``decorrelate``.
-    report : Report
+    Each is a Constraint, or as a file has it: ``{max_size: 10}``, ``{must_link: {features: [a, b], rho: hard}}`` or
+    ``decorrelate``. One with a wrong required argument lacks that argument, so that its names can still be checked.
     """
     if value is None or isinstance(value, Constraint):
         value = () if value is None else (value,)
@@ -243,11 +238,7 @@ def check_constraints(
     are not checked if something is wrong with these, nor those with one number per feature if there may be so many:
     `n_features` are all numbers of features that are possible. Without data contradictions are looked for only if there
     are problems already, since the decision, which knows the features that cannot be selected, finds them.
-
-    Returns
-    -------
-    system : ConstraintSystem or None
-        All constraints, for the decision; None if some are wrong, or need the data and were not looked at.
+    Returned is the system of all of them, for the decision; None if some are wrong, or wait for the data.
     """
     known = {position: constraint for position, constraint in enumerate(constraints) if constraint is not None}
     if len(n_features) > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
@@ -33,32 +33,19 @@ _PERMISSIVE = {"duplicates": "suffix", "below_detection": "limit", "features": "
 _ORIENTATION = {"samples", "features_in", "id"}
 
 
+@dataclass
 class StudyData:
-    """The data of a study, as far as they can be read; what is wrong is reported.
+    """The data of a study, as far as they can be read; what is wrong is reported."""
 
-    Attributes
-    ----------
-    table : Table or None
-    data : FeatureData or None
-        None if anything is wrong with them.
-    samples : FeatureData or None
-        The data, or what is right of target and groups.
-    features : list of str or None
-        All names that may be features; None if nothing is known of them.
-    n_features : range
-        How many of them there may be.
-    ordered : bool
-        Whether the order of the features is known, so that they may be given by position.
-    """
-
-    def __init__(self, study: Study, problems: Problems, read: ReadBytes) -> None:
-        self.study, self.problems, self._read = study, problems, read
-        self.table: Table | None = None
-        self.data: FeatureData | None = None
-        self.samples: FeatureData | None = None
-        self.features: list[str] | None = None
-        self.n_features = range(0)
-        self.ordered = True
+    study: Study
+    problems: Problems
+    read_file: ReadBytes
+    table: Table | None = None
+    data: FeatureData | None = None  # None if anything is wrong with them
+    samples: FeatureData | None = None  # the data, or what is right of target and groups
+    features: list[str] | None = None  # all names that may be features; None if nothing is known of them
+    n_features: range = range(0)  # how many of them there may be
+    ordered: bool = True  # whether their order is known, so that they may be given by position
 
     def use(self, data: FeatureData) -> None:
         """Take data that were read before."""
@@ -87,7 +74,7 @@ class StudyData:
             return
         rules = {name: _PERMISSIVE[name] for name in wrong & _PERMISSIVE.keys()}
         try:
-            self.table = read_files(**section.layout(self.study.folder) | rules, read=self._read)
+            self.table = read_files(**section.layout(self.study.folder) | rules, read=self.read_file)
             self._read_columns(self.table)
         except StudyError as error:
             for problem in error.problems:
@@ -135,7 +122,7 @@ class StudyData:
             return
         rules = {name: getattr(section, name) for name in ("sheet", "encoding") if problems.is_sound("data", name)}
         try:
-            frame = read_table(self.study.folder / section.path, **rules, distinct=False, read=self._read).frame
+            frame = read_table(self.study.folder / section.path, **rules, distinct=False, read=self.read_file).frame
         except InputError as error:
             problems(("data", "sheet" if error.argument == "sheet" else "path"), str(error))
             return

@@ -137,10 +137,7 @@ def draft_data(study: Study) -> tuple[Table | None, FeatureData | None, Problems
 
 
 class _Resolver:
-    """Ties a study to its tables and features; each file is read once.
-
-    Where something is wrong, the study has a default, and what depends on it is not checked.
-    """
+    """Ties a study to its features; what depends on something wrong, which has its default there, is not checked."""
 
     def __init__(self, study: Study, problems: Problems | None = None, n_models: int | None = None) -> None:
         self.study = study

@@ -439,14 +439,7 @@ _RULE_KEYS = {"sheet": "the name of a sheet", "aliases": "the path of a table"}
 
 
 def as_blocks(value: Any, report: Report) -> AnyBlocks:
-    """Return blocks given in any form.
-
-    Parameters
-    ----------
-    value : mapping, DataFrame or Blocks
-        Name -> features; {"prefix": separator}; {"table": path, "sheet": name}; {"gene_sets": path, "only": names}.
-    report : Report
-    """
+    """Return blocks given in any form of Python, or as a file has them: features by name, or a rule for all blocks."""
     if value is None or isinstance(value, PrefixBlocks | TableBlocks | GeneSetBlocks):
         return value
     if isinstance(value, Mapping):

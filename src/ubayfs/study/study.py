@@ -282,13 +282,7 @@ def read_draft(path: str | os.PathLike[str], read: ReadBytes = read_bytes) -> tu
 
 
 def study_of(value: Mapping[str, Any], folder: Path) -> Study:
-    """Return the study that :meth:`Study.to_dict` gave; its paths are relative to a folder.
-
-    Raises
-    ------
-    StudyError
-        If there is anything wrong: all problems at once.
-    """
+    """Return the study that :meth:`Study.to_dict` gave, with paths relative to a folder, or raise all problems."""
     problems = Problems()
     study = _draft(value, folder, problems)
     problems.raise_any()

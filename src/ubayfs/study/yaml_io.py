@@ -65,18 +65,9 @@ def _resolvers() -> _Resolvers:
 
 
 def read_document(file: FilePath, read: ReadBytes = read_bytes) -> tuple[Any, Problems]:
-    """Read a YAML file into plain values.
+    """Read a YAML file into plain values, and what was skipped of it; StudyError if nothing can be read.
 
-    Returns
-    -------
-    value : None, bool, int, float, str, list, dict or Unreadable
-    problems : Problems
-        What could be skipped; its origin has the line of each key and list entry.
-
-    Raises
-    ------
-    StudyError
-        If nothing can be read.
+    The origin of the problems has the line of each key and list entry.
     """
     problems = Problems(Origin(file.name))
     text = ""
