@@ -87,7 +87,7 @@ def test_entries_that_stand_twice_are_added_and_the_matrix_of_the_caller_stays()
 
 def test_memory_is_shared_where_it_can_be():
     given = sparse.csc_matrix(table())
-    assert np.shares_memory(SparseColumns.of(given).stored.data, given.data)
+    assert np.shares_memory(SparseColumns.of(given).values.data, given.data)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, bool, np.int64])
@@ -166,7 +166,7 @@ def test_pickled_tables_are_the_same():
 
 
 def in_a_file(X):
-    return [isinstance(part, np.memmap) for part in (X.stored.data, X.stored.indices, X.stored.indptr)]
+    return [isinstance(part, np.memmap) for part in (X.values.data, X.values.indices, X.values.indptr)]
 
 
 def test_processes_map_the_three_arrays_from_files_written_once():

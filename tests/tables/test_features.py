@@ -347,7 +347,7 @@ def test_there_are_no_notes_where_nothing_is_missing(table, rule):
     ("content", "rule", "message"),
     [
         ("a,b,y\n,,u\n,,v\n", "median", "median leaves no feature; raise max_missing"),
-        ("a,b,y\n1,,u\n,2,v\n3,4,u\n", "drop_rows", "drop_rows leaves 1 sample(s); choose available"),
+        ("a,b,y\n1,,u\n,2,v\n3,4,u\n", "drop_rows", "drop_rows leaves 1 of 3 samples; choose available"),
         ("a,b,y\n1,,u\n,2,v\n", "drop_columns", "drop_columns leaves no feature; choose available"),
     ],
 )

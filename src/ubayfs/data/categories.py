@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .._arguments import Array, Ints
 from ..exceptions import Advice, ColumnTypeError
+from .sparse_columns import TableLike
 
 MOST_LEVELS = 12  # of a column that is a category: more are names, comments, numbers as text
 FEWEST_SAMPLES = 5  # of a level that stands for itself
@@ -32,7 +33,7 @@ class Levels:
 
 
 @dataclass(frozen=True, eq=False)
-class CategoryTable:
+class CategoryTable(TableLike):
     """A table some of whose columns are codes of categories; whatever is taken from it is a plain array.
 
     Attributes
@@ -51,25 +52,6 @@ class CategoryTable:
 
     values: Array
     levels: Mapping[int, Levels]
-    ndim: ClassVar[int] = 2
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of samples and of features."""
-        return self.values.shape[0], self.values.shape[1]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Precision of the values."""
-        return self.values.dtype
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return self.values.size
-
-    def __len__(self) -> int:
-        return len(self.values)
 
     def __getitem__(self, key: Any) -> Array:
         return np.asarray(self.values[key])
@@ -81,10 +63,6 @@ class CategoryTable:
         """Return some columns, in this order."""
         places = enumerate(np.asarray(columns).tolist())
         return CategoryTable(self.values[:, columns], {i: self.levels[j] for i, j in places if j in self.levels})
-
-    def samples(self, rows: Array) -> CategoryTable:
-        """Return some samples."""
-        return CategoryTable(self.values[rows], self.levels)
 
     def recoded(self, coded: Array) -> CategoryTable:
         """Return a table of the same features with other coded columns, of shape (n_samples, n_coded)."""

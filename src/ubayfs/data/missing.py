@@ -63,14 +63,17 @@ class Gaps:
         notes = (found, Advice("mostly_missing", facts)) if features else (found,)
         return cls(n_missing, everything, ~left_out, notes)
 
+    def too_little(self, rule: str, better: str) -> str:
+        """Say that a rule leaves too little, and how a better one is chosen; empty if it does not."""
+        if self.rows.sum() < 2:
+            return f"{rule} leaves {self.rows.sum()} of {len(self.rows)} samples; {better}."
+        way_out = better if rule == "drop_columns" else "raise max_missing, or fill in more values"
+        return "" if self.columns.any() else f"{rule} leaves no feature; {way_out}."
+
     def left_of(self, matrix: Array, rule: str) -> Array:
         """Return what a rule leaves of a matrix; features that are left out become 0, whoever looks at them."""
-        if self.rows.sum() < 2:
-            few = f"leaves {self.rows.sum()} of {len(matrix)} samples of X; use missing='available'."
-            raise InputError.of("missing", f"'drop_rows' {few}", rule)
-        if not self.columns.any():
-            way_out = "missing='available'" if rule == "drop_columns" else "raise max_missing, or fill the gaps first"
-            raise InputError.of("missing", f"{rule!r} leaves no feature of X, so many have gaps; {way_out}.", rule)
+        if wrong := self.too_little(rule, "use missing='available'"):
+            raise InputError.of("missing", wrong, rule)
         left = matrix if self.rows.all() else matrix[self.rows]
         if not self.columns.all():
             left = np.array(left, order="K")

@@ -78,11 +78,10 @@ def check_orders(name: str, given: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(given, Mapping) or not given:
         rule = f"must map columns to lists of their labels, lowest first; got {repr_of(given)}."
         raise InputError.of(name, rule, given)
-    read = {
-        str(column): tuple(map(str, labels)) for column, labels in given.items() if isinstance(labels, list | tuple)
-    }
+    read = {}
     for column, labels in given.items():
-        if len(set(read.get(str(column), ()))) < max(len(read.get(str(column), ())), 2):
+        found = read[str(column)] = tuple(map(str, labels)) if isinstance(labels, list | tuple) else ()
+        if len(set(found)) < max(len(found), 2):
             rule = f"must give two or more different labels of {str(column)!r}, lowest first; got {repr_of(labels)}."
             raise InputError.of(name, rule, given)
     return read

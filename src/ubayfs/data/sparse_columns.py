@@ -15,8 +15,33 @@ from .._arguments import Array, Ints, check_not_complex
 _BLOCK_ENTRIES = 1 << 18
 
 
+class TableLike:
+    """What looks like an array of two dimensions; `values` has its shape and its precision."""
+
+    values: Any
+    ndim: ClassVar[int] = 2
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples and of features."""
+        return self.values.shape[0], self.values.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the values."""
+        return np.dtype(self.values.dtype)
+
+    @property
+    def size(self) -> int:
+        """Number of entries, zeros included."""
+        return self.shape[0] * self.shape[1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+
 @dataclass(frozen=True, eq=False)
-class SparseColumns:
+class SparseColumns(TableLike):
     """A sparse table that looks like the dense one: whatever is taken from it is a dense array.
 
     ``X[:, columns]`` is a block of columns (a slice, positions or one position), ``X[samples]`` are samples with all
@@ -26,7 +51,7 @@ class SparseColumns:
 
     Attributes
     ----------
-    stored : csc_array of float32 or float64 of shape (n_samples, n_features)
+    values : csc_array of float32 or float64 of shape (n_samples, n_features)
         Rows of a column in ascending order, none twice.
 
     Examples
@@ -36,8 +61,7 @@ class SparseColumns:
     (array([2., 0., 0.]), [[0.0, 2.0], [3.0, 0.0]], (array([0., 0.]), array([3., 2.])))
     """
 
-    stored: sparse.csc_array
-    ndim: ClassVar[int] = 2
+    values: sparse.csc_array
 
     @classmethod
     def of(cls, X: Any) -> SparseColumns:
@@ -49,33 +73,15 @@ class SparseColumns:
             stored.sum_duplicates()
         return cls(stored)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of samples and of features."""
-        return self.stored.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Precision of the values."""
-        return self.stored.dtype
-
-    @property
-    def size(self) -> int:
-        """Number of entries, zeros included."""
-        return self.shape[0] * self.shape[1]
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
     def __getitem__(self, key: Any) -> Array:
         if not isinstance(key, tuple):
-            return self.stored[key].toarray(order="C")
+            return self.values[key].toarray(order="C")
         samples, columns = key
         if np.ndim(columns) == 0 and not isinstance(columns, slice):
-            column, inside = np.zeros(len(self), self.dtype), slice(*self.stored.indptr[columns : columns + 2].tolist())
-            column[self.stored.indices[inside]] = self.stored.data[inside]
+            column, inside = np.zeros(len(self), self.dtype), slice(*self.values.indptr[columns : columns + 2].tolist())
+            column[self.values.indices[inside]] = self.values.data[inside]
             return column[samples]
-        block = self.stored[:, columns if isinstance(columns, slice) else np.ravel(columns)].toarray(order="F")
+        block = self.values[:, columns if isinstance(columns, slice) else np.ravel(columns)].toarray(order="F")
         return block[samples if isinstance(samples, slice) else np.ravel(samples)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
@@ -83,14 +89,14 @@ class SparseColumns:
 
     def take(self, columns: Ints) -> SparseColumns:
         """Return some columns, in this order, as a sparse table."""
-        return SparseColumns(self.stored[:, columns])
+        return SparseColumns(self.values[:, columns])
 
     def extremes(self) -> tuple[Array, Array]:
         """Return the smallest and the largest value of each column, NaN where it has one; of shape (n_features,)."""
-        return self.stored.min(axis=0).toarray().ravel(), self.stored.max(axis=0).toarray().ravel()
+        return self.values.min(axis=0).toarray().ravel(), self.values.max(axis=0).toarray().ravel()
 
     def row_blocks(self) -> Iterator[Array]:
         """Yield all samples, from the first to the last, in dense blocks of limited size."""
-        by_rows, size = self.stored.tocsr(), max(1, _BLOCK_ENTRIES // self.shape[1])
+        by_rows, size = self.values.tocsr(), max(1, _BLOCK_ENTRIES // self.shape[1])
         for start in range(0, len(self), size):
             yield by_rows[start : start + size].toarray()

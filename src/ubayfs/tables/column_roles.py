@@ -39,7 +39,6 @@ _FEWEST_GROUPS = 4
 _MOST_BLOCKS = 50
 _MOST_CANDIDATES = 5
 _MOST_CODES = 10  # distinct whole numbers of a column that may code classes, such as 0 and 1
-_FEWEST_IN_BLOCK = 2
 
 # Names of endpoints say neither time nor event: OS_MONTHS and OS_STATUS.
 _ENDPOINTS = TIME_WORDS & EVENT_WORDS
@@ -106,8 +105,7 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
     candidates += codes
     groups = next((name for name in columns if name not in ids | taken | {target} and _is_groups(name, frame)), None)
     roles = {target, groups, *taken, *table.annotations}
-    # Text that may be a target is not a feature by default: another outcome would reveal the answer.
-    useless = {name for name in text if not _is_category(frame[name]) or set(words(name)) & set(_TARGET_WORDS)}
+    useless = {name for name in text if not _is_category(name, frame[name])}
     ignored = tuple(name for name in columns if name not in roles and name in ids | useless | set(similar))
     others = [name for name in columns if name not in roles and name not in ignored]
     features = tuple(sorted(others, key=text.__contains__))  # numbers first: they serve as examples
@@ -121,7 +119,7 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
         _separator(features),
         int(frame[list(features)].isna().to_numpy().sum()),
         survival,
-        tuple(name for name in possible if _is_covariate(name) and name not in {target, groups, *taken}),
+        tuple(name for name in possible if _COVARIATE_WORDS & {*words(name)} and name not in {target, groups, *taken}),
         frozenset(text),
     )
 
@@ -132,14 +130,9 @@ def _is_text(column: pd.Series, decimal: str | None) -> bool:
     return 2 * int(bad.sum()) > int(column.notna().sum()) and not all(map(reads_as_number, column[bad]))
 
 
-def _is_covariate(name: str) -> bool:
-    """Tell whether a column is named like something to adjust for."""
-    return not _COVARIATE_WORDS.isdisjoint(words(name))
-
-
-def _is_category(column: pd.Series) -> bool:
-    """Tell whether words have few enough levels to be a category."""
-    return column.nunique() <= MOST_LEVELS and not holds_dates(column)
+def _is_category(name: str, column: pd.Series) -> bool:
+    """Tell whether words may be a feature: a few levels, but no target, as another outcome would reveal the answer."""
+    return column.nunique() <= MOST_LEVELS and not holds_dates(column) and set(words(name)).isdisjoint(_TARGET_WORDS)
 
 
 def _is_id(name: str, frame: pd.DataFrame, text: bool, decimal: str | None) -> bool:
@@ -203,16 +196,13 @@ def _separator(features: Sequence[str]) -> str | None:
 
     Blocks of one feature do not count: names such as "radius error" merely have a space in them.
     """
-    best: tuple[float, str] | None = None
+    covered = {}
     for separator in _SEPARATORS:
         sizes = [len(members) for members in members_by_prefix(features, separator).values()]
-        shared = [size for size in sizes if size >= _FEWEST_IN_BLOCK]
-        if 5 * (len(sizes) - len(shared)) > len(sizes):
-            continue
-        covered = sum(shared) / max(len(features), 1)
-        if 2 <= len(sizes) <= _MOST_BLOCKS and covered > 0.5 and (best is None or covered > best[0]):
-            best = (covered, separator)
-    return None if best is None else best[1]
+        shared = [size for size in sizes if size > 1]
+        if 2 <= len(sizes) <= _MOST_BLOCKS and 5 * len(shared) >= 4 * len(sizes) and 2 * sum(shared) > len(features):
+            covered[separator] = sum(shared)
+    return max(covered, key=covered.__getitem__, default=None)
 
 
 # -- survival ----------------------------------------------------------------------------------------------------------
@@ -230,7 +220,7 @@ def infer_survival(table: Table, columns: Sequence[str]) -> tuple[SurvivalColumn
     times = [name for name, found in named.items() if found & (TIME_WORDS - _UNITS) and name not in events]
     pairs = [(len(named[time] & named[event]), time, event) for event in events for time in times]
     for _, time, event in sorted(pairs, key=lambda pair: -pair[0]):
-        if is_survival(table, time, event):
+        if n_events(table, time, event) > 0:
             others = [name for name in (*times, *events) if name not in (time, event)]
             return SurvivalColumns(time=time, event=event), others
     return None, []
@@ -239,11 +229,6 @@ def infer_survival(table: Table, columns: Sequence[str]) -> tuple[SurvivalColumn
 def is_censoring(event: str) -> bool:
     """Tell whether the name of a column leaves open which of its values is the event."""
     return not _CENSORING.isdisjoint(words(event))
-
-
-def is_survival(table: Table, time: str, event: str) -> bool:
-    """Tell whether two columns can be a time and an event."""
-    return n_events(table, time, event) > 0
 
 
 def n_events(table: Table, time: str, event: str) -> int:

@@ -110,7 +110,10 @@ def read_features(
     names, values, wrong = _numbers(table, names)
     gaps = Gaps.of(values, np.array(names, dtype=object), missing, max_missing)
     if gaps is not None:
-        wrong += [cells.missing_problem(table, names, values)] if missing == "error" else _too_little(gaps, missing)
+        if missing == "error":
+            wrong.append(cells.missing_problem(table, names, values))
+        elif too_little := gaps.too_little(missing, "choose available"):
+            wrong.append(Problem(f"missing: {too_little}", ("missing",)))
     if table.problems or wrong:
         raise TableError(table.path, [*table.problems, *wrong])
     described = table.frame[[name for name in table.frame if name in (*targets, groups, *covariates)]]
@@ -310,17 +313,6 @@ def _group_problems(table: Table, groups: str | None) -> list[Problem]:
         f"these rows (empty cells and {', '.join(MISSING_CODES)} count as missing)."
     )
     return [Problem(rule, ("groups",))]
-
-
-def _too_little(gaps: Gaps, missing: str) -> list[Problem]:
-    """Return the problem of a rule that leaves too little."""
-    n_rows = np.count_nonzero(gaps.rows)
-    if n_rows < 2:
-        return [Problem(f"missing: drop_rows leaves {n_rows} sample(s); choose available.", ("missing",))]
-    if gaps.columns.any():
-        return []
-    way_out = "choose available" if missing == "drop_columns" else "raise max_missing, or fill in more values"
-    return [Problem(f"missing: {missing} leaves no feature; {way_out}.", ("missing",))]
 
 
 def _numbers(table: Table, names: list[str]) -> tuple[list[str], NDArray[Any], list[Problem]]:

@@ -140,7 +140,7 @@ def _same_selector(described: list[str], given: Any) -> Any:
 
 def take_samples(data: FeatureData, samples: Mask) -> FeatureData:
     """Return the data of some samples; classes that do not occur among them keep their codes."""
-    X = SparseColumns(data.X.stored[samples]) if isinstance(data.X, SparseColumns) else data.X[samples]
+    X = SparseColumns(data.X.values[samples]) if isinstance(data.X, SparseColumns) else data.X[samples]
     X = with_levels(X, data.levels)
     groups = None if data.groups is None else np.unique(data.groups[samples], return_inverse=True)[1]
     names = None if data.sample_names is None else data.sample_names[samples]
