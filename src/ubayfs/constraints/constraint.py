@@ -8,7 +8,7 @@ known which features and blocks there are. :func:`builder` ties the two together
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial, wraps
 from typing import Any, ParamSpec, get_type_hints
@@ -244,7 +244,7 @@ def as_constraints(constraints: Any) -> tuple[Constraint, ...]:
 
 
 # -- what kinds share --------------------------------------------------------------------------------------------------
-# Labels are partials of plain functions rather than closures, so that systems, and all that holds one, can be pickled.
+# Labels are partials of a plain function rather than closures, so that systems, and all that holds one, can be pickled.
 
 
 def names_at(names: Any, positions: Ints) -> str:
@@ -252,19 +252,9 @@ def names_at(names: Any, positions: Ints) -> str:
     return listed([names[int(i)] for i in positions[:_LISTED]], _LISTED, len(positions))
 
 
-def one_text(text: str, number: int) -> str:
-    """Label of a constraint with one inequality."""
-    return text
-
-
-def one_name(text: str, names: Any, positions: Ints, number: int) -> str:
-    """Label of an inequality on one feature or block."""
-    return f"{text} {names[int(positions[number])]}"
-
-
-def two_names(text: str, names: Any, first: Ints, second: Ints, number: int) -> str:
-    """Label of an inequality on two features or blocks."""
-    return text.format(names[int(first[number])], names[int(second[number])])
+def with_names(text: str, names: Any, positions: Sequence[Ints], number: int) -> str:
+    """Label of an inequality: a text, filled in with the name at each of its positions."""
+    return text.format(*(names[int(place[number])] for place in positions)) if positions else text
 
 
 def inequalities(
@@ -272,7 +262,7 @@ def inequalities(
 ) -> Inequalities:
     """Make Inequalities; `b` and `rho` may be one number for all, `label` one text for one."""
     bound, relaxation = (np.array(np.broadcast_to(np.asarray(v, dtype=np.float64), A.shape[0])) for v in (b, rho))
-    label_of = partial(one_text, label) if isinstance(label, str) else label
+    label_of = partial(with_names, label, (), ()) if isinstance(label, str) else label
     title = title or (label if isinstance(label, str) else "")
     return Inequalities(A, bound, relaxation, label_of, title, on_blocks=on == "blocks")
 
@@ -283,14 +273,8 @@ def one_row(positions: Any, coefficient: Any, n_columns: int) -> sparse.csr_arra
     return sparse.csr_array((data, positions, [0, len(positions)]), shape=(1, n_columns))
 
 
-def single_rows(positions: Ints, coefficient: float, n_columns: int) -> sparse.csr_array:
-    """Return one row per position with one coefficient there."""
-    data = np.full(len(positions), coefficient)
-    return sparse.csr_array((data, positions, np.arange(len(positions) + 1)), shape=(len(positions), n_columns))
-
-
-def pair_rows(first: Any, second: Any, coefficient: float, n_columns: int) -> sparse.csr_array:
-    """Return one row z_first + coefficient * z_second per pair."""
-    columns = np.column_stack([first, second]).ravel()
-    data = np.tile([1.0, coefficient], len(first))
-    return sparse.csr_array((data, columns, np.arange(0, len(columns) + 1, 2)), shape=(len(first), n_columns))
+def rows_at(positions: Sequence[Ints], coefficients: Sequence[float], n_columns: int) -> sparse.csr_array:
+    """Return rows with the first coefficient at the first position of each, the second at the second, ..."""
+    columns, n_rows = np.column_stack(positions).ravel(), len(positions[0])
+    starts = np.arange(0, len(columns) + 1, len(positions))
+    return sparse.csr_array((np.tile(coefficients, n_rows), columns, starts), shape=(n_rows, n_columns))

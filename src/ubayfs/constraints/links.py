@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Ints, check_choice, check_real
+from .._plain import counted
 from ..data import correlation
 from ..exceptions import ConstraintError, repr_of
 from .arguments import Items, as_items, as_price, rho_or_price
@@ -21,11 +22,9 @@ from .constraint import (
     builder,
     inequalities,
     names_at,
-    one_name,
     one_row,
-    pair_rows,
-    single_rows,
-    two_names,
+    rows_at,
+    with_names,
 )
 
 
@@ -41,9 +40,9 @@ def _implications(
     context: Context, first: Any, second: Any, rho: float, on: str, text: str, title: str
 ) -> Inequalities:
     """One inequality z_i - z_j <= 0 per pair."""
-    names = context.names(on)
-    label = partial(two_names, text, names, first, second)
-    return inequalities(pair_rows(first, second, -1.0, len(names)), 0.0, rho, label, title, on)
+    names, pairs = context.names(on), (first, second)
+    label = partial(with_names, text, names, pairs)
+    return inequalities(rows_at(pairs, (1.0, -1.0), len(names)), 0.0, rho, label, title, on)
 
 
 def _together(context: Context, features: Any, rho: float, on: str) -> Inequalities:
@@ -146,7 +145,8 @@ def _each(
     context: Context, features: Any, rho: float, on: str, coefficient: float, b: float, kind: str
 ) -> Inequalities:
     positions, names = context.positions(features, on, kind), context.names(on)
-    A, label = single_rows(positions, coefficient, len(names)), partial(one_name, kind, names, positions)
+    label = partial(with_names, f"{kind} {{}}", names, (positions,))
+    A = rows_at((positions,), (coefficient,), len(names))
     return inequalities(A, b, rho, label, f"{kind} {names_at(names, positions)}", on)
 
 
@@ -182,18 +182,18 @@ def exclude(
 
 
 def _correlated(context: Context, threshold: float, method: str, rho: Any = None) -> Inequalities:
-    first, second, strength = correlation.PAIRS.find(context.values("decorrelate"), threshold, method)
+    *pairs, strength = correlation.PAIRS.find(context.values("decorrelate"), threshold, method)
     with np.errstate(divide="ignore"):
         odds = strength / (1.0 - strength)
-    names, n = context.index.names, len(first)
-    label = partial(_correlated_names, method, names, first, second, strength)
-    pairs = f"{n:,} pair{'' if n == 1 else 's'} of correlated features," if n else "no pair with a"
-    title = f"decorrelate: {pairs} {method.capitalize()} correlation above {threshold:g}"
-    return inequalities(pair_rows(first, second, 1.0, len(names)), 1.0, odds if rho is None else rho, label, title)
+    names, n = context.index.names, len(strength)
+    label = partial(_correlated_names, method, names, pairs, strength)
+    found = f"{counted(n, 'pair')} of correlated features," if n else "no pair with a"
+    title = f"decorrelate: {found} {method.capitalize()} correlation above {threshold:g}"
+    return inequalities(rows_at(pairs, (1.0, 1.0), len(names)), 1.0, odds if rho is None else rho, label, title)
 
 
-def _correlated_names(method: str, names: Any, first: Ints, second: Ints, strength: Any, number: int) -> str:
-    return two_names("decorrelate {}, {}", names, first, second, number) + f" (|{method}| {strength[number]:.2f})"
+def _correlated_names(method: str, names: Any, pairs: Sequence[Ints], strength: Any, number: int) -> str:
+    return with_names("decorrelate {}, {}", names, pairs, number) + f" (|{method}| {strength[number]:.2f})"
 
 
 @builder(_correlated, needs_data=True)

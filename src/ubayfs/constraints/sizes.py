@@ -10,10 +10,11 @@ import numpy as np
 from scipy import sparse
 
 from .._arguments import check_int, check_real
+from .._plain import counted
 from ..data.blocks import sets_matrix
 from ..data.clusters import cluster_name, find_clusters
 from .arguments import as_items, rho_or_price
-from .constraint import Context, Inequalities, builder, inequalities, names_at, one_name, one_row
+from .constraint import Context, Inequalities, builder, inequalities, names_at, one_row, with_names
 from .supported import as_size, unknown_size
 
 
@@ -63,15 +64,12 @@ def min_size(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[st
 def exactly(n_features: int, n: int, rho: float = math.inf) -> Inequalities:
     """Return the inequalities of exactly `n` features: at most, and at least."""
     A = sparse.csr_array(np.repeat([[1.0], [-1.0]], n_features, axis=1))
-    return inequalities(A, [n, -n], rho, partial(_either, n), f"exact-size {n}")
+    label = partial(with_names, f"exact-size {n} (at {{}})", ("most", "least"), (np.arange(2),))
+    return inequalities(A, [n, -n], rho, label, f"exact-size {n}")
 
 
 def _exactly(context: Context, n: int, rho: float) -> Inequalities:
     return exactly(len(context.index.names), n, rho)
-
-
-def _either(n: int, number: int) -> str:
-    return f"exact-size {n} (at {('most', 'least')[number]})"
 
 
 @builder(_exactly)
@@ -92,8 +90,8 @@ def _each_block(context: Context, n: int, rho: float, blocks: Any) -> Inequaliti
     names = context.blocks.names
     chosen = np.arange(len(names)) if blocks is None else context.positions(blocks, "blocks", "max_per_block", "blocks")
     A = sparse.csr_array(context.membership[chosen], dtype=np.float64)
-    text = f"max-per-block {n}:"
-    return inequalities(A, n, rho, partial(one_name, text, names, chosen), f"{text} {names_at(names, chosen)}")
+    label = partial(with_names, f"max-per-block {n}: {{}}", names, (chosen,))
+    return inequalities(A, n, rho, label, f"max-per-block {n}: {names_at(names, chosen)}")
 
 
 @builder(_each_block)
@@ -123,10 +121,9 @@ def _each_cluster(context: Context, n: int, threshold: float, rho: float) -> Ine
     limited = [members for members in found if len(members) > n]
     A = sparse.csr_array(sets_matrix(limited, len(names)), dtype=np.float64)
     clusters = [cluster_name(names, members) for members in limited]
-    text = f"max-per-cluster {n}:"
-    label = partial(one_name, text, clusters, np.arange(len(clusters)))
-    kinds = f"{len(clusters):,} cluster{'' if len(clusters) == 1 else 's'} of features" if clusters else "no cluster"
-    return inequalities(A, n, rho, label, f"{text} {kinds} with correlations above {threshold:g}")
+    label = partial(with_names, f"max-per-cluster {n}: {{}}", clusters, (np.arange(len(clusters)),))
+    kinds = f"{counted(len(clusters), 'cluster')} of features" if clusters else "no cluster"
+    return inequalities(A, n, rho, label, f"max-per-cluster {n}: {kinds} with correlations above {threshold:g}")
 
 
 @builder(_each_cluster, needs_data=True)

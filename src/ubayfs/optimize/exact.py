@@ -127,10 +127,10 @@ class Exact:
         solution : Solution
             ``gap`` is at most 1e-9 (relative for values above one) unless the time limit was reached.
         """
-        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
-        solution = self.search(utility)
+        limit = Limit()  # the search gives it the deadline
+        solution = self.search(utility, limit)
         if solution is None:
-            raise explain_conflict(utility, Limit(deadline))
+            raise explain_conflict(utility, limit)
         return solution
 
     def search(self, utility: Utility, limit: Limit | None = None) -> Solution | None:
