@@ -170,22 +170,20 @@ def redundancy_by_loops(X, j, k, rows):
 def test_redundancy_of_categories_is_chi_squared_and_the_share_that_levels_explain():
     X, rng = table(6)
     rows = rng.random((3, N)) < 0.75
-    several = X.several[:2].tolist()
-    levels = LevelCorrelations.of_numbers(3, 2)
-    for place, feature in enumerate(several):
-        levels.add(place, Runs(rows).gram(X.columns(feature).astype(float)))
+    several = X.several[:2]
+    levels = LevelCorrelations(X, Runs(rows))
     widths = np.array([X.columns(feature).shape[1] for feature in several])
     for run, own in enumerate(rows):
         a, b = (X[own, feature] for feature in several)
-        inverse, ranks = levels.of_each_run(np.full(3, 0))
+        inverse, ranks = levels.of_each_run(np.full(3, several[0]))
         coded = np.hstack([X.columns(feature)[own] for feature in several]).astype(float)
         rho = np.nan_to_num(np.corrcoef(np.column_stack([X[own, 0], coded]).T))
         of_number = rho[:1, 1:][None].repeat(3, axis=0)
-        explained = (of_number * levels.solved(of_number, widths))[run, 0]
+        explained = (of_number * levels.solved(of_number, several, widths)[0])[run, 0]
         assert explained[: widths[0]].sum() == pytest.approx(r2(a, X[own, 0]))
         assert explained[widths[0] :].sum() == pytest.approx(r2(b, X[own, 0]))
         of_levels = rho[1 : 1 + widths[0], 1:][None].repeat(3, axis=0)
-        trace = (inverse @ of_levels * levels.solved(of_levels, widths))[run, :, widths[0] :].sum()
+        trace = (inverse @ of_levels * levels.solved(of_levels, several, widths)[0])[run, :, widths[0] :].sum()
         counts = pd.crosstab(a, b).to_numpy()
         assert trace == pytest.approx(stats.chi2_contingency(counts, correction=False).statistic / own.sum())
         assert ranks[run] == len(counts) - 1

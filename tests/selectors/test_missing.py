@@ -189,7 +189,7 @@ def test_redundancy_agrees_with_loops():
     search = GreedySearch(X, scoring.Runs(subsamples), mrmr._relevance_to(target, subsamples)[0])
     picks = search.next_picks(np.zeros(M, dtype=int))
     for run, (rows, pick) in enumerate(zip(subsamples, picks, strict=True)):
-        for place, column in enumerate(search.columns):
+        for place, column in enumerate(search.active.positions):
             both = rows & ~np.isnan(X[:, pick]) & ~np.isnan(X[:, column])
             expected = 0.0
             if both.sum() >= 3:

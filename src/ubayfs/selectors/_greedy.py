@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -84,13 +85,12 @@ class GreedySearch:
             bounds[bounds > 2.0] = np.inf
         self._waiting = np.argsort(-bounds.max(axis=0), kind="stable")  # features that do not take part yet
         self._bounds = bounds + SCREENING_ERROR[X.dtype]
-        # Those that have been compared with everything chosen so far, and the columns that code them.
-        self.columns = self._coded = np.empty(0, dtype=np.intp)
-        self._widths = np.empty(0, dtype=np.intp)  # number of columns that code each of them
-        self._levels = LevelCorrelations.of_numbers(len(subsamples), 0)
+        self._levels = LevelCorrelations(X, runs)
+        # Those that have been compared with everything chosen so far.
+        none = np.empty(0, dtype=np.intp)
+        self.active = _Features(none, none, none, runs.centering(self._X[:, :0].astype(np.float64)))
         # Of them in each run: relevance to each class (-inf: cannot be chosen), and redundancy with all chosen ones.
         self.relevance, self.redundancy = np.empty((n_turns, len(subsamples), 0)), np.empty((len(subsamples), 0))
-        self._centering = runs.centering(self._X[:, :0].astype(np.float64))
         self._activate(_FIRST_ACTIVE)
 
     def next_picks(self, turns: Ints) -> Ints:
@@ -101,14 +101,14 @@ class GreedySearch:
         needed = (self._bounds[:, self._waiting] >= lowest).any(axis=0)
         if needed.any():
             self._waiting = self._waiting[np.argsort(~needed, kind="stable")]  # they come first
-            self._activate(max(int(needed.sum()), len(self.columns)))
+            self._activate(max(int(needed.sum()), len(self.active.positions)))
             scores = self._scores(turns)
         best = scores.max(axis=1)
         tied = scores >= best[:, None] - TIE
-        positions = np.where(tied, self.columns, self._table.shape[1]).argmin(axis=1)
+        places = np.where(tied, self.active.positions, self._table.shape[1]).argmin(axis=1)
         left = np.isfinite(best)
-        self._choose(positions, left)
-        return np.where(left, self.columns[positions], -1)
+        self._choose(places, left)
+        return np.where(left, self.active.positions[places], -1)
 
     def _relevance(self, columns: Ints, block: Array) -> Array:
         """Return the relevance of features, whose values are a block."""
@@ -127,22 +127,19 @@ class GreedySearch:
         of_turn = self.relevance[0] if len(self.relevance) == 1 else self.relevance[turns, np.arange(len(turns))]
         return np.asarray(of_turn - self.redundancy / max(len(self._chosen), 1))
 
-    def _choose(self, positions: Ints, left: Mask) -> None:
-        runs = np.arange(len(positions))
-        self.relevance[:, runs, positions] = -np.inf
+    def _choose(self, places: Ints, left: Mask) -> None:
+        """Let each run that has any left choose an active feature, by its place."""
+        runs, active = np.arange(len(places)), self.active
+        self.relevance[:, runs, places] = -np.inf
+        first, widths = (np.cumsum(active.widths) - active.widths)[places], active.widths[places]
         choices = []
-        for places, there in self._columns_of_chosen(positions):
-            centering, there = self._centering.take(places), there & left
-            lengths, alone = (np.where(there, pairs[runs, runs], 0) for pairs in (centering.lengths, centering.alone))
-            choices.append(_Choice(self._coded[places], centering.scale, centering.center, lengths, alone > 0))
-        self._chosen.append(_Chosen(choices, *self._levels.of_each_run(positions)))
-        self.redundancy += self._redundancy(self._chosen[-1], self._coded, self._centering, self._widths, self._levels)
-
-    def _columns_of_chosen(self, positions: Ints) -> Iterator[tuple[Ints, Mask]]:
-        """Yield, for the active feature of each run, a column that codes it, by its place, and where there is one."""
-        first, widths = (np.cumsum(self._widths) - self._widths)[positions], self._widths[positions]
         for number in range(int(widths.max(initial=1))):
-            yield first + np.minimum(number, widths - 1), number < widths
+            columns, there = first + np.minimum(number, widths - 1), left & (number < widths)
+            centering = active.centering.take(columns)
+            lengths, alone = (np.where(there, pairs[runs, runs], 0) for pairs in (centering.lengths, centering.alone))
+            choices.append(_Choice(active.coded[columns], centering.scale, centering.center, lengths, alone > 0))
+        self._chosen.append(_Chosen(choices, *self._levels.of_each_run(active.positions[places])))
+        self.redundancy += self._redundancy(self._chosen[-1], active)
 
     def _activate(self, n_more: int) -> None:
         """Let the first features that wait take part; compare them with all chosen so far."""
@@ -158,15 +155,13 @@ class GreedySearch:
             varies = _by_feature(np.logical_or, (own.lengths > 0) | own.alone, widths[part])
             relevance[..., part] = np.where(varies, values, -np.inf)
             centering.append(own)
-        of_new = Centering.joined(centering)
-        redundancy, levels = np.zeros(relevance.shape[1:]), self._levels_of(new)
+        features = _Features(new, coded, widths, Centering.joined(centering))
+        redundancy = np.zeros(relevance.shape[1:])
         for chosen in self._chosen:
-            redundancy += self._redundancy(chosen, coded, of_new, widths, levels)
-        self.columns, self._coded = np.concatenate([self.columns, new]), np.concatenate([self._coded, coded])
-        self._widths, self._levels = np.concatenate([self._widths, widths]), self._levels.joined(levels)
+            redundancy += self._redundancy(chosen, features)
+        self.active = self.active.joined(features)
         self.relevance = np.concatenate([self.relevance, relevance], axis=2)
         self.redundancy = np.concatenate([self.redundancy, redundancy], axis=1)
-        self._centering = Centering.joined([self._centering, of_new])
 
     def _coding(self, columns: Ints) -> tuple[Ints, Ints]:
         """Return the columns that code some features, and how many each has."""
@@ -180,25 +175,15 @@ class GreedySearch:
         coded, _ = self._coding(columns)
         return block if coded is columns else self._X[:, coded].astype(np.float64)
 
-    def _levels_of(self, features: Ints) -> LevelCorrelations:
-        """Return how the columns of each category among some features are correlated."""
-        levels = LevelCorrelations.of_numbers(len(self._subsamples), len(features))
-        if isinstance(self._table, CategoryTable):
-            for place in np.flatnonzero(np.isin(features, self._table.several)).tolist():
-                x = self._table.columns(int(features[place])).astype(np.float64)
-                levels.add(place, self._runs.gram(x))
-        return levels
-
-    def _redundancy(
-        self, chosen: _Chosen, coded: Ints, centering: Centering, widths: Ints, levels: LevelCorrelations
-    ) -> Floats:
+    def _redundancy(self, chosen: _Chosen, features: _Features) -> Floats:
         """Return the redundancy of features with the chosen one of each run, of shape (n_models, n_features)."""
-        found = [self._correlations(choice, coded, centering) for choice in chosen.columns]
+        found = [self._correlations(choice, features.coded, features.centering) for choice in chosen.columns]
         if not isinstance(self._table, CategoryTable):
             return mutual_information(found[0])
         rho = np.stack(found, axis=1)  # (n_models, n_columns_of_chosen, n_coded)
-        trace = _by_feature(np.add, (chosen.inverse @ rho * levels.solved(rho, widths)).sum(axis=1), widths)
-        p, q, n = levels.ranks, chosen.ranks[:, None], self._runs.degrees[:, None]
+        solved, p = self._levels.solved(rho, features.positions, features.widths)
+        trace = _by_feature(np.add, (chosen.inverse @ rho * solved).sum(axis=1), features.widths)
+        q, n = chosen.ranks[:, None], self._runs.degrees[:, None]
         several = (p > 1) | (q > 1)
         p, q, n = (np.broadcast_to(degrees, trace.shape)[several] for degrees in (p, q, n))
         trace[several] = 1.0 - unexplained(*pillai(trace[several], p, q, n - q), 1.0, n - 1.0)
@@ -252,6 +237,24 @@ def _by_feature(combine: np.ufunc, values: Array, widths: Ints) -> Array:
     if len(widths) == values.shape[1]:
         return values
     return np.asarray(combine.reduceat(values, np.cumsum(widths) - widths, axis=1))
+
+
+class _Features(NamedTuple):
+    """Some features and the columns that code them."""
+
+    positions: Ints
+    coded: Ints  # these columns
+    widths: Ints  # number of them for each feature
+    centering: Centering  # of these columns
+
+    def joined(self, others: _Features) -> _Features:
+        """Return these and other ones behind them."""
+        return _Features(
+            np.concatenate([self.positions, others.positions]),
+            np.concatenate([self.coded, others.coded]),
+            np.concatenate([self.widths, others.widths]),
+            Centering.joined([self.centering, others.centering]),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.categories import CategoryTable
 from ..data.matrix import feature_chunks
 from .concordance import Contrast
+from .scoring import Runs
 
 # Entries of the sums of one block of categories; bounds memory only.
 _BLOCK_ENTRIES = 1 << 22
@@ -200,57 +202,53 @@ class NetScores:
 
 
 class LevelCorrelations:
-    """Inverses of the correlations that the columns of each of some features have in each run.
+    """Inverses of the correlations that the columns of each category have in each run, made when they are needed.
 
     With them, sums of products of correlations between columns are Pillai's trace: of a category and a number the share
     of scatter that levels explain, of two categories chi-squared over the number of samples.
-
-    Attributes
-    ----------
-    ranks : ndarray of shape (n_models, n_features)
-        Degrees of freedom; of numbers and other single columns 1.
     """
 
-    def __init__(self, ranks: Floats, inverses: dict[int, Floats]) -> None:
-        self.ranks, self._inverses = ranks, inverses
+    def __init__(self, X: Any, runs: Runs) -> None:
+        self._X, self._runs = X, runs
+        several = X.several.tolist() if isinstance(X, CategoryTable) else ()
+        self._known: dict[int, tuple[Floats, Floats] | None] = dict.fromkeys(several)
 
-    @classmethod
-    def of_numbers(cls, n_models: int, n_features: int) -> LevelCorrelations:
-        """Begin with features of one column each."""
-        return cls(np.ones((n_models, n_features)), {})
-
-    def add(self, feature: int, gram: Floats) -> None:
-        """Let a feature have several columns with these products, of shape (n_models, k, k)."""
-        sizes, vectors = np.linalg.eigh(gram)
-        there = sizes > np.maximum(NOTHING_LEFT * sizes.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        whitened = vectors * (there / np.sqrt(np.where(there, sizes, 1.0)))[:, None, :]
-        whitened *= np.sqrt(np.maximum(np.diagonal(gram, axis1=1, axis2=2), 0.0))[:, :, None]
-        self._inverses[feature] = whitened @ whitened.transpose(0, 2, 1)
-        self.ranks[:, feature] = np.maximum(there.sum(axis=1), 1)
-
-    def joined(self, others: LevelCorrelations) -> LevelCorrelations:
-        """Return these and those of other features behind them."""
-        moved = {feature + self.ranks.shape[1]: inverse for feature, inverse in others._inverses.items()}
-        return LevelCorrelations(np.hstack([self.ranks, others.ranks]), self._inverses | moved)
+    def _of(self, feature: int) -> tuple[Floats, Floats]:
+        """Return the inverses, of shape (n_models, k, k), and their ranks, of shape (n_models,)."""
+        known = self._known[feature]
+        if known is None:
+            gram = self._runs.gram(self._X.columns(feature).astype(np.float64))
+            sizes, vectors = np.linalg.eigh(gram)
+            there = sizes > np.maximum(NOTHING_LEFT * sizes.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+            whitened = vectors * (there / np.sqrt(np.where(there, sizes, 1.0)))[:, None, :]
+            whitened *= np.sqrt(np.maximum(np.diagonal(gram, axis1=1, axis2=2), 0.0))[:, :, None]
+            known = whitened @ whitened.transpose(0, 2, 1), np.maximum(there.sum(axis=1), 1.0)
+            self._known[feature] = known
+        return known
 
     def of_each_run(self, features: Ints) -> tuple[Floats, Floats]:
         """Return the inverse and the rank of one feature per run, of shapes (n_models, k, k) and (n_models,)."""
-        widest = max([1, *(self._inverses[j].shape[1] for j in set(features.tolist()) & self._inverses.keys())])
-        inverse = np.zeros((len(features), widest, widest))
+        found = {feature: self._of(feature) for feature in set(features.tolist()) & self._known.keys()}
+        widest = max((inverses.shape[1] for inverses, _ in found.values()), default=1)
+        inverse, ranks = np.zeros((len(features), widest, widest)), np.ones(len(features))
         inverse[:, 0, 0] = 1.0
         for run, feature in enumerate(features.tolist()):
-            if feature in self._inverses:
-                own = self._inverses[feature][run]
+            if feature in found:
+                own, ranks[run] = (of_runs[run] for of_runs in found[feature])
                 inverse[run, : len(own), : len(own)] = own
-        return inverse, self.ranks[np.arange(len(features)), features]
+        return inverse, ranks
 
-    def solved(self, rho: Floats, widths: Ints) -> Floats:
-        """Multiply correlations with all columns, of shape (n_models, m, n_coded), by the inverses of the features."""
-        first, solved = np.cumsum(widths) - widths, rho.copy()
-        for feature, inverse in self._inverses.items():
-            own = slice(first[feature], first[feature] + widths[feature])
+    def solved(self, rho: Floats, features: Ints, widths: Ints) -> tuple[Floats, Floats]:
+        """Multiply correlations with the columns of features, so many of each, by the inverses.
+
+        `rho` and the result have shape (n_models, m, n_coded); the ranks come with it, of shape (n_models, n_features).
+        """
+        first, solved, ranks = np.cumsum(widths) - widths, rho.copy(), np.ones((len(rho), len(features)))
+        for place in np.flatnonzero(np.isin(features, list(self._known))).tolist():
+            own = slice(first[place], first[place] + widths[place])
+            inverse, ranks[:, place] = self._of(int(features[place]))
             solved[:, :, own] = rho[:, :, own] @ inverse
-        return solved
+        return solved, ranks
 
 
 # -- selectors that know but numbers -----------------------------------------------------------------------------------
