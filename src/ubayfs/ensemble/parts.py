@@ -11,11 +11,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
+from scipy import sparse
 
 from .._arguments import RandomState, check_int
 from .._plain import listed
-from ..data.blocks import sets_matrix
 from ..exceptions import Advice, EnsembleError, InputError, repr_of
 from .checkpoint import differences, identity
 from .evidence import Evidence, check_failures
@@ -62,18 +61,7 @@ def runs_of(settings: Mapping[str, Any]) -> tuple[range, int]:
 
 
 def join_parts(parts: Mapping[str, Evidence]) -> Evidence:
-    """Put the parts of one ensemble together, each given with a name for messages, in any order.
-
-    Returns
-    -------
-    evidence : Evidence
-        What one call of :func:`~ubayfs.collect_evidence` would have found, with the settings of that call.
-
-    Raises
-    ------
-    EnsembleError
-        If a part is missing, there twice, incomplete or of another ensemble, or more than half of all runs failed.
-    """
+    """Put the parts of one ensemble together, as :meth:`Evidence.join` describes it."""
     if not isinstance(parts, Mapping) or not all(isinstance(part, Evidence) for part in parts.values()):
         raise InputError.of("parts", f"must map names to Evidence; got {repr_of(parts)}.", parts)
     if not parts:
@@ -153,13 +141,13 @@ def _warn_of_versions(parts: Mapping[str, Evidence]) -> None:
 def _joined(parts: list[Evidence]) -> Evidence:
     """Return the evidence of parts in their order."""
     first = parts[0]
-    found = [row for part in parts for row in np.split(part.sets.indices, part.sets.indptr[1:-1]) if part.n_models]
+    sets = sparse.csr_array(sparse.vstack([part.sets for part in parts], format="csr"))
     failures = tuple(failure for part in parts for failure in part.failures)
-    check_failures(failures, len(found) + len(failures))
+    check_failures(failures, sets.shape[0] + len(failures))
     whole = {**first.settings, "n_models": first.settings["part"]["n_models"]}
     del whole["part"]
     return Evidence(
-        sets_matrix(found, first.n_features),
+        sets,
         first.feature_names,
         first.constant,
         tuple(run for part in parts for run in part.runs),

@@ -187,14 +187,9 @@ class GroupedSets:
         """Sum of the Dirichlet parameters of theta given the latent members."""
         return float(self.group_weights.sum() + self.multiplicity.sum())
 
-    @property
-    def shares(self) -> Floats:
-        """Expected share of each feature in its group, of shape (n_features,)."""
-        return self.feature_weights / np.bincount(self.group, self.feature_weights)[self.group]
-
     def spread(self, values: Floats) -> Floats:
-        """Share a value per group, of shape (n_groups,), among the features: (n_features,)."""
-        return values[self.group] * self.shares
+        """Share a value per group, of shape (n_groups,), among the features as expected: (n_features,)."""
+        return values[self.group] * (self.feature_weights / np.bincount(self.group, self.feature_weights)[self.group])
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

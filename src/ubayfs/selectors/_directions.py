@@ -51,20 +51,16 @@ def correlation_with(directions: Floats, subsamples: Mask) -> Statistic:
     """
 
     def statistic(runs: slice, x: Array, present: Mask | None = None) -> tuple[Array, Array]:
-        if present is not None:
-            return _of_present(runs, x, present)
-        around_mean, condition = scatter(subsamples[runs], x)
-        rho = directions[runs].astype(x.dtype, copy=False) @ x / np.sqrt(around_mean)
-        return np.abs(rho), condition
-
-    def _of_present(runs: slice, x: Array, present: Mask) -> tuple[Array, Array]:
+        if present is None:
+            around_mean, condition = scatter(subsamples[runs], x)
+            return np.abs(directions[runs].astype(x.dtype, copy=False) @ x / np.sqrt(around_mean)), condition
         found = PairSums.of(subsamples[runs].astype(np.float64), directions[runs], x, present)
-        rho, condition = found.rho, found.condition
+        rho = found.rho
         if len(rho) == 1:  # the last resort of run_scores: sums of one run alone
             rows = subsamples[runs][0]
             rho = own_correlations(directions[runs][0, rows], np.where(present, x, np.nan)[rows])[None]
         share = found.n / subsamples[runs].sum(axis=1, keepdims=True)
-        return where_two(np.abs(rho * np.sqrt(share)), condition, found.n)
+        return where_two(np.abs(rho * np.sqrt(share)), found.condition, found.n)
 
     return statistic
 

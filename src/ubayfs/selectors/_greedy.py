@@ -13,7 +13,7 @@ from ..data.categories import CategoryTable
 from ..data.correlation import PairSums, own_correlations
 from ..data.matrix import feature_chunks
 from .base import TIE
-from .categories import LevelCorrelations, pillai, unexplained
+from .categories import LevelCorrelations, left_by_levels
 from .scoring import SCREENING_ERROR, Centering, Runs, blocks_of, has_digits, with_gaps
 from .threads import each_block
 
@@ -186,7 +186,7 @@ class GreedySearch:
         q, n = chosen.ranks[:, None], self._runs.degrees[:, None]
         several = (p > 1) | (q > 1)
         p, q, n = (np.broadcast_to(degrees, trace.shape)[several] for degrees in (p, q, n))
-        trace[several] = 1.0 - unexplained(*pillai(trace[several], p, q, n - q), 1.0, n - 1.0)
+        trace[several] = 1.0 - left_by_levels(trace[several], p, q, n - q, (1.0, n - 1.0))
         return mutual_information(np.sqrt(trace))
 
     def _correlations(self, choice: _Choice, columns: Ints, centering: Centering) -> Floats:

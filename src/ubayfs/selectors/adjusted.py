@@ -25,7 +25,7 @@ from ..exceptions import UBayFSError
 from ._directions import check_events
 from ._subsample import power_of_two, standardized
 from .base import ElementarySelector
-from .categories import NOTHING_LEFT, pillai, unexplained
+from .categories import NOTHING_LEFT, left_by_levels, whitening
 from .scoring import Runs, Statistic, run_scores
 
 _TINY = {dtype: np.finfo(dtype).tiny / np.finfo(dtype).eps for dtype in (np.dtype(np.float32), np.dtype(np.float64))}
@@ -80,11 +80,9 @@ class Residuals(Runs):
         For columns x of shape (n_samples, k), and directions without covariates, of length 1 or 0, of shape
         (n_directions, n_models, n_samples), the results have shape (n_directions, n_models) and (n_models,).
         """
-        gram, size = self.gram(x), self.subsamples.astype(np.float64) @ (x**2).sum(axis=1)
-        sizes, vectors = np.linalg.eigh(gram)
-        left = sizes > np.maximum(NOTHING_LEFT * size, np.finfo(np.float64).tiny)[:, None]
-        along = ((directions @ x)[:, :, None, :] @ vectors)[:, :, 0] ** 2
-        return (along * left / np.where(left, sizes, 1.0)).sum(axis=2), left.sum(axis=1).astype(np.float64)
+        whitened, ranks = whitening(self.gram(x), self.subsamples.astype(np.float64) @ (x**2).sum(axis=1))
+        along = ((directions @ x)[:, :, None, :] @ whitened)[:, :, 0]
+        return (along**2).sum(axis=2), ranks
 
     def gram(self, x: Floats) -> Floats:
         """Return products of columns, of shape (n_samples, k), without covariates in each run: (n_models, k, k)."""
@@ -193,7 +191,7 @@ def categories_beyond(residuals: Residuals, target: Target, X: CategoryTable, ea
         trace, p = residuals.explained(columns, directions)
         trace, n_directions = (trace, q) if each else (trace.sum(axis=0), q.sum(axis=0))
         rest = degrees - n_directions
-        share = 1.0 - unexplained(*pillai(trace, p, n_directions, rest), n_directions, rest)
+        share = 1.0 - left_by_levels(trace, p, n_directions, rest)
         found[..., place] = np.where(p > 0, share, -np.inf)
     return found
 

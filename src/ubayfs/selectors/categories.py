@@ -59,13 +59,27 @@ def unexplained(share: Array, d1: Array, d2: Array, c1: Array, c2: Array) -> Flo
     return np.where(known, np.minimum(rest, 1.0), 1.0)
 
 
-def pillai(trace: Array, p: Array, q: Array, rest: Array) -> tuple[Array, Array, Array]:
-    """Return the share of scatter that Pillai's trace of p columns and q others stands for, and its degrees of freedom.
+def left_by_levels(trace: Array, p: Array, q: Array, rest: Array, of_number: tuple[Any, Any] | None = None) -> Floats:
+    """Return 1 minus the share of scatter of a number that has the p-value of Pillai's trace of p columns and q others.
 
-    `rest` are the degrees of freedom that the q columns leave; of one column it is the share that p columns explain.
+    `rest` are the degrees of freedom that the q columns leave; of one column the trace is the share that p columns
+    explain. The degrees of freedom of the number are q and `rest` unless others are given.
     """
     s = np.minimum(p, q)
-    return trace / np.maximum(s, 1.0), s * np.maximum(p, q), s * (rest - p + s)
+    share = trace / np.maximum(s, 1.0)
+    return unexplained(share, s * np.maximum(p, q), s * (rest - p + s), *(of_number or (q, rest)))
+
+
+def whitening(gram: Floats, least: Floats) -> tuple[Floats, Floats]:
+    """Return what makes columns with these products orthonormal, and how many are left.
+
+    Combinations whose length is at most a share ``NOTHING_LEFT`` of `least` count as nothing. Results have shape
+    (..., k, k), as the products, and (...,).
+    """
+    sizes, vectors = np.linalg.eigh(gram)
+    there = sizes > np.maximum(NOTHING_LEFT * least, np.finfo(np.float64).tiny)[..., None]
+    matrix = vectors * (there / np.sqrt(np.where(there, sizes, 1.0)))[..., None, :]
+    return matrix, there.sum(axis=-1).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +129,7 @@ def shares_between(X: CategoryTable, features: Ints, class_weights: Floats) -> t
         owners = np.repeat(np.arange(len(block.first)), np.diff([*block.first, counts.shape[2]]))
         parts = (counts**2 / np.maximum(of_class, 1.0)[..., owners]).sum(axis=0) / np.maximum(of_level, 1.0)
         trace, p, q = block.sums(parts) - 1.0, levels - 1.0, classes - 1.0
-        rest = unexplained(*pillai(trace, p, q, n - classes), q, n - classes)
+        rest = left_by_levels(trace, p, q, n - classes)
         scores[:, block.places] = np.where(levels > 1, 1.0 - rest, -np.inf)
         share[:, block.places] = n / class_weights.sum(axis=(0, 2))[:, None]
     return scores, share
@@ -148,7 +162,7 @@ def associations(
                 between = np.where(ordered, _by_codes(members, y, codes, of_y, n), between)
             share = np.where(total > 0, between / np.where(total > 0, total, 1.0), 0.0)
             d1 = np.where(ordered, np.minimum(levels - 1.0, 1.0), levels - 1.0)
-            rest = unexplained(*pillai(share, d1, np.ones_like(n), n - 2.0), np.ones_like(n), n - 2.0)
+            rest = left_by_levels(share, d1, np.ones_like(n), n - 2.0)
             if scale is None:
                 found[position][:, block.places] = np.sqrt((1.0 - rest) * n / n_members)
             else:
@@ -218,11 +232,10 @@ class LevelCorrelations:
         known = self._known[feature]
         if known is None:
             gram = self._runs.gram(self._X.columns(feature).astype(np.float64))
-            sizes, vectors = np.linalg.eigh(gram)
-            there = sizes > np.maximum(NOTHING_LEFT * sizes.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-            whitened = vectors * (there / np.sqrt(np.where(there, sizes, 1.0)))[:, None, :]
-            whitened *= np.sqrt(np.maximum(np.diagonal(gram, axis1=1, axis2=2), 0.0))[:, :, None]
-            known = whitened @ whitened.transpose(0, 2, 1), np.maximum(there.sum(axis=1), 1.0)
+            squares = np.diagonal(gram, axis1=1, axis2=2)
+            whitened, ranks = whitening(gram, squares.sum(axis=1))
+            whitened *= np.sqrt(np.maximum(squares, 0.0))[:, :, None]
+            known = whitened @ whitened.transpose(0, 2, 1), np.maximum(ranks, 1.0)
             self._known[feature] = known
         return known
 

@@ -23,7 +23,7 @@ from ..data.categories import CategoryTable
 from ..data.covariates import outside, target_left
 from ..data.target import Target
 from .adjusted import target_directions
-from .categories import NOTHING_LEFT, pillai, unexplained
+from .categories import NOTHING_LEFT, left_by_levels, whitening
 
 # Noise that breaks ties, as a share of the standard deviation of a column; correlations hardly change.
 _BREAKS_TIES = 2.0**-12
@@ -70,17 +70,13 @@ def _diluted(columns: Floats, directions: Floats, basis: Floats, rng: np.random.
     `directions`, of shape (n_samples, q), are orthonormal: what is left of the target outside of the basis.
     """
     n_samples, q = directions.shape
-    least = np.maximum(NOTHING_LEFT * (columns**2).sum(axis=(1, 2)), np.finfo(np.float64).tiny)
-    columns = outside(basis, columns)
-    sizes, vectors = np.linalg.eigh(columns.transpose(0, 2, 1) @ columns)
-    there = sizes > least[:, None]
-    whitening = vectors * (there / np.sqrt(np.where(there, sizes, 1.0)))[:, None, :]
+    squares, columns = (columns**2).sum(axis=(1, 2)), outside(basis, columns)
+    whitened, p = whitening(columns.transpose(0, 2, 1) @ columns, squares)
     # Canonical correlations of levels and target, the largest one first, and what belongs to that.
-    U, correlations, _ = np.linalg.svd(whitening.transpose(0, 2, 1) @ (columns.transpose(0, 2, 1) @ directions))
-    fitted = (columns @ (whitening @ U[:, :, :1]))[:, :, 0].T
-    p, rest = there.sum(axis=1), np.full(len(sizes), n_samples - basis.shape[1] - q, dtype=np.float64)
+    U, correlations, _ = np.linalg.svd(whitened.transpose(0, 2, 1) @ (columns.transpose(0, 2, 1) @ directions))
+    fitted = (columns @ (whitened @ U[:, :, :1]))[:, :, 0].T
     trace, largest = (correlations**2).sum(axis=1), correlations[:, 0]
-    share = 1.0 - unexplained(*pillai(trace, p, np.full(len(p), q), rest), q, rest)
+    share = 1.0 - left_by_levels(trace, p, np.full(len(p), q), np.full(len(p), n_samples - basis.shape[1] - q))
     a = np.minimum(np.sqrt(share) / np.maximum(largest, np.finfo(np.float64).tiny), 1.0)
     noise = outside(np.hstack([basis, directions]), rng.standard_normal(fitted.shape))
     beside = outside(directions, fitted)  # noise must be orthogonal to this, too

@@ -63,15 +63,6 @@ class Laplacian(ElementarySelector):
         return best_of_each_run(_smoothness(graphs, len(X)), X, subsamples, n_features)
 
 
-@dataclass(frozen=True, eq=False)
-class _Graph:
-    """Joined pairs (first < second) of sample positions and their weights."""
-
-    first: Ints
-    second: Ints
-    weights: Floats
-
-
 def _squared_distances(X: Array, subsamples: Mask) -> list[Floats]:
     """Return squared distances between the samples of each subsample, its features standardized."""
     runs, weights = Runs(subsamples), subsamples.astype(np.float64)
@@ -92,17 +83,13 @@ def _squared_distances(X: Array, subsamples: Mask) -> list[Floats]:
             if alone.any():
                 standard[:, alone] = standardized(block[rows][:, alone])
             product += standard @ standard.T
-    return [_distances_of(product) for product in products]
+    squares = [np.diag(product) for product in products]
+    distances = [np.maximum(s[:, None] + s - 2.0 * product, 0.0) for s, product in zip(squares, products, strict=True)]
+    return [(one_way + one_way.T) / 2.0 for one_way in distances]
 
 
-def _distances_of(product: Floats) -> Floats:
-    squares = np.diag(product)
-    distances = np.maximum(squares[:, None] + squares - 2.0 * product, 0.0)
-    return (distances + distances.T) / 2.0
-
-
-def _graph(rows: Mask, distances: Floats, n_neighbors: int) -> _Graph:
-    """Join neighbors and weight them by the heat kernel."""
+def _graph(rows: Mask, distances: Floats, n_neighbors: int) -> tuple[Ints, Ints, Floats]:
+    """Join neighbors: return the positions of the first and second sample of pairs, and weights by the heat kernel."""
     n_samples = len(distances)
     tolerance = TIE * distances.mean()
     to_others = distances.copy()
@@ -115,19 +102,19 @@ def _graph(rows: Mask, distances: Floats, n_neighbors: int) -> _Graph:
     width = np.median(np.sqrt(squared)) ** 2
     weights = np.exp(-squared / width) if width > tolerance else (squared <= tolerance).astype(np.float64)
     positions = np.flatnonzero(rows)
-    return _Graph(positions[first], positions[second], weights)
+    return positions[first], positions[second], weights
 
 
-def _smoothness(graphs: Sequence[_Graph], n_samples: int) -> Statistic:
+def _smoothness(graphs: Sequence[tuple[Ints, Ints, Floats]], n_samples: int) -> Statistic:
     """Return the statistic minus Laplacian score: products with the pairs that are joined in any run."""
-    keys = [graph.first * n_samples + graph.second for graph in graphs]
+    keys = [first * n_samples + second for first, second, _ in graphs]
     union = np.unique(np.concatenate(keys))
     pair_weights = np.zeros((len(graphs), len(union)))
     degrees = np.zeros((len(graphs), n_samples))
-    for run, (graph, key) in enumerate(zip(graphs, keys, strict=True)):
-        pair_weights[run, np.searchsorted(union, key)] = graph.weights
-        for ends in (graph.first, graph.second):
-            degrees[run] += np.bincount(ends, weights=graph.weights, minlength=n_samples)
+    for run, ((*both_ends, of_pairs), key) in enumerate(zip(graphs, keys, strict=True)):
+        pair_weights[run, np.searchsorted(union, key)] = of_pairs
+        for ends in both_ends:
+            degrees[run] += np.bincount(ends, weights=of_pairs, minlength=n_samples)
     first, second = union // n_samples, union % n_samples
 
     def statistic(runs: slice, x: Array) -> tuple[Array, Array]:
