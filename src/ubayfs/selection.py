@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from .plotting import Drawing
     from .trust.noise import Noise
+    from .trust.redecide import Substitute
     from .trust.reproducibility import Reproducibility
-    from .trust.substitutes import Substitute
     from .trust.validation import Validation
 
 FORMAT = 2
@@ -150,7 +150,7 @@ class Selection(ShownAsCard):
 
     def substitutes(self, random_state: RandomState = 0) -> tuple[Substitute, ...]:
         """Return for each member what is chosen without it; see :func:`ubayfs.trust.substitutes`."""
-        from .trust.substitutes import substitutes
+        from .trust.redecide import substitutes
 
         return substitutes(self, random_state)
 

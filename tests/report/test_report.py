@@ -32,7 +32,7 @@ from ubayfs import (
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.plotting import DISPLAYS, read_displays, render_figures
 from ubayfs.report import render_html, render_json, render_markdown, render_xlsx, tables
-from ubayfs.report.content import HEADINGS
+from ubayfs.report.content import SECTIONS
 from ubayfs.report.document import Cell
 from ubayfs.report.markdown import escaped
 from ubayfs.summary import summarize
@@ -146,7 +146,7 @@ def test_html_is_well_formed_and_has_headings_and_a_language(html):
     assert html.lstrip().startswith("<!DOCTYPE html>")
     assert page.all("html") == [{"lang": "en"}]
     assert len(page.all("h1")) == 1
-    assert len(page.all("h2")) == 1 + len(HEADINGS)  # and the warnings
+    assert len(page.all("h2")) == 1 + len(SECTIONS)  # and the warnings
     identities = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(identities) == len(set(identities))
     assert {a["href"][1:] for a in page.all("a") if a["href"].startswith("#")} <= set(identities)
@@ -226,7 +226,7 @@ def test_the_page_embeds_the_figure_that_was_rendered(summary, formats, embedded
 
 
 def test_every_display_has_its_section_and_caption(html):
-    assert {display.section for display in DISPLAYS.values()} <= set(HEADINGS)
+    assert {display.section for display in DISPLAYS.values()} <= set(SECTIONS)
     text = Page(html).text
     assert all(display.caption in text for display in DISPLAYS.values())
 
@@ -319,7 +319,7 @@ def test_markdown_escapes(text, expected):
 def test_folded_sections_say_in_a_few_words_what_they_hold(html, summary):
     page = Page(html)
     folded = [attributes for tag, attributes in page.elements if attributes.get("class") == "section"]
-    assert len(folded) == len(HEADINGS) - 4
+    assert len(folded) == len(SECTIONS) - 4
     assert all("open" not in attributes for attributes in folded)
     for key in ("validation", "noise", "reproducibility", "constraints", "quality"):
         assert in_one_line(summary["brief"][key]) in page.text

@@ -18,7 +18,7 @@ from ubayfs import (
     maximize,
 )
 from ubayfs.trust import agreement
-from ubayfs.trust.agreement import _half_unlikely
+from ubayfs.trust.redecide import _half_unlikely
 
 INF = np.inf
 

@@ -2,60 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._plain import listing
 from ..exceptions import MissingDependencyError, UBayFSError
 from ..plotting import DISPLAYS
 from . import tables
-from .document import Document, Fact, Figure, Listing, Section
+from .document import Document, Fact, Figure, Listing, Section, Table
 
-# Keys and headings, in the order of a report. A display has the key of its section.
-HEADINGS = {
-    "chosen": "The chosen features, and why",
-    "knowledge": "Did your knowledge make the difference?",
-    "left_out": "Strong features that are not in the set",
-    "substitutes": "What can replace a feature?",
-    "validation": "Does the set predict?",
-    "noise": "How many of them are noise?",
-    "reproducibility": "Would another study choose them again?",
-    "constraints": "Constraints and what they cost",
-    "asked": "What was asked",
-    "data": "The data at a glance",
-    "correlation": "Correlation among the chosen features",
-    "quality": "Is it the best set?",
-    "ensemble": "Technical: how sure the models are on these samples",
-    "reproduce": "How to reproduce",
-    "methods": "For the methods section of a paper",
-    "cite": "BibTeX",
+# Heading and tables by key, in the order of a report. A display has the key of its section.
+SECTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], tuple[Table, ...]] | None]] = {
+    "chosen": ("The chosen features, and why", tables.chosen),
+    "knowledge": ("Did your knowledge make the difference?", tables.decisions),
+    "left_out": ("Strong features that are not in the set", tables.left_out),
+    "substitutes": ("What can replace a feature?", tables.substitutes),
+    "validation": ("Does the set predict?", tables.validation),
+    "noise": ("How many of them are noise?", None),
+    "reproducibility": ("Would another study choose them again?", None),
+    "constraints": ("Constraints and what they cost", tables.constraints),
+    "asked": ("What was asked", tables.stated),
+    "data": ("The data at a glance", tables.data),
+    "correlation": ("Correlation among the chosen features", tables.correlation),
+    "quality": ("Is it the best set?", tables.alternatives),
+    "ensemble": ("Technical: how sure the models are on these samples", tables.ensemble),
+    "reproduce": ("How to reproduce", None),
+    "methods": ("For the methods section of a paper", None),
+    "cite": ("BibTeX", None),
 }
 # Sections that are read first; the others are folded.
 _OPEN = frozenset({"chosen", "knowledge", "left_out", "methods"})
-_TABLES = {
-    "chosen": tables.chosen,
-    "knowledge": tables.decisions,
-    "substitutes": tables.substitutes,
-    "left_out": tables.left_out,
-    "validation": tables.validation,
-    "asked": tables.stated,
-    "constraints": tables.constraints,
-    "quality": tables.alternatives,
-    "data": tables.data,
-    "ensemble": tables.ensemble,
-    "correlation": tables.correlation,
-}
 
 
 def document(summary: Mapping[str, Any]) -> Document:
     """Return the report on a summary."""
-    misplaced = [name for name, display in DISPLAYS.items() if display.section not in HEADINGS]
+    misplaced = [name for name, display in DISPLAYS.items() if display.section not in SECTIONS]
     if misplaced:
-        known = ", ".join(HEADINGS)
+        known = ", ".join(SECTIONS)
         raise UBayFSError(
             f"display {misplaced[0]!r} has the section {DISPLAYS[misplaced[0]].section!r}; use one of {known}."
         )
-    sections = tuple(_section(summary, key) for key in HEADINGS)
+    sections = tuple(_section(summary, key) for key in SECTIONS)
     return Document(
         title=summary["title"],
         headline=summary["headline"],
@@ -72,11 +59,12 @@ def document(summary: Mapping[str, Any]) -> Document:
 
 
 def _section(summary: Mapping[str, Any], key: str) -> Section:
+    heading, tables_of = SECTIONS[key]
     return Section(
         key,
-        HEADINGS[key],
+        heading,
         _sentences(summary, key),
-        _TABLES[key](summary) if key in _TABLES else (),
+        () if tables_of is None else tables_of(summary),
         _figures(summary, key),
         _listings(summary, key),
         tuple(summary["notes"].get(key, ())),

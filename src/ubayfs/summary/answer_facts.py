@@ -19,10 +19,9 @@ from ..ensemble.progress import Progress
 from ..plotting.base import blocks_of
 from ..plotting.profile import ProfileDisplay
 from ..selection import Selection
-from ..trust.agreement import agreement
 from ..trust.left_out import constraint_costs, left_out
 from ..trust.noise import FEWEST_SHUFFLES, SUPPORTED
-from ..trust.substitutes import substitutes
+from ..trust.redecide import agreement, substitutes
 from ..utility import STANDARD_ERRORS, score_tolerance
 from .facts import is_proved
 
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
 
     from ..trust.left_out import LeftOut
     from ..trust.noise import Noise
+    from ..trust.redecide import Substitute
     from ..trust.reproducibility import Reproducibility
-    from ..trust.substitutes import Substitute
     from ..trust.trust import Trust
     from ..trust.validation import Validation
 
@@ -358,11 +357,10 @@ def with_substitutes(records: list[dict[str, Any]], found: Iterable[Mapping[str,
 
 def explanations(selection: Selection, random_state: RandomState, blocks: Any) -> dict[str, Any]:
     """Return what could replace what, what is out and why, what constraints cost, and whether prior and data agree."""
-    found = replacements(selection, random_state) | what_is_out(selection, random_state)
-    if selection.problem is None:
-        return {**found, "agreement": None}
-    known = agreement(selection, blocks=blocks, random_state=random_state, node_limit=_NODES)
-    return {**found, "agreement": plain(known)}
+    known = None
+    if selection.problem is not None:
+        known = agreement(selection, blocks=blocks, random_state=random_state, node_limit=_NODES)
+    return replacements(selection, random_state) | what_is_out(selection, random_state) | {"agreement": plain(known)}
 
 
 def replacements(selection: Selection, random_state: RandomState) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Trust: what other samples would say, found by repeating the whole procedure on shuffled, halved or left-out data.
 
 `procedure` has what is repeated, `repeats` does it; `noise`, `reproducibility` and `cross_validation` are made of that.
-`redecide` changes one decision: substitutes, features that are left out, costs of constraints, agreement with weights;
-`questions` are what an expert should be asked.
+`redecide` changes one decision: substitutes of members, agreement of weights and votes; so do `left_out` (also for the
+costs of constraints) and `questions`, what an expert should be asked.
 
 >>> from ubayfs import Evidence, decide, max_size
 >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
@@ -14,9 +14,8 @@
 [('area', 'rival')]
 """
 
-from .agreement import Agreement, agreement
 from .left_out import Change, ConstraintCost, LeftOut, constraint_costs, left_out
-from .substitutes import StandIn, Substitute, substitutes
+from .redecide import Agreement, StandIn, Substitute, agreement, substitutes
 
 __all__ = [
     "Agreement",
