@@ -103,7 +103,6 @@ def check_real(
     high: float = math.inf,
     low_open: bool = False,
     high_open: bool = False,
-    error: type[InputError] = InputError,
 ) -> float:
     """Return `value` as a float inside the given interval, or raise naming `name`, rule and value."""
     left, right = "(["[not low_open], ")]"[not high_open]
@@ -113,7 +112,7 @@ def check_real(
     number = as_float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else math.nan
     # Comparisons with NaN are false.
     if not ((number > low if low_open else number >= low) and (number < high if high_open else number <= high)):
-        raise error.of(name, f"{rule}; got {repr_of(value)}.", value)
+        raise InputError.of(name, f"{rule}; got {repr_of(value)}.", value)
     return number
 
 
@@ -222,12 +221,12 @@ def missing_mask(values: Array) -> Mask:
     return absent | np.asarray(isna(values))
 
 
-def check_not_complex(name: str, values: Any, error: type[InputError] = InputError) -> None:
+def check_not_complex(name: str, values: Any) -> None:
     """Raise if an array, or anything that becomes one, has complex entries: no imaginary part is dropped silently."""
     array = as_array(name, values)
     entries = array.ravel() if array.dtype == object else ()
     if array.dtype.kind == "c" or any(isinstance(entry, complex | np.complexfloating) for entry in entries):
-        raise error(
+        raise InputError(
             f"Complex data not supported: {name} must hold real numbers. Pass the part that is meant, such as "
             "numpy.real or numpy.abs of it.",
             argument=name,

@@ -265,16 +265,13 @@ class LinkedUtility:
         """Merge the linked features of a utility."""
         needs = _needs(utility)
         n_units, unit_of = sparse.csgraph.connected_components(needs, directed=True, connection="strong")
-        if n_units < utility.n_features:
-            # Number the units by their first feature: without links, units are the features in their order.
-            _, first = np.unique(unit_of, return_index=True)
-            unit_of = np.argsort(np.argsort(first))[unit_of].astype(np.intp)
-        else:
-            unit_of = np.arange(utility.n_features)
+        # Number the units by their first feature: without links, units are the features in their order.
+        _, first = np.unique(unit_of, return_index=True)
+        unit_of = np.argsort(np.argsort(first))[unit_of]
         members = sparse.csr_array(
             (np.ones(len(unit_of)), (np.arange(len(unit_of)), unit_of)), shape=(len(unit_of), n_units)
         )
-        required = np.unique(unit_of[_required(utility, needs)])
+        required = np.unique(unit_of[required_features(utility, needs)])
         return cls(_over_units(utility, members), unit_of, required)
 
     def expand(self, units: Mask) -> Mask:
@@ -305,14 +302,9 @@ def _needs(utility: Utility) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(origin), dtype=bool), (origin, target)), shape=(n, n))
 
 
-def required_features(utility: Utility) -> Mask:
-    """Return the mask of features that hard rows on one or two features require."""
-    return _required(utility, _needs(utility))
-
-
-def _required(utility: Utility, needs: sparse.csr_array) -> Mask:
-    """Return the mask of features that are in every set which satisfies the hard rows."""
-    system = utility.system
+def required_features(utility: Utility, needs: sparse.csr_array | None = None) -> Mask:
+    """Return the mask of features that hard rows on one or two features require; `needs` is the graph of the latter."""
+    system, needs = utility.system, _needs(utility) if needs is None else needs
     rows = _hard_rows_of_length(utility, 1)
     entries = system.A.indptr[rows]
     demanding = utility.admissibility.excess(np.zeros(len(rows)), rows) > 0
