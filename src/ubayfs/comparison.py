@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ._plain import counted, listing, plain
-from .constraints.supported import SUPPORTED
+from .constraints.sizes import SUPPORTED
 from .data.feature_data import FeatureData
 from .exceptions import UBayFSError
 from .results import Result, StoredResult

@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ._arguments import FeatureIndex, Mask, RandomState, check_int, did_you_mean, mask_of
 from .constraints import as_constraints
-from .constraints.sizes import max_size
-from .constraints.supported import SUPPORTED, as_size
+from .constraints.sizes import SUPPORTED, as_size, max_size
 from .data.anndata_object import is_anndata, parts_of
 from .data.categories import has_text
 from .data.feature_data import FeatureData

@@ -5,7 +5,7 @@ import pytest
 
 import ubayfs
 from ubayfs import UBayFSSelector, max_size
-from ubayfs.constraints.supported import asks_for_supported, with_supported
+from ubayfs.constraints.sizes import asks_for_supported, with_supported
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import ConstraintError, InputError, OptimizationWarning
 from ubayfs.trust.ensembles import NullEnsembles

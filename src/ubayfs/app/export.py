@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from .._files import protected, write_atomically
 from ..comparison import compare
-from ..constraints.supported import with_supported
+from ..constraints.sizes import with_supported
 from ..exceptions import InputError
 from ..results import Result, StoredResult, reserve
 from ..results.file_set import MANIFEST

@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 
 from ..constraints import KINDS, Constraint, resolve
 from ..constraints.arguments import Bounds, Costs, Items
-from ..constraints.supported import SUPPORTED
+from ..constraints.sizes import SUPPORTED
 from ..data.blocks import Blocks
 from ..data.correlation import METHODS
 from ..exceptions import InputError

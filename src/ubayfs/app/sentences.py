@@ -9,7 +9,7 @@ from typing import Any
 from .._plain import counted, listing
 from ..constraints import KINDS, Constraint
 from ..constraints.arguments import shown
-from ..constraints.supported import SUPPORTED
+from ..constraints.sizes import SUPPORTED
 from ..constraints.weighted_sums import sum_in_words
 from ..exceptions import shortened
 

@@ -97,7 +97,7 @@ def _ensemble(resolved: ResolvedStudy) -> list[str]:
 
 
 def _decision(resolved: ResolvedStudy) -> list[str]:
-    from ..constraints.supported import SUPPORTED, with_supported
+    from ..constraints.sizes import SUPPORTED, with_supported
     from ..priors import DEFAULT_WEIGHT
 
     decision = resolved.decision

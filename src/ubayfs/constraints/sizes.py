@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 
-from .._arguments import check_int, check_real
+from .._arguments import check_int, check_real, did_you_mean
 from .._plain import counted
 from ..data.blocks import sets_matrix
 from ..data.clusters import cluster_name, find_clusters
+from ..exceptions import ConstraintError, InputError, repr_of
 from .arguments import as_items, rho_or_price
-from .constraint import Context, Inequalities, builder, inequalities, names_at, one_row, with_names
-from .supported import as_size, unknown_size
+from .constraint import Constraint, Context, Inequalities, builder, inequalities, names_at, one_row, with_names
+
+SUPPORTED = "supported"
+_MOST = 2**53  # that a float holds exactly
 
 
 def _size(n: Any, rho: Any, price: Any) -> dict[str, Any]:
-    return {"n": check_int("n", n, low=0, high=2**53), **rho_or_price(rho, price)}
+    return {"n": check_int("n", n, low=0, high=_MOST), **rho_or_price(rho, price)}
 
 
 def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> Inequalities:
     n_features = len(context.index.names)
     if isinstance(n, str):
-        raise unknown_size()
+        rule = "is 'supported', a number that is estimated with shuffled targets: pass max_size(noise.supported)."
+        raise ConstraintError(f"max_size: n {rule}", argument="n", value=SUPPORTED, rule=rule)
     return inequalities(one_row(np.arange(n_features), sign, n_features), sign * n, rho, f"{text} {n}")
 
 
@@ -171,3 +177,37 @@ def max_blocks(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[
     [0, 1]
     """
     return _size(n, rho, price)
+
+
+# -- as many features as the data support: a word in place of a size ---------------------------------------------------
+
+
+def as_size(name: str, value: Any, low: int) -> int | str:
+    """Return the most features: a whole number, or the word; any other word is refused with the one that was meant."""
+    if not isinstance(value, str):
+        return check_int(name, value, low=low, high=_MOST)
+    if value != SUPPORTED:
+        hint = did_you_mean(value, [SUPPORTED])
+        rule = f"must be a whole number >= {low} or {SUPPORTED!r}; got {repr_of(value)}.{hint}"
+        raise InputError.of(name, rule, value)
+    return value
+
+
+def asks_for_supported(constraint: Constraint) -> bool:
+    """Tell whether a size is the number of features that the data support, whichever number stands there now."""
+    return constraint.kind == "max_size" and SUPPORTED in (constraint.note, dict(constraint.arguments).get("n"))
+
+
+def with_supported(constraints: Iterable[Constraint], n: int | str) -> tuple[Constraint, ...]:
+    """Return constraints with the number that "supported" stands for; another one can take its place later.
+
+    >>> from ubayfs import max_size
+    >>> with_supported([max_size("supported"), max_size(9)], 3)
+    (max_size(3), max_size(9))
+    """
+    return tuple(
+        replace(given, arguments=tuple((dict(given.arguments) | {"n": n}).items()), note=SUPPORTED)
+        if asks_for_supported(given)
+        else given
+        for given in constraints
+    )

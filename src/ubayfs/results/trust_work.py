@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..constraints.supported import asks_for_supported
+from ..constraints.sizes import asks_for_supported
 from ..ensemble.checkpoint import identity
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .._arguments import FeatureIndex, check_int
 from ..constraints import Constraint, ConstraintSystem, resolve
 from ..constraints.links import held_unlikely
-from ..constraints.supported import SUPPORTED, asks_for_supported, with_supported
+from ..constraints.sizes import SUPPORTED, asks_for_supported, with_supported
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData

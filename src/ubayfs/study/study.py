@@ -12,7 +12,7 @@ from typing import Any
 from .. import __version__
 from .._files import ReadBytes, read_bytes, write_atomically
 from ..constraints import Constraint
-from ..constraints.supported import SUPPORTED, with_supported
+from ..constraints.sizes import SUPPORTED, with_supported
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import collect_evidence
 from ..ensemble.evidence import Evidence

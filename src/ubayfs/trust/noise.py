@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from .._arguments import Array, Floats, RandomState
 from .._plain import ShownAsCard
 from ..attribution import Attribution, attribution
-from ..constraints.supported import asks_for_supported, with_supported
+from ..constraints.sizes import asks_for_supported, with_supported
 from ..data.feature_data import FeatureData
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
