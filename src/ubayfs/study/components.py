@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
 from functools import partial
@@ -306,7 +307,10 @@ class WithFiles:
 
     def with_paths(self: F, changed: Callable[[str], str]) -> F:
         """Return the part with other paths of the same files."""
-        return replace(self, **{key: _with_paths(getattr(self, key), changed) for key in self.path_keys})  # type: ignore[type-var]
+        moved = copy(self)  # checked before: what it holds may be long
+        for key in self.path_keys:
+            object.__setattr__(moved, key, _with_paths(getattr(self, key), changed))
+        return moved
 
     @property
     def files(self) -> tuple[str, ...]:
