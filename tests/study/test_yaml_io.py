@@ -9,7 +9,7 @@ from amounts import examples
 from ubayfs.exceptions import StudyError
 from ubayfs.study import yaml_io
 from ubayfs.study.diagnostics import Origin, Places, Problems
-from ubayfs.study.yaml_io import dump_document, dump_scalar, parse_document, read_document
+from ubayfs.study.yaml_io import dump_document, dump_inline, parse_document, read_document
 
 
 def parse(text):
@@ -243,7 +243,7 @@ def test_what_is_written_is_read_again(value):
 
 @given(TEXTS)
 def test_a_scalar_stays_in_its_line(text):
-    written = dump_scalar(text)
+    written = dump_inline(text)
     assert len(written.splitlines()) <= 1
     assert parse(f"- {written}\n- [{written}, 1]\n- {{k: {written}}}") == ([text, [text, 1], {"k": text}], [])
     assert parse(f"a: 1  # {written}\nb: 2") == ({"a": 1, "b": 2}, [])

@@ -16,7 +16,7 @@ from ..ensemble.features_per_model import features_per_model
 from ..exceptions import InputError
 from ..knowledge.scale import UNLIKELY_PRICE, VOTES
 from .schema import SECTIONS
-from .yaml_io import dump_scalar
+from .yaml_io import dump_inline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,34 +116,30 @@ def _section(name: str, *keys: str, **given: str) -> str:
 
 
 def _listed(names: Sequence[Any], limit: int = _SHOWN) -> str:
-    return listed([dump_scalar(str(name)) for name in names[:limit]], limit, len(names))
+    return listed([dump_inline(str(name)) for name in names[:limit]], limit, len(names))
 
 
 def _data(
     table: Table, path: Any, sheet: str | None, roles: ColumnRoles, inferred: bool, layout: Mapping[str, Any]
 ) -> str:
-    if isinstance(path, Mapping):
-        named = ", ".join(f"{dump_scalar(block)}: {dump_scalar(str(file))}" for block, file in path.items())
-        text = _line("data", "path", f"{{{named}}}")
-    else:
-        text = _line("data", "path", dump_scalar(str(path)))
+    named = {block: str(file) for block, file in path.items()} if isinstance(path, Mapping) else str(path)
+    text = _line("data", "path", dump_inline(named))
     for key, value in layout.items():
-        text += _line("data", key, dump_scalar(value), _AS_FOUND.get(key, ""))
+        text += _line("data", key, dump_inline(value), _AS_FOUND.get(key, ""))
     if sheet is not None:
         others = f"; its other sheets: {_listed(table.other_sheets, 8)}" if table.other_sheets else ""
-        text += _line("data", "sheet", dump_scalar(sheet), others)
+        text += _line("data", "sheet", dump_inline(sheet), others)
     text += _target(table, roles, inferred)
     if roles.task is not None:
         text += _line("data", "task", roles.task, "; these are whole numbers with many values")
-    text += _line("data", "groups", dump_scalar(roles.groups or "NAME"), active=roles.groups is not None)
-    covariates = ", ".join(dump_scalar(name) for name in roles.covariates) or "age, batch"
-    text += _line("data", "adjust_for", f"[{covariates}]", active=False)
-    ignored = ", ".join(dump_scalar(name) for name in roles.ignored) or 'NAME, "id*"'
-    text += _line("data", "ignore", f"[{ignored}]", active=bool(roles.ignored))
+    text += _line("data", "groups", dump_inline(roles.groups or "NAME"), active=roles.groups is not None)
+    text += _line("data", "adjust_for", dump_inline(roles.covariates or ["age", "batch"]), active=False)
+    ignored = dump_inline(roles.ignored) if roles.ignored else '[NAME, "id*"]'
+    text += _line("data", "ignore", ignored, active=bool(roles.ignored))
     scale = next((name for name in roles.features if name in roles.words), None)
     if scale is not None:
-        labels = ", ".join(dump_scalar(str(label)) for label in sorted(table.frame[scale].dropna().unique(), key=str))
-        text += _line("data", "ordered", f"{{{dump_scalar(scale)}: [{labels}]}}", active=False)
+        labels = sorted(map(str, table.frame[scale].dropna().unique()))
+        text += _line("data", "ordered", dump_inline({scale: labels}), active=False)
     note = f"; {roles.n_missing} cells are empty" if roles.n_missing else ""
     return text + _line("data", "missing", "available" if roles.n_missing else "error", note)
 
@@ -158,20 +154,19 @@ def _target(table: Table, roles: ColumnRoles, inferred: bool) -> str:
             "  # Which column is to be explained? Name it here, or remove the line for a selection without target.\n"
         )
         return question + _line(
-            "data", "target", dump_scalar(TO_BE_CHOSEN), f"; for example {_listed(roles.candidates, 5)}"
+            "data", "target", dump_inline(TO_BE_CHOSEN), f"; for example {_listed(roles.candidates, 5)}"
         )
     if roles.survival is not None:
-        columns = ", ".join(f"{part}: {dump_scalar(column)}" for part, column in roles.survival.items())
         note = f"{'; a guess' if inferred else ''}: {n_events(table, **roles.survival)} events"
         note += "; is the event 1, and not 0?" if is_censoring(roles.survival["event"]) else ""
-        return _line("data", "target", f"{{{columns}}}", note)
+        return _line("data", "target", dump_inline(dict(roles.survival)), note)
     if roles.target is None:
         return _line("data", "target", "NAME", "; none was found, so the study is unsupervised", active=False)
     counts = with_targets(table, [roles.target], roles.task).frame[roles.target].value_counts()
-    values = ", ".join(f"{dump_scalar(str(value))} ({count})" for value, count in counts.items())
+    values = ", ".join(f"{dump_inline(str(value))} ({count})" for value, count in counts.items())
     if len(counts) > _SHOWN * 2:
         values = f"{len(counts)} different values"
-    text = _line("data", "target", dump_scalar(roles.target), f"{'; a guess' if inferred else ''}: {values}")
+    text = _line("data", "target", dump_inline(roles.target), f"{'; a guess' if inferred else ''}: {values}")
     if roles.candidates:
         also = "" if table.annotations else " (else features)"
         text += f"  # Other columns that may be a target{also}: {_listed(roles.candidates, 5)}\n"
@@ -179,7 +174,7 @@ def _target(table: Table, roles: ColumnRoles, inferred: bool) -> str:
 
 
 def _prior(roles: ColumnRoles) -> str:
-    names = [dump_scalar(name) for name in roles.features[:3]]
+    names = [dump_inline(name) for name in roles.features[:3]]
     text = _line("prior", "kind", "dirichlet") + "  # weights:\n  #   features:\n"
     for name, word in zip(names, ("very likely", "5", "unlikely"), strict=False):
         text += f"  #     {name}: {word}\n"
@@ -187,7 +182,7 @@ def _prior(roles: ColumnRoles) -> str:
         first, separator = roles.features[0], roles.separator or ""
         prefix = first.partition(separator)[0] if separator and separator in first else ""
         pattern = f"{prefix}{separator}*" if prefix else f"{first[:4]}*"
-        text += f"  #   patterns:\n  #     {dump_scalar(pattern)}: likely\n"
+        text += f"  #   patterns:\n  #     {dump_inline(pattern)}: likely\n"
     return text + _line("prior", "table", "knowledge.csv", active=False)
 
 
@@ -195,9 +190,9 @@ def _blocks(roles: ColumnRoles, table: Table) -> str:
     if table.blocks is not None:
         return "# Groups of features for constraints and weights: here the files, unless you list others.\n# blocks:\n"
     if roles.separator is None:
-        some = ", ".join(dump_scalar(name) for name in roles.features[:2])
+        some = dump_inline(list(roles.features[:2]))
         meaning = "# Groups of features for constraints and weights, by name or pattern:"
-        return f"{meaning}\n# blocks:\n#   my block: [{some}]\n"
+        return f"{meaning}\n# blocks:\n#   my block: {some}\n"
     blocks = list(members_by_prefix(roles.features, roles.separator))
     entry = f'  prefix: "{roles.separator}"'
     return (
@@ -212,17 +207,14 @@ def _constraints(roles: ColumnRoles, n: int) -> str:
         f"  - max_size: {{n: {n}, rho: hard}}",
         "  # - decorrelate: 0.8            # avoid pairs of features with a rank correlation above 0.8",
     ]
-    names = [dump_scalar(name) for name in roles.features[:4]]
+    names = list(roles.features[:4])
     if len(names) > 1:
-        lines += [
-            f"  # - must_link: {{features: [{names[0]}, {names[1]}], rho: 1}}    # both or none",
-            f"  # - cannot_link: {{features: [{names[-2]}, {names[-1]}], rho: 1}}    # not both",
-        ]
+        both, other = ({"features": pair, "rho": 1} for pair in (names[:2], names[-2:]))
+        lines.append(f"  # - must_link: {dump_inline(both)}    # both or none")
+        lines.append(f"  # - cannot_link: {dump_inline(other)}    # not both")
     if names:
-        lines += [
-            f"  # - require: [{names[0]}]    # always selected",
-            f"  # - exclude: [{names[-1]}]    # never selected; patterns are allowed",
-        ]
+        lines.append(f"  # - require: {dump_inline(names[:1])}    # always selected")
+        lines.append(f"  # - exclude: {dump_inline(names[-1:])}    # never selected; patterns are allowed")
     if roles.separator is not None:
         lines.append("  # - max_per_block: 2            # at most two features of each block")
     return "\n".join(lines) + "\n"

@@ -277,16 +277,16 @@ def dump_document(value: Mapping[str, Any]) -> str:
     return "\n".join(dump({key: entry}, Dumper=_dumper(), **layout) for key, entry in value.items())
 
 
-def dump_scalar(value: Any) -> str:
-    """Write a text or number so that it may be anywhere in YAML, also inside a list in one line.
+def dump_inline(value: Any) -> str:
+    """Write a value in one line, so that it may be anywhere in YAML, also inside a list.
 
     Examples
     --------
-    >>> dump_scalar("mean radius"), dump_scalar("a: b"), dump_scalar("no"), dump_scalar("a, b")
-    ('mean radius', "'a: b'", "'no'", "'a, b'")
+    >>> dump_inline("mean radius"), dump_inline("a: b"), dump_inline("no"), dump_inline(["a, b", 2])
+    ('mean radius', "'a: b'", "'no'", "['a, b', 2]")
     """
-    text = _pyyaml().dump([value], Dumper=_dumper(), allow_unicode=True, width=10**9, default_flow_style=True)
-    return str(text).strip()[1:-1]
+    layout = {"sort_keys": False, "allow_unicode": True, "width": 10**9, "default_flow_style": True}
+    return str(_pyyaml().dump([value], Dumper=_dumper(), **layout)).strip()[1:-1]
 
 
 def _lay_out(node: Any, depth: int) -> None:
