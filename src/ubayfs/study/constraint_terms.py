@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Mask, check_real, did_you_mean
+from .._plain import relaxation
 from ..constraints import KINDS, Constraint, ConstraintSystem, resolve
 from ..constraints.arguments import FrozenMatrix, as_items
 from ..data.blocks import Blocks
@@ -399,7 +400,7 @@ def plain_constraint(constraint: Constraint) -> dict[str, Any]:
 
 def _plain_argument(kind: str, name: str, value: Any) -> Any:
     if name == "rho":
-        return [_plain_rho(entry) for entry in value] if isinstance(value, tuple) else _plain_rho(value)
+        value = [relaxation(rho) for rho in value] if isinstance(value, tuple) else relaxation(value)
     if hasattr(value, "toarray"):
         if math.prod(value.shape) > _LARGEST_MATRIX:
             raise study_error(
@@ -408,7 +409,3 @@ def _plain_argument(kind: str, name: str, value: Any) -> Any:
             )
         value = value.toarray().tolist()
     return plain(value)
-
-
-def _plain_rho(rho: float) -> Any:
-    return "hard" if rho == math.inf else plain(rho)
