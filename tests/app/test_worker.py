@@ -244,7 +244,7 @@ def test_exports(bench, tmp_path):
 
 
 def n_stored(bench):
-    return (bench.evidence or {}).get("n_stored", 0)
+    return bench.evidence.get("n_stored", 0)
 
 
 @pytest.mark.parametrize("end", ["stop", "kill worker", "close"])
@@ -315,7 +315,7 @@ def test_a_server_that_is_killed_ends_its_worker_and_keeps_the_runs(tmp_path):
     until(again, lambda: not is_running(worker))
     again.close()
     bench = Workbench(bench.directory)
-    until(bench, lambda: bench.evidence is not None)
+    until(bench, lambda: bench.evidence)
     assert bench.evidence["n_stored"] > 0
     bench.close()
 

@@ -43,14 +43,12 @@ def table_facts(table: Any) -> dict[str, Any]:
         "columns": [str(name) for name in frame.columns],
         "types": {str(name): _type(dtype) for name, dtype in shown.dtypes.items()},
         "missing_cells": int(frame.isna().to_numpy().sum()),
-        "n_rows": len(frame),
         "preview": {
             "columns": [str(name) for name in shown.columns],
             "index": [str(name) for name in shown.index],
             "rows": [[_cell(value) for value in row] for row in shown.itertuples(index=False, name=None)],
         },
         "notices": advice_facts(table.notes),
-        "annotations": sorted(map(str, table.annotations)),
     }
 
 
@@ -74,7 +72,6 @@ def data_facts(data: FeatureData) -> dict[str, Any]:
         "task": target.task,
         "classes": target.class_counts,
         "n_groups": None if data.groups is None else len(np.unique(data.groups)),
-        "n_constant": int(data.constant.sum()),
         "missing": None
         if data.about_missing is None
         else plain(data.about_missing.facts) | {"words": str(data.about_missing)},

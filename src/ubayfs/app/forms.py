@@ -62,7 +62,6 @@ class Form:
     """What is asked for a kind of constraint, how strictly it can be meant, and the values to begin with."""
 
     kind: str
-    title: str
     fields: tuple[Field, ...]
     strictness: tuple[str, ...]
     values: Mapping[str, Any]
@@ -102,7 +101,7 @@ def form_of(kind: str) -> Form:
     start = MUST if relaxed and parameters[RHO].default == math.inf else PRICE if relaxed else OWN
     values = {entry.name: entry.default for entry in fields}
     values |= {"strictness": start, PRICE: DEFAULT_PRICE, RHO: 1.0}
-    return Form(kind, KINDS[kind].meaning, fields, (MUST, PRICE, RHO) if relaxed else (OWN, PRICE), values)
+    return Form(kind, fields, (MUST, PRICE, RHO) if relaxed else (OWN, PRICE), values)
 
 
 def _field(name: str, hint: Any, parameters: Mapping[str, Any]) -> Field:

@@ -91,9 +91,9 @@ def inspect(
 
     named = {block: path.as_posix() for block, path in named_files(paths).items()}
     at = {block: Path(folder, path) for block, path in named.items()}
-    if (large := too_large([*at.values(), *([] if samples is None else [Path(folder, samples)])])) is not None:
-        raise InputError(large)
     sheet = None if samples is None else Path(folder, samples)
+    if (large := too_large([*at.values(), *([] if sheet is None else [sheet])])) is not None:
+        raise InputError(large)
     found = inspect_files(list(at.values()), samples=sheet, target=target, **given)
     target = target if target in found.table.frame.columns else None
     chosen = found.sheet if found.other_sheets else None

@@ -253,20 +253,17 @@ class Stages:
         self._forget()
         evidence.save(self.directory / EVIDENCE)
 
-    def evidence_facts(self) -> dict[str, Any] | None:
-        """Return what pages show of the ensemble; None if there is none."""
+    def evidence_facts(self) -> dict[str, Any]:
+        """Return what pages show of the ensemble; nothing if there are no data."""
         if self.data is None or self.state is None:
-            return None
-        found, asked = self.current(), self.study.evidence.n_models
+            return {}
+        found = self.current()
         if found is None:
             stored = self.stored()
-            n_stored = 0 if stored is None else stored.n_models
-            return {"current": False, "n_models": 0, "n_asked": asked, "n_stored": n_stored}
+            return {"current": False, "n_models": 0, "n_stored": 0 if stored is None else stored.n_models}
         done = found.n_models + len(found.failures)
-        return {
-            "current": True, "n_models": found.n_models, "n_asked": asked, "n_stored": done,
-            "complete": done >= asked, "failures": len(found.failures), "advice": advice_facts(found.advice),
-        }  # fmt: skip
+        complete = done >= self.study.evidence.n_models
+        return {"current": True, "n_models": found.n_models, "n_stored": done, "complete": complete}
 
     # -- the stages of an answer ---------------------------------------------------------------------------------------
 

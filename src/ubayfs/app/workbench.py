@@ -35,8 +35,9 @@ class Workbench(Document):
     ----------
     table : dict or None
         Of the table, also while something is wrong with its columns: columns, types, preview, notices.
-    evidence : dict or None
-        Of the ensemble: n_models, whether it is ``current`` (of these data and settings), ``n_stored`` finished runs.
+    evidence : dict
+        Of the ensemble: n_models, whether it is ``current`` (of these data and settings) and ``complete``, and
+        ``n_stored`` finished runs; empty if there are no data.
     status : {"reading", "ready", "collecting", "deciding", "failed", "no data", "waiting"}
         Waiting: too many other studies are at work.
     answer : dict
@@ -53,7 +54,7 @@ class Workbench(Document):
     def __init__(self, directory: str | Path, launch: Callable[..., Any] | None = Worker) -> None:
         super().__init__(directory)
         self.table: dict[str, Any] | None = None
-        self.evidence: dict[str, Any] | None = None
+        self.evidence: dict[str, Any] = {}
         self.status = "reading" if self.state.study.data.files[0] else "no data"
         self.answer: dict[str, Any] = {"revision": -1}
         self.progress: dict[str, Any] | None = None
@@ -182,8 +183,8 @@ class Workbench(Document):
         given = self.state.study.prior.weights if not expert else self.state.weights(expert=expert)
         return frozenset(name for name, _ in getattr(given, "features", ()))
 
-    def _on_evidence(self, revision: int, evidence: dict[str, Any] | None, votes: Any) -> tuple[str, ...]:
-        if (evidence is None or not evidence["current"]) and revision == self.revision:
+    def _on_evidence(self, revision: int, evidence: dict[str, Any], votes: Any) -> tuple[str, ...]:
+        if not evidence.get("current") and revision == self.revision:
             self.answer = {"revision": revision}  # no set of an ensemble that the study does not ask for
         self.evidence, self.votes = evidence, votes
         return "votes", "answer"

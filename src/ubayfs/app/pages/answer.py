@@ -104,45 +104,46 @@ def _heading(bench: Seat) -> Markup:
     return page.format(text(headline(known)), text(listing(found["features"], _MOST_NAMED)), text(lead))
 
 
-def _blocked(bench: Seat) -> Markup:
-    """Return what to know of the set, or why there is none."""
+def _blocked(bench: Seat) -> tuple[Markup, tuple[str, ...]]:
+    """Return what to know of the set, or why there is none, and which buttons help."""
     if (found := _found(bench)) is not None:
-        return Markup().join(notice("warning", advice["message"]) for advice in found["advice"])
+        return Markup().join(notice("warning", advice["message"]) for advice in found["advice"]), ()
     if bench.facts is None:
-        return notice("info", "The data are being read." if bench.status == "reading" else "Choose the data first.")
+        wait = "The data are being read." if bench.status == "reading" else "Choose the data first."
+        return notice("info", wait), ("data",)
     if bench.status == "collecting":
-        return notice("info", status_text(bench), "The models are voting.")
-    if not (bench.evidence or {}).get("current"):
-        return notice("info", "No model has voted yet on these data and settings; the answer needs their votes.")
+        return notice("info", status_text(bench), "The models are voting."), ()
+    if not bench.evidence.get("current"):
+        wait = "No model has voted yet on these data and settings; the answer needs their votes."
+        return notice("info", wait), ("run",)
     if bench.confirmed is None:
         message = (
             "The answer shows votes: who has seen them cannot state independently what is known. State it first, "
             "or confirm that nothing is missing."
         )
-        return notice("info", message, "Hidden.")
+        return notice("info", message, "Hidden."), ("know", "confirm")
     if bench.problems:
-        return notice("info", "There is no set as long as the problem above is not solved; undo helps, too.")
-    return notice("info", "Searching for the best set ...")
+        return notice("info", "There is no set as long as the problem above is not solved; undo helps, too."), ()
+    return notice("info", "Searching for the best set ..."), ()
 
 
 def _draw_blocked(bench: Seat) -> None:
     """Draw what to do first; buttons stay as they are while models vote."""
-    kinds = ("answer", "state", "status", "facts", "votes", "progress")
-    follow(bench, lambda: _blocked(bench), *kinds)
+    place = html("")
     with ui.element("div").classes("row"):
-        data = ui.link("Data", address(bench, "data")).classes("button")
-        run = ui.link("Evidence: run the models", address(bench, "evidence")).classes("button main")
-        know = ui.link("State what I know", address(bench, "know")).classes("button")
-        confirm = button("I have stated what I know; show the answer", lambda _: bench.confirm(), classes="main")
+        ways = {
+            "data": ui.link("Data", address(bench, "data")).classes("button"),
+            "run": ui.link("Evidence: run the models", address(bench, "evidence")).classes("button main"),
+            "know": ui.link("State what I know", address(bench, "know")).classes("button"),
+            "confirm": button("I have stated what I know; show the answer", lambda _: bench.confirm(), classes="main"),
+        }
 
-    @refreshed(bench, *kinds)
+    @refreshed(bench, "answer", "state", "status", "facts", "votes", "progress")
     def refresh() -> None:
-        is_read, current = bench.facts is not None, bool((bench.evidence or {}).get("current"))
-        voting, hidden = bench.status == "collecting", current and bench.confirmed is None
-        data.set_visibility(not is_read)
-        run.set_visibility(is_read and not current and not voting)
-        for element in (know, confirm):
-            element.set_visibility(is_read and hidden and not voting)
+        message, helpful = _blocked(bench)
+        place.set_content(message)
+        for name, way in ways.items():
+            way.set_visibility(name in helpful)
 
 
 # -- the set -----------------------------------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ def _draw_members(bench: Seat) -> None:
         records = parts.members(answer)
         if not records:
             return paragraph("No feature was chosen.", "empty")
-        n_models, ready = (bench.evidence or {}).get("n_models", 0), "alternatives" in answer
+        n_models, ready = bench.evidence.get("n_models", 0), "alternatives" in answer
         return parts.member_table(records, bench.stated, n_models, answer["set"]["added"], ready)
 
     def state(given: Any) -> None:

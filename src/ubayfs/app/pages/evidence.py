@@ -102,12 +102,12 @@ def duration(seconds: float) -> str:
 
 
 def _is_complete(bench: Seat) -> bool:
-    return bool((bench.evidence or {}).get("complete"))
+    return bool(bench.evidence.get("complete"))
 
 
 def _runs(bench: Seat) -> tuple[str, str]:
     """Return what is done, or done now, and what is left to do."""
-    known, wanted = bench.evidence or {}, bench.state.study.evidence.n_models
+    known, wanted = bench.evidence, bench.state.study.evidence.n_models
     done = known.get("n_stored", 0)
     if known.get("complete"):
         is_done, left = f"All {wanted} models have voted.", "All runs are done"

@@ -53,7 +53,7 @@ def scale_of(bench: Seat) -> Scale:
     n_models, n_features = study.evidence.n_models, facts.get("n_features", 40)
     per_model = study.evidence.n_features_per_model
     cast = float(n_models * (per_model if isinstance(per_model, int) else max(1, min(10, n_features // 4))))
-    voted, found = (bench.evidence or {}).get("n_models", 0), bench.votes
+    voted, found = bench.evidence.get("n_models", 0), bench.votes
     if found is not None and voted:
         n_models, cast = voted, float(found.sum())
     weights = study.prior.weights
