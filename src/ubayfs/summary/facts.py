@@ -75,51 +75,46 @@ def is_proved(found: FeatureSet) -> bool:
 
 def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the data at a glance; what is not known is None."""
-    settings = selection.provenance.get("evidence", {})
-    given = asked.get("data")
+    settings, given = selection.provenance.get("evidence", {}), asked.get("data")
     section: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     path = section.get("path") or (data.path if data is not None else None)
     files = [*path.values()] if isinstance(path, Mapping) else [] if path is None else [path]
     files += [section["samples"]] if section.get("samples") else []
-    facts: dict[str, Any] = {
+    evidence = None if selection.posterior is None else selection.posterior.evidence
+    known = evidence if data is None else data
+    constant = selection.feature_names[:0] if known is None else selection.feature_names[known.constant]
+    return {
         "file": ", ".join(PurePath(str(file)).name for file in files) or None,
         "target": section.get("target"),
-        "n_samples": settings.get("n_samples"),
+        "n_samples": settings.get("n_samples") if data is None else data.n_samples,
         "n_features": len(selection.feature_names),
         "task": settings.get("task"),
-        "classes": [],
-        "range": None,
-        "follow_up": None,
-        "groups": None,
-        "adjust_for": list(() if selection.posterior is None else selection.posterior.evidence.adjust_for),
-        "n_constant": None,
-        "constant": [],
-        "missing": None,
+        **_target_facts(data),
+        "groups": None if data is None or data.groups is None else len(np.unique(data.groups)),
+        "adjust_for": [] if evidence is None else list(evidence.adjust_for),
+        "n_constant": None if known is None else len(constant),
+        "constant": constant[:_LISTED].tolist(),
+        "missing": _missing_facts(data),
     }
-    constant = None if selection.posterior is None else selection.posterior.evidence.constant
-    if data is not None:
-        constant = data.constant
-        facts |= {"n_samples": data.n_samples, "groups": None if data.groups is None else len(np.unique(data.groups))}
-        if data.about_missing is not None:
-            words = str(data.about_missing)
-            given = {"rule": data.missing, **data.about_missing.facts, "words": words[0].upper() + words[1:]}
-            facts["missing"] = plain(given)
-        if data.target.values is not None:
-            facts |= {"task": data.target.task, **_target_facts(data)}
-    if constant is not None:
-        facts |= {"n_constant": int(constant.sum()), "constant": selection.feature_names[constant][:_LISTED].tolist()}
-    return facts
 
 
-def _target_facts(data: FeatureData) -> dict[str, Any]:
-    target = data.target
-    spread = None
+def _target_facts(data: FeatureData | None) -> dict[str, Any]:
+    if data is None or data.target.values is None:
+        return {"classes": [], "range": None, "follow_up": None}
+    target, spread = data.target, None
     if target.numbers is not None:
         low, middle, high = np.quantile(target.numbers, [0, 0.5, 1])
         spread = {"lowest": number(low), "median": number(middle), "highest": number(high)}
     classes = [{"label": label, "count": count} for label, count in target.class_counts]
     follow_up = median_follow_up(target.time, target.event) if target.task == "survival" else None
-    return {"classes": classes, "range": spread, "follow_up": follow_up}
+    return {"task": target.task, "classes": classes, "range": spread, "follow_up": follow_up}
+
+
+def _missing_facts(data: FeatureData | None) -> Any:
+    if data is None or data.about_missing is None:
+        return None
+    words = str(data.about_missing)
+    return plain({"rule": data.missing, **data.about_missing.facts, "words": words[0].upper() + words[1:]})
 
 
 def _selector_name(kind: str, described: str) -> str:

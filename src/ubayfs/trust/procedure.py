@@ -34,18 +34,11 @@ _FEWEST_IN_A_HALF = 2
 
 @dataclass(frozen=True, eq=False)
 class Procedure:
-    """An ensemble tied to data, to be repeated on others.
-
-    Attributes
-    ----------
-    data : FeatureData
-    selectors : tuple of ElementarySelector
-    settings : dict
-        As ``Evidence.settings``, without a seed; numbers that depend on the number of features are resolved.
-    """
+    """An ensemble tied to data, to be repeated on others."""
 
     data: FeatureData
     selectors: tuple[ElementarySelector, ...]
+    # As Evidence.settings, without a seed; numbers that depend on the number of features are resolved.
     settings: dict[str, Any]
 
     @classmethod

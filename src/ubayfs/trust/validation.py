@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -103,18 +103,21 @@ class FoldMean:
     standard_error: float
 
     @classmethod
-    def of(cls, values: Any, cv: int) -> FoldMean:
+    def of(cls, values: Any, cv: int, metric: str = "") -> FoldMean:
         """Summarize one value per fold, of shape (n_folds,); NaN are left out.
 
         The interval is that of Nadeau and Bengio (2003), d +- t(J-1) sqrt((1/J + 1/(K-1)) s^2): d and s^2 are mean and
         variance of the J values, 1/(K-1) is the ratio of test to training samples with K = `cv` folds. Training parts
-        share most of their samples, so that 1/J alone would be far too sure.
+        share most of their samples, so that 1/J alone would be far too sure. It is cut to the values that a metric can
+        have, if one is named.
 
         Examples
         --------
         >>> found = FoldMean.of([0.8, 0.9, 1.0, 0.9], cv=2)
         >>> round(found.mean, 6), round(found.standard_error, 6), round(found.lower, 3), round(found.upper, 3)
         (0.9, 0.091287, 0.609, 1.191)
+        >>> FoldMean.of([0.8, 0.9, 1.0, 0.9], cv=2, metric="auc").upper
+        1.0
         """
         scores = np.asarray(values, dtype=np.float64)
         scores = scores[~np.isnan(scores)]
@@ -125,16 +128,8 @@ class FoldMean:
         n, mean = len(scores), float(scores.mean())
         error = math.sqrt((1 / n + 1 / (cv - 1)) * float(scores.var(ddof=1)))
         half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * error
-        return cls(mean, mean - half, mean + half, error)
-
-    def within(self, metric: str) -> FoldMean:
-        """Return it with an interval of values that a metric can have.
-
-        >>> FoldMean(0.96, 0.91, 1.02, 0.03).within("auc").upper
-        1.0
-        """
         low, high = (METRICS[metric].low, METRICS[metric].high) if metric in METRICS else (-math.inf, math.inf)
-        return replace(self, lower=max(self.lower, low), upper=min(self.upper, high))
+        return cls(mean, max(mean - half, low), min(mean + half, high), error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,14 +219,14 @@ class Validation(ShownAsCard):
         """
         from pandas import DataFrame
 
-        found = _by_fold(self.records)
+        found = _by_fold(self.records, "method", "predictor", "metric")
         first = next((predictor for _, predictor, _ in found), "")
         rows = []
         for (method, predictor, metric), scores in found.items():
             ours = found.get((OURS, predictor, metric)) or found.get((OURS, first, metric))
-            row = [method, predictor, metric, *_mean_of(list(scores.values()), self.cv, metric)]
-            paired = [] if method == OURS or ours is None else [ours[fold] - scores[fold] for fold in scores]
-            rows.append([*row, *_mean_of(paired, self.cv)])
+            paired = {} if method == OURS or ours is None else {fold: ours[fold] - scores[fold] for fold in scores}
+            means = (*_mean_of(scores, self.cv, metric), *_mean_of(paired, self.cv))
+            rows.append([method, predictor, metric, *means])
         differences = ("difference", "difference_lower", "difference_upper")
         return DataFrame(rows, columns=["method", "predictor", "metric", *_MEAN_COLUMNS, *differences])
 
@@ -255,11 +250,9 @@ class Validation(ShownAsCard):
 
     @cached_property
     def _size_means(self) -> dict[tuple[int, str], FoldMean]:
-        found: dict[tuple[int, str], list[float]] = {}
-        for record in self.size_records or ():
-            found.setdefault((record.size or 0, record.metric), []).append(record.score)
+        found = _by_fold(self.size_records or (), "size", "metric")
         # Stable: metrics of a size stay in their order.
-        return {key: FoldMean.of(found[key], self.cv).within(key[1]) for key in sorted(found, key=itemgetter(0))}
+        return {key: FoldMean.of([*found[key].values()], self.cv, key[1]) for key in sorted(found, key=itemgetter(0))}
 
     @cached_property
     def sizes(self) -> DataFrame | None:
@@ -302,10 +295,8 @@ class Validation(ShownAsCard):
             return None
         from pandas import DataFrame
 
-        rows = [
-            [predictor, metric, *_mean_of(list(scores.values()), self.cv, metric)]
-            for (_, predictor, metric), scores in _by_fold(self.control_records).items()
-        ]
+        found = _by_fold(self.control_records, "predictor", "metric")
+        rows = [[*key, *_mean_of(scores, self.cv, key[1])] for key, scores in found.items()]
         return DataFrame(rows, columns=["predictor", "metric", *_MEAN_COLUMNS])
 
     def to_dict(self) -> dict[str, Any]:
@@ -321,15 +312,15 @@ class Validation(ShownAsCard):
 Fold = tuple[int, int]
 
 
-def _by_fold(records: Sequence[FoldScore]) -> dict[tuple[str, str, str], dict[Fold, float]]:
-    """Return the scores by fold, by method, predictor and metric in their order."""
-    found: dict[tuple[str, str, str], dict[Fold, float]] = {}
+def _by_fold(records: Sequence[FoldScore], *names: str) -> dict[tuple[Any, ...], dict[Fold, float]]:
+    """Return the scores by fold, for all records that are the same in the fields of these names, in their order."""
+    found: dict[tuple[Any, ...], dict[Fold, float]] = {}
     for record in records:
-        key = (record.method, record.predictor, record.metric)
+        key = tuple(getattr(record, name) for name in names)
         found.setdefault(key, {})[record.repeat, record.fold] = record.score
     return found
 
 
-def _mean_of(scores: Sequence[float], cv: int, metric: str = "") -> tuple[float, float, float]:
-    found = FoldMean.of(scores, cv).within(metric)
+def _mean_of(scores: Mapping[Fold, float], cv: int, metric: str = "") -> tuple[float, float, float]:
+    found = FoldMean.of([*scores.values()], cv, metric)
     return found.mean, found.lower, found.upper
