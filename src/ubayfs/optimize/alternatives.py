@@ -98,17 +98,10 @@ def find_alternatives(
     random_state: Any = None,
     deadline: float | None = None,
 ) -> Alternatives:
-    """Return the next best sets; fewer when no more sets satisfy the hard inequalities or time runs out.
+    """Return the next best sets; fewer when no more satisfy the hard inequalities.
 
-    Parameters
-    ----------
-    deadline : float, optional
-        By `time.monotonic`. Default: the time limit of the optimizer, if it has one, from now on. It holds for all
-        alternatives to `best` together.
+    The deadline, by `time.monotonic`, holds for all of them together, in place of the time limit of the optimizer.
     """
-    limit = getattr(optimizer, "time_limit", None)
-    if deadline is None and limit is not None:
-        deadline = time.monotonic() + limit
     found: list[Solution] = []
     last = best
     while len(found) < n_alternatives:

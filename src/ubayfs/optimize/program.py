@@ -14,7 +14,7 @@ import platform
 import sys
 import threading
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -326,15 +326,15 @@ class RowGrid:
         split = [part for row in nearly for part in _split(self.A[[row]].toarray().ravel(), float(self.ceiling[row]))]
         if not split:
             return self
-        A = np.array([part.coefficients for part in split])
-        bound, n_new = np.array([part.bound for part in split]), len(split)
+        A, bound, on_grid = (np.array(values) for values in zip(*split, strict=True))
+        n_new = len(split)
         return RowGrid(
             A=sparse.csr_array(sparse.vstack([self.A, sparse.csr_array(A)])),
             ceiling=np.append(self.ceiling, bound),
             unit=np.append(self.unit, np.ones(n_new)),
             offset=np.append(self.offset, np.zeros(n_new)),
             top_level=np.append(self.top_level, np.maximum(A, 0.0).sum(axis=1) - bound),
-            on_grid=np.append(self.on_grid, [part.on_grid for part in split]),
+            on_grid=np.append(self.on_grid, on_grid),
             hard=np.append(self.hard, np.ones(n_new, dtype=bool)),
             rho=np.append(self.rho, np.full(n_new, np.inf)),
         )
@@ -363,16 +363,10 @@ class RowGrid:
         return self.rho[row] * self.unit[row] * expit(self.rho[row] * violation)
 
 
-class SplitRow(NamedTuple):
-    """One of the rows that are together equivalent to a hard row which is nearly on a grid."""
-
-    coefficients: Floats
-    bound: float
-    on_grid: bool
-
-
-def _split(a: Floats, b: float) -> list[SplitRow]:
+def _split(a: Floats, b: float) -> list[tuple[Floats, float, bool]]:
     r"""Return rows that are together equivalent to a^T z <= b if a is nearly on a grid; none if it is not.
+
+    Of each the coefficients, the bound, and whether it is on a grid.
 
     Let :math:`a = u p + e` with whole numbers p and :math:`\sum |e_i| < u / 4`. Then :math:`a^T z \le b` can depend on
     e at one value P of :math:`p^T z` only, the whole number next to :math:`b / u`: below it the row holds, above it
@@ -389,12 +383,12 @@ def _split(a: Floats, b: float) -> list[SplitRow]:
     rest = b - unit * level
     lowest, highest = np.minimum(e, 0.0).sum(), np.maximum(e, 0.0).sum()
     if rest < lowest:  # every set at this level exceeds the bound
-        return [SplitRow(p, level - 1.0, True)]
+        return [(p, level - 1.0, True)]
     if rest >= highest:  # none does
-        return [SplitRow(p, level, True)]
+        return [(p, level, True)]
     scale = float(np.abs(e).max())
     m = (highest - rest) / scale
-    return [SplitRow(p, level, True), SplitRow(e / scale + m * p, rest / scale + m * level, False)]
+    return [(p, level, True), (e / scale + m * p, rest / scale + m * level, False)]
 
 
 def _nearly_multiples(coefficients: Floats) -> float | None:
@@ -439,13 +433,9 @@ class _SolverOutput:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._n_inside = 0
-        self._ready = False
-        self._library: ctypes.CDLL | None = None
 
     def __enter__(self) -> None:
         with self._lock:
-            if not self._ready:
-                self._prepare()
             if self._n_inside == 0 and self._library is not None:
                 self._true_stdout = self._stdout.value
                 self._stdout.value = self._buffer
@@ -458,24 +448,25 @@ class _SolverOutput:
                 self._stdout.value = self._true_stdout
                 self._deliver(self._library)
 
-    def _prepare(self) -> None:
-        """Find the variable `stdout` and make a buffer; elsewhere than with glibc and macOS nothing is held back."""
-        self._ready = True
-        name = "__stdoutp" if sys.platform == "darwin" else "stdout"
-        if sys.platform != "darwin" and platform.libc_ver()[0] != "glibc":
-            return  # in other libraries it may be a constant, which must not be written to
+    @cached_property
+    def _library(self) -> ctypes.CDLL | None:
+        """The C library, with its variable `stdout` and a buffer; None where they lack: then nothing is held back."""
+        mac = sys.platform == "darwin"
+        if not mac and platform.libc_ver()[0] != "glibc":
+            return None  # in other libraries it may be a constant, which must not be written to
         try:
             library = ctypes.CDLL(None)
-            self._stdout = ctypes.c_void_p.in_dll(library, name)
+            self._stdout = ctypes.c_void_p.in_dll(library, "__stdoutp" if mac else "stdout")
             make = library.open_memstream
         except (OSError, ValueError, AttributeError):
-            return
+            return None
         self._text, self._size = ctypes.c_void_p(), ctypes.c_size_t()
         make.restype = ctypes.c_void_p
         self._buffer: int | None = make(ctypes.byref(self._text), ctypes.byref(self._size))
-        if self._buffer:
-            self._library = library
-            os.register_at_fork(after_in_child=self._in_child)
+        if not self._buffer:
+            return None
+        os.register_at_fork(after_in_child=self._in_child)
+        return library
 
     def _deliver(self, library: ctypes.CDLL) -> None:
         """Write what is in the buffer, but for the lines of the solver, to the true output; empty the buffer."""
