@@ -154,7 +154,7 @@ def follow(copy, heading):
 def followed(tmp_path_factory):
     """A copy of the source in which all recipes have been followed."""
     copy = tmp_path_factory.mktemp("recipes")
-    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "src", copy / "src")  # with what Python has compiled: its times stay those of the files
     for heading in RECIPES:
         follow(copy, heading)
     return copy

@@ -1,6 +1,7 @@
 """Sparse tables from end to end: the same votes and decisions as the dense table, without its memory."""
 
 import tracemalloc
+from functools import cache
 
 import joblib
 import numpy as np
@@ -123,6 +124,7 @@ def test_the_estimator_fits_and_transforms(form):
     assert other.transform(given).shape == (N_SAMPLES, 3)
 
 
+@cache
 def large(dtype=np.float32):
     """A table of which the dense form takes 24 MB in single precision, with a signal in the first columns."""
     n_samples, n_features = 300, 20_000

@@ -53,6 +53,12 @@ def table():
     return make_classification(60, 300, n_informative=5, random_state=0)
 
 
+@pytest.fixture(scope="module")
+def trees(table):
+    """What 500 trees choose."""
+    return collect(table, "tree", n_models=500)
+
+
 def collect(table, selector="fisher", **arguments):
     arguments = {"n_models": 110, "n_features_per_model": 4, "random_state": 3, **arguments}
     return collect_evidence(*table, selector, **arguments)
@@ -150,10 +156,10 @@ def test_no_failed_run_is_a_lost_worker(table, client):
     assert rows_of(evidence) == rows_of(collect(table, noisy_selector()))[::2]
 
 
-def test_cancelling_keeps_what_is_finished(table, client):
+def test_cancelling_keeps_what_is_finished(table, trees, client):
     with pytest.warns(EnsembleWarning, match=r"cancelled after \d+ of 500 runs"):
         evidence = on_dask(table, "tree", n_models=500, on_progress=lambda done, total: False)
-    serial = dict(zip(*(lambda e: (e.runs, rows_of(e)))(collect(table, "tree", n_models=500)), strict=True))
+    serial = dict(zip(trees.runs, rows_of(trees), strict=True))
     assert 25 <= evidence.n_models <= 100
     assert dict(zip(evidence.runs, rows_of(evidence), strict=True)).items() <= serial.items()
 
@@ -305,7 +311,7 @@ def test_killed_processes_of_joblib_change_nothing(table, tmp_path):
     assert rows_of(evidence) == rows_of(collect(table, noisy_selector()))
 
 
-def test_a_closed_client_loses_no_finished_batch(table, cluster, tmp_path):
+def test_a_closed_client_loses_no_finished_batch(table, trees, cluster, tmp_path):
     def close_at_fifty(done, total):
         if done >= 50:
             client.close()
@@ -318,7 +324,7 @@ def test_a_closed_client_loses_no_finished_batch(table, cluster, tmp_path):
         table, "tree", n_models=500, checkpoint=tmp_path, on_progress=lambda done, total: told.append(done)
     )
     assert told[0] >= 50
-    assert rows_of(evidence) == rows_of(collect(table, "tree", n_models=500))
+    assert rows_of(evidence) == rows_of(trees)
 
 
 def test_a_cluster_that_is_gone(table):

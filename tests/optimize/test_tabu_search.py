@@ -47,7 +47,7 @@ def test_gains_stay_right_while_features_are_flipped(seed):
 def test_small_problems_are_solved_from_any_start():
     """Brute force is met on nearly all of them; nothing that is returned breaks a hard row if the start does not."""
     missed = 0
-    for seed in range(40):
+    for seed in seeds(40):
         utility = all_selectable(seed, n=9)
         values = utility(selectable_sets(utility))
         start = all_sets(9)[np.random.default_rng(seed).integers(512)]
@@ -55,7 +55,7 @@ def test_small_problems_are_solved_from_any_start():
         found = search.run(400)
         assert search.best_value == utility(found)[0] >= utility(start)[0]
         missed += values.max() > search.best_value + score_tolerance(values.max())
-    assert missed <= 1
+    assert missed <= len(seeds(40)) // 40
 
 
 def test_a_set_that_keeps_the_hard_rows_is_found_from_one_that_does_not():

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+from amounts import seeds
 from decisions import NAMES, best_sets, random_decision
 from ubayfs import (
     Evidence,
@@ -42,7 +43,7 @@ def known_to_all_sets(selection, evidence, arguments, feature):
     return changes
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_against_all_answers_and_all_sets(seed):
     selection, evidence, arguments = random_decision(seed)
     asked = questions(selection, n=8)
