@@ -32,7 +32,8 @@ def with_targets(table: Table, target: Any, task: str | None) -> Table:
         column, notes = _one_spelling(table, name)
         if column.dtype.kind == "f" and (gaps.any() or table.unit == "sample") and (column % 1 == 0).all():
             column = column.astype(np.int64)  # whole numbers that a gap, or text beside them, made floats of
-        table = table.with_columns({name: column}).noted(*notes)
+        if not column.equals(table.frame[name]):
+            table = table.with_columns({name: column}).noted(*notes)
     return table
 
 
@@ -75,9 +76,10 @@ def with_codes(
         except ColumnTypeError as error:
             table = table.noted(Problem(str(error), ("ordered" if name in ordered else "ignore", name)))
             wrong.add(name)
-    others = [table.frame[name].dtype for name in names if name not in found]
-    dtype = np.float32 if others and all(kind == np.float32 for kind in others) else np.float64
-    table = table.with_columns({name: read.codes.astype(dtype) for name, read in found.items()})
+    if found:
+        others = table.frame.dtypes.loc[[name for name in names if name not in found]]
+        dtype = np.float32 if len(others) and all(kind == np.float32 for kind in others) else np.float64
+        table = table.with_columns({name: read.codes.astype(dtype) for name, read in found.items()})
     levels = {name: read.levels for name, read in found.items()}
     return table.noted(*category_notes(found)), [name for name in names if name not in wrong], levels
 

@@ -116,7 +116,7 @@ def read_features(
             wrong.append(Problem(f"missing: {too_little}", ("missing",)))
     if table.problems or wrong:
         raise TableError(table.path, [*table.problems, *wrong])
-    described = table.frame[[name for name in table.frame if name in (*targets, groups, *covariates)]]
+    described = table.frame[list(dict.fromkeys([*targets, *check_names("groups", groups), *covariates]))]
     complete = True
     if gaps is not None:
         described = described[gaps.rows]
