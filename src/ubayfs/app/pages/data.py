@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,8 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
                 raise InputError(as_sent(bench, str(error))) from None
             # The problem stands above; how the files are read, such as the encoding, can be corrected.
             unread[:] = [_how_read(bench)]
-            bench.set("data", path=paths if len(paths) > 1 else next(iter(_values(paths))), samples=samples)
+            several = list(paths.values()) if isinstance(paths, Mapping) else paths
+            bench.set("data", path=paths if len(several) > 1 else several[0], samples=samples)
             return clear_message()
         unread.clear()
         known.update(found)
@@ -96,7 +97,7 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
         return _tell(found)
 
     async def change(files: Callable[[dict[str, str], str | None], Files]) -> None:
-        """Read what becomes of the files that there are once nothing else is read."""
+        """Read what becomes of the files that there are once nothing else is read: several may arrive at once."""
         async with adding:
             await take(*files(*_files(bench)))
 
@@ -106,19 +107,20 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
 
     async def add(path: str) -> None:
         path = _allowed(bench, path)
-        async with adding:  # several files may arrive at once
-            is_read = bool(known) or _is_read(bench)
-            tables, samples = _files(bench) if is_read else ({}, None)  # instead of what is no table
+
+        def with_it(tables: dict[str, str], samples: str | None) -> Files:
+            if not known and not _is_read(bench):
+                return [path], None  # instead of what is no table
             if tables and (path == samples or (samples is None and is_sample_sheet(path))):
-                await take(tables, path)
-            else:
-                await take([*(file for file in tables.values() if file != path), path], samples)
+                return tables, path
+            return [*_but(path, tables).values(), path], samples
+
+        await change(with_it)
 
     async def name_path(path: str) -> None:
-        if not path.strip():
-            return
-        await add(path)
-        field.clear(path)
+        if path.strip():
+            await add(path)
+            field.clear(path)
 
     with panel("Study"):
         name = entry("Name of the study", bench.state.name, bench.rename)
@@ -182,10 +184,6 @@ def _is_read(bench: Seat) -> bool:
     return bench.status in ("reading", "waiting") or bool((bench.facts or {}).get("columns"))
 
 
-def _values(paths: Mapping[str, str] | list[str]) -> Iterable[str]:
-    return paths.values() if isinstance(paths, Mapping) else paths
-
-
 def _rename(bench: Seat, block: str, name: str) -> None:
     tables, _ = _files(bench)
     if not name.strip() or (name != block and name in tables):
@@ -208,19 +206,18 @@ def _allowed(bench: Seat, path: str) -> str:
 
 def _tell(found: Mapping[str, Any]) -> None:
     """Show what was guessed, for a person to correct."""
-    target = found["study"]["data"].get("target")
-    seems = (
-        f"The target seems to be survival: time {target['time']!r}, event {target['event']!r}"
-        if isinstance(target, Mapping) else f"The target seems to be {target!r}"
-    )  # fmt: skip
-    guess = f"{seems}; correct it below if it is not."
+    target, sheets = found["study"]["data"].get("target"), found["sheets"][1:]
     if found["undecided"]:
         guess = f"Which column is the target? It may be {', '.join(found['columns'][:5])}. Choose it below."
-    elif target is None and found["sheets"][1:]:
-        guess = f"No target was found. There are other sheets ({listing(found['sheets'][1:])}): does one describe the "
-        guess += "samples? Press its button under Files."
+    elif target is None and sheets:
+        guess = f"No target was found. There are other sheets ({listing(sheets)}): does one describe the samples? "
+        guess += "Press its button under Files."
     elif target is None:
         guess = "No target was found; if there is one, choose it below."
+    else:
+        is_survival = isinstance(target, Mapping)
+        seems = f"survival: time {target['time']!r}, event {target['event']!r}" if is_survival else repr(target)
+        guess = f"The target seems to be {seems}; correct it below if it is not."
     show_message("warning" if found["undecided"] else "info", "\n".join([*found["orientation"], guess]), "Read.")
 
 

@@ -20,7 +20,7 @@ from ...study.yaml_io import parse_document
 from ..view.fields import Field, entry, heading, panel, tick
 from ..view.frame import address, button, status_text
 from ..view.live import follow, html, later, refreshed
-from ..view.parts import bar, notice, paragraph, table, text
+from ..view.parts import bar, duration, notice, paragraph, table, text
 from ..view.sections import key_field
 from ..workbench import Seat
 
@@ -86,19 +86,6 @@ def _draw_run(bench: Seat) -> None:
         estimate.set_visibility(bench.status != "collecting" and not _is_complete(bench))
         if bench.facts is not None and estimate.visible:
             later(ask)
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words.
-
-    >>> duration(0.3), duration(42.0), duration(600), duration(9000)
-    ('about a second', 'about 42 s', 'about 10 min', 'about 2.5 h')
-    """
-    if seconds < 1.5:
-        return "about a second"
-    if seconds < 100:
-        return f"about {seconds:.0f} s"
-    return f"about {seconds / 60:.0f} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"
 
 
 def _is_complete(bench: Seat) -> bool:

@@ -15,7 +15,7 @@ from nicegui import context, ui
 
 from ..workbench import Seat
 from .live import PLACES, guarded, html, live, refreshed
-from .parts import notice, text
+from .parts import duration, notice, text
 
 SCREENS = {
     "data": "Data",
@@ -185,9 +185,7 @@ def time_left(seconds: float) -> str:
     >>> time_left(0.2), time_left(42), time_left(300)
     (', nearly done', ', about 42 s left', ', about 5 min left')
     """
-    if seconds < 1:
-        return ", nearly done"
-    return f", about {seconds:.0f} s left" if seconds < 100 else f", about {seconds / 60:.0f} min left"
+    return ", nearly done" if seconds < 1 else f", {duration(seconds)} left"
 
 
 def as_sent(bench: Seat, message: str) -> str:

@@ -93,6 +93,19 @@ def bar(votes: float, weight: float = 0.0, most: float = 1.0) -> Markup:
     ).format(label, first, first, second)
 
 
+def duration(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> duration(0.3), duration(42.0), duration(600), duration(9000)
+    ('about a second', 'about 42 s', 'about 10 min', 'about 2.5 h')
+    """
+    if seconds < 1.5:
+        return "about a second"
+    if seconds < 100:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"
+
+
 def table(
     headings: Sequence[Any],
     rows: Iterable[Sequence[Any]],
