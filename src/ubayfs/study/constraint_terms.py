@@ -102,19 +102,16 @@ def _built(kind: str, given: dict[str, Any]) -> Constraint | None:
     absent, examples = set(KINDS[kind].required) - given.keys(), KINDS[kind].examples
     if not absent <= examples.keys():
         return None
-    made = _build(kind, given | {name: examples[name] for name in absent})
-    return replace(made, arguments=tuple(item for item in made.arguments if item[0] not in absent))
-
-
-def _build(kind: str, given: dict[str, Any]) -> Constraint:
     # A pattern may match several features; how many there must be is checked when they are known.
     patterns = {}
     for name in KINDS[kind].items & given.keys():
         items = (given[name],) if isinstance(given[name], str) else given[name]
         if isinstance(items, list | tuple) and len(items) == 1 and is_pattern(items[0]):
             patterns[name] = tuple(items)
-    made = KINDS[kind].build(**given | {name: items * 2 for name, items in patterns.items()})
-    return replace(made, arguments=tuple((dict(made.arguments) | patterns).items()))
+    stand_ins = {name: examples[name] for name in absent} | {name: items * 2 for name, items in patterns.items()}
+    made = KINDS[kind].build(**given | stand_ins)
+    arguments = dict(made.arguments) | patterns
+    return replace(made, arguments=tuple((name, value) for name, value in arguments.items() if name not in absent))
 
 
 def _relaxation(rho: Any) -> Any:
@@ -326,26 +323,19 @@ def _fitting(
     """Return those constraints that fit, and their system; the others are reported."""
     fitting = {position: constraint for position, constraint in constraints.items() if _is_complete(constraint)}
     for position in constraints.keys() - fitting.keys():  # what it has may be wrong for the features, too
-        _check_incomplete(constraints[position], position, feature_names, blocks, problems)
+        given, kind = arguments_of(constraints[position]), KINDS[constraints[position].kind]
+        absent = set(kind.required) - given.keys()
+        try:
+            resolve(kind.build(**given, **{name: kind.examples[name] for name in absent}), feature_names, blocks)
+        except ConstraintError as error:
+            if error.argument not in absent:
+                _report_misfit(error, constraints[position], position, blocks, problems)
     while True:
         try:
             return fitting, resolve(fitting.values(), feature_names, blocks)
         except ConstraintError as error:  # noqa: PERF203 - all of them are wanted
             position = list(fitting)[error.position or 0]
             _report_misfit(error, fitting.pop(position), position, blocks, problems)
-
-
-def _check_incomplete(
-    constraint: Constraint, position: int, feature_names: Sequence[str], blocks: Blocks | None, problems: Problems
-) -> None:
-    """Report what does not fit the features, with examples in place of arguments that are wrong already."""
-    given, kind = arguments_of(constraint), KINDS[constraint.kind]
-    absent = set(kind.required) - given.keys()
-    try:
-        resolve(kind.build(**given, **{name: kind.examples[name] for name in absent}), feature_names, blocks)
-    except ConstraintError as error:
-        if error.argument not in absent:
-            _report_misfit(error, constraint, position, blocks, problems)
 
 
 def _report_misfit(

@@ -299,11 +299,12 @@ class WeightResolver:
                 resolved = resolve_weights(list(weights), names)
                 return PriorKnowledge(resolved)
             return PriorKnowledge(np.full(len(names), DEFAULT_WEIGHT))
-        rows, advice = self._table_rows(table)
+        at_table = partial(self.report, self.table_at)
+        rows, advice = ([], ()) if table is None or not names else match_rows(table, names, at_table)
         by_list, listed, of_lists = self._lists(weights)
         levels = self._levels(weights, rows, by_list)
         numbers, stated, highest = settle_levels(levels, names, weights.default, self.n_models)
-        costs = None if table is None else costs_of(table, rows, partial(self.report, self.table_at))
+        costs = None if table is None else costs_of(table, rows, at_table)
         reasons = self._reasons(weights, rows, listed)
         return PriorKnowledge(numbers, stated, reasons, costs, (*advice, *of_lists, *highest))
 
@@ -314,11 +315,6 @@ class WeightResolver:
             with reported(self.report, (*self.at, "features", item)):
                 found[self.names.find(item, False)[0]] = dict(reasons)
         return {name: found[name] for name in self.names.names if name in found}
-
-    def _table_rows(self, table: Knowledge | None) -> tuple[list[Row], tuple[Advice, ...]]:
-        if table is None or not self.names.names:
-            return [], ()
-        return match_rows(table, self.names.names, partial(self.report, self.table_at))
 
     def _lists(self, weights: Weights) -> tuple[list[Statement], list[Row], tuple[Advice, ...]]:
         """Return what the lists of names state; a row of a file that has a weight of its own has that."""
