@@ -32,6 +32,7 @@ from .evidence import RunFailure
 
 _VERSION = 2
 _KIND, _LOG_KIND = "ubayfs checkpoint", "ubayfs runs"
+_MANIFEST = "manifest.json"
 
 # Seconds after which what was written is also forced onto the disk: a crash of the process loses nothing that was
 # written, a power failure at most so much of it.
@@ -76,7 +77,7 @@ class Checkpoint:
         content = json.dumps({**manifest, "version": _VERSION}, indent=2).encode()
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            write_atomically(_manifest(directory), content)
+            write_atomically(directory / _MANIFEST, content)
         except OSError as error:
             raise InputError.of(
                 "checkpoint",
@@ -168,13 +169,9 @@ def as_directory(checkpoint: Any) -> Path:
     return directory
 
 
-def _manifest(directory: Path) -> Path:
-    return directory / "manifest.json"
-
-
 def read_manifest(directory: Path) -> dict[str, Any] | None:
     """Return the manifest of a checkpoint, or None when there is none yet."""
-    path = _manifest(directory)
+    path = directory / _MANIFEST
     try:
         manifest = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):

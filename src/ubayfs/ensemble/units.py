@@ -30,19 +30,10 @@ _ENTRIES_OF_A_TASK = 1 << 24
 def runs_per_unit(
     ensemble: EnsembleTask, shape: tuple[int, int], n_runs: int, n_workers: int, recorded: bool = False
 ) -> int:
-    """Return how many runs a task holds.
+    """Return how many runs a task holds, of those still to be done, which workers share.
 
-    Parameters
-    ----------
-    ensemble : EnsembleTask
-    shape : (n_samples, n_features) of the table
-    n_runs : int
-        Runs that are still to be done.
-    n_workers : int
-        Workers that share them.
-    recorded : bool
-        Whether finished runs are stored. A task is then as small as its selectors allow without being slower, because
-        what is under way when the process is killed is lost.
+    `shape` is that of the table. Where finished runs are recorded, a task is as small as its selectors allow without
+    being slower, because what is under way when the process is killed is lost.
     """
     n_samples, n_features = shape
     if ensemble.joint:
@@ -62,24 +53,14 @@ def _share(n_runs: int, n_shares: int) -> int:
 class Units:
     """The runs that are to be done: an iterator over units, to which the units of lost workers can return.
 
-    Parameters
-    ----------
-    runs : iterable of int
-        In ascending order; read only as far as they are handed out.
-    n_runs : int
-        How many there are.
-
-    Attributes
-    ----------
-    stopped : bool
-        Whether nothing is handed out any more.
+    `runs`, of which there are `n_runs`, are in ascending order; they are read only as far as they are handed out.
     """
 
     def __init__(self, runs: Iterable[int], n_runs: int) -> None:
         self.size = 1  # runs in the units that are made from now on
         self.n_left = n_runs  # not finished
+        self.stopped = False  # whether nothing is handed out any more
         self._runs = iter(runs)
-        self.stopped = False
         self._under_way: set[Unit] = set()
         self._returned: list[Unit] = []
         self._lock = Lock()  # workers fetch units from several threads

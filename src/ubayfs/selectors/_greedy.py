@@ -151,7 +151,9 @@ class GreedySearch:
             columns = new[part]
             block = self._table[:, columns].astype(np.float64)
             values = self._relevance(columns, block) if self._kept is None else self._kept[..., columns]
-            own = self._runs.centering(self._coded_block(columns, block))
+            if isinstance(self._table, CategoryTable):
+                block = self._X[:, self._coding(columns)[0]].astype(np.float64)
+            own = self._runs.centering(block)
             varies = _by_feature(np.logical_or, (own.lengths > 0) | own.alone, widths[part])
             relevance[..., part] = np.where(varies, values, -np.inf)
             centering.append(own)
@@ -169,11 +171,6 @@ class GreedySearch:
             return columns, np.ones(len(columns), dtype=np.intp)
         coded = np.flatnonzero(np.isin(self._table.owners, columns))  # features are in ascending order
         return coded, np.diff(self._table.starts)[columns]
-
-    def _coded_block(self, columns: Ints, block: Floats) -> Floats:
-        """Return the columns that code some features, whose values are a block."""
-        coded, _ = self._coding(columns)
-        return block if coded is columns else self._X[:, coded].astype(np.float64)
 
     def _redundancy(self, chosen: _Chosen, features: _Features) -> Floats:
         """Return the redundancy of features with the chosen one of each run, of shape (n_models, n_features)."""

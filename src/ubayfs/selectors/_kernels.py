@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, Ints, Mask
+from ..data.missing import varying_columns
 from ._subsample import standardized
 
 # Pairs of rows whose kernel values are computed at once, if they are at least those of one distance. Such a block fits
@@ -59,9 +60,7 @@ class FeatureKernels:
 
     def varying(self, features: Ints) -> Mask:
         """Return which of some features are not constant; only these have kernels."""
-        part = self._X[self._rows[:, None], features]
-        varying: Mask = (part != part[0]).any(axis=0)
-        return varying
+        return varying_columns(self._X[self._rows[:, None], features])
 
     def products(self, feature: int, weights: Floats, traces: Floats) -> Floats:
         """Return the inner products of a feature's kernel with centered matrices, of shape (n_matrices,).

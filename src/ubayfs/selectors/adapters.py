@@ -21,24 +21,34 @@ from .registry import SELECTORS
 _SIZE_PARAMETERS = ("n_features_to_select", "k")
 
 
-def identity(value: Any) -> str:
-    """Describe a value without the addresses and abbreviations that a plain repr may have."""
+def describe(value: Any) -> str:
+    """Return a text that identifies a selector and its settings, the same in every session.
+
+    It has none of the addresses and abbreviations that a plain repr may have.
+
+    Examples
+    --------
+    >>> describe(SELECTORS["laplacian"])
+    'Laplacian(n_neighbors=5)'
+    """
+    if isinstance(value, ForeignSelector):
+        return describe(value.foreign)
     if isinstance(value, ElementarySelector) and is_dataclass(value):
         return repr(value)
     if hasattr(value, "get_params") and not isinstance(value, type):
         # Whatever the random state is, each run brings its own.
         parameters = {k: v for k, v in value.get_params(deep=False).items() if k != "random_state"}
         return (
-            f"{_qualified_name(type(value))}({', '.join(f'{k}={identity(v)}' for k, v in sorted(parameters.items()))})"
+            f"{_qualified_name(type(value))}({', '.join(f'{k}={describe(v)}' for k, v in sorted(parameters.items()))})"
         )
     if isinstance(value, partial):
-        arguments = [identity(a) for a in value.args]
-        arguments += [f"{k}={identity(v)}" for k, v in sorted(value.keywords.items())]
-        return f"partial({', '.join([identity(value.func), *arguments])})"
+        arguments = [describe(a) for a in value.args]
+        arguments += [f"{k}={describe(v)}" for k, v in sorted(value.keywords.items())]
+        return f"partial({', '.join([describe(value.func), *arguments])})"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(identity(v) for v in value)}]"
+        return f"[{', '.join(describe(v) for v in value)}]"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{k!r}: {identity(v)}' for k, v in value.items())}}}"
+        return f"{{{', '.join(f'{k!r}: {describe(v)}' for k, v in value.items())}}}"
     if isinstance(value, np.ndarray):
         return f"array({value.tolist()!r})"
     if value is None or isinstance(value, str | bytes | int | float | complex | np.generic):
@@ -181,7 +191,7 @@ class CallableSelector(ForeignSelector):
     @property
     def name(self) -> str:  # type: ignore[override]
         """Qualified name of the callable."""
-        return identity(self.foreign)
+        return describe(self.foreign)
 
     @property
     def tasks(self) -> frozenset[str]:  # type: ignore[override]
@@ -263,14 +273,3 @@ def kind_of(selector: ElementarySelector) -> str:
     """Return the name of a built-in selector, whatever its settings; empty for any other."""
     built_in = SELECTORS.get(selector.name)
     return selector.name if built_in is not None and type(selector) is type(built_in) else ""
-
-
-def describe(selector: ElementarySelector) -> str:
-    """Return a text that identifies a selector and its settings, the same in every session.
-
-    Examples
-    --------
-    >>> describe(SELECTORS["laplacian"])
-    'Laplacian(n_neighbors=5)'
-    """
-    return identity(selector.foreign) if isinstance(selector, ForeignSelector) else identity(selector)

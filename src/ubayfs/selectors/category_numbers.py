@@ -32,18 +32,9 @@ _BREAKS_TIES = 2.0**-12
 def numbers_for(X: CategoryTable, coded: Array, basis: Floats, target: Target, rng: np.random.Generator) -> Array:
     """Return the samples of one run with a number for each category, of shape (n_samples_of_run, n_features).
 
-    Parameters
-    ----------
-    X : CategoryTable
-        Tells which coded columns belong to which feature.
-    coded : ndarray of shape (n_samples_of_run, n_coded)
-        The coded columns in the run, without gaps.
-    basis : ndarray of shape (n_samples_of_run, rank)
-        Orthonormal, of the constant and the covariates; see :func:`~ubayfs.data.covariates.basis_of`.
-    target : Target
-        Of the samples of the run.
-    rng : Generator
-        Of the run.
+    `X` tells which coded columns belong to which feature; the others are those of the run. The coded columns have no
+    gaps; the basis of the constant and the covariates, of shape (n_samples_of_run, rank), is orthonormal, see
+    :func:`~ubayfs.data.covariates.basis_of`.
     """
     numbers = np.asfortranarray(coded[:, X.starts[:-1]])
     single = np.setdiff1d(list(X.levels), X.several)

@@ -44,10 +44,6 @@ class Contrast:
     upper: Mask
     lower: Mask
 
-    def n_pairs(self, subsamples: Mask) -> NDArray[np.int64]:
-        """Return the number of pairs in each subsample, of shape (n_models,)."""
-        return (subsamples & self.upper).sum(axis=1) * (subsamples & self.lower).sum(axis=1)
-
 
 class Concordance:
     """Counts concordant minus discordant pairs of `contrasts` in all `subsamples`, block by block of columns.
@@ -73,7 +69,8 @@ class Concordance:
         if self._few_pairs:
             return np.stack([_by_signs(block, self._subsamples, contrast) for contrast in self._contrasts])
         if n_pairs is None:
-            n_pairs = np.stack([contrast.n_pairs(self._subsamples)[:, None] for contrast in self._contrasts])
+            sides = [[(self._subsamples & of).sum(axis=1) for of in (c.upper, c.lower)] for c in self._contrasts]
+            n_pairs = np.prod(sides, axis=1)[:, :, None]
         return self._by_sorting(block, np.broadcast_to(n_pairs, (*n_pairs.shape[:2], block.shape[1])))
 
     @cached_property

@@ -174,11 +174,6 @@ def has_digits(condition: Array) -> Mask:
     return np.greater(condition, _CONDITION[condition.dtype])  # NaN has not
 
 
-def varying_in(run: Mask, block: Array) -> Mask:
-    """Tell which columns have different values in a run, a mask of samples."""
-    return varying_columns(block[run])
-
-
 def run_scores(statistic: Statistic, subsamples: Mask, block: Array) -> Array:
     """Evaluate a statistic for all runs on a block of k columns of the data, whose dtype is that of the products.
 
@@ -214,7 +209,7 @@ def _scores(statistic: Statistic, subsamples: Mask, block: Array, present: Mask 
             x = np.zeros((len(exact), np.count_nonzero(here)))
             x[rows] = _around_median(exact[np.ix_(rows, here)])
             own = statistic(slice(run, run + 1), x, *(there[:, here] for there in mask))[0][..., 0, :]
-            scores[..., run, columns[here]] = np.where(varying_in(rows, exact[:, here]), own, -np.inf)
+            scores[..., run, columns[here]] = np.where(varying_columns(exact[np.ix_(rows, here)]), own, -np.inf)
     return scores
 
 
@@ -293,7 +288,7 @@ class Runs:
 
     def _vary(self, run: int, block: Floats) -> Mask:
         """Tell which columns vary in a run."""
-        return varying_in(self.subsamples[run], block)
+        return varying_columns(block[self.subsamples[run]])
 
     def own_columns(self, X: Array, run: int, columns: Ints) -> Floats:
         """Return columns that vary in a run, from its samples alone: mean 0, length 1."""
