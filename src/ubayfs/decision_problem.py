@@ -193,21 +193,19 @@ class FeatureSet:
 def advice_on(
     best: FeatureSet,
     problem: DecisionProblem,
-    alternatives: tuple[int, int] | None = None,
+    alternatives: Mapping[str, int] | None = None,
     deadline: float | None = None,
 ) -> tuple[Advice, ...]:
     """Return the advice on a decision: early end, ineffective constraints, unlimited size, members without votes.
 
-    `alternatives` are the numbers of those found and asked for, if time ran out before all were found. Contradictions
+    `alternatives` has the numbers of those found and asked for, if time ran out before all were found. Contradictions
     are not searched for beyond the deadline, by `time.monotonic`.
     """
     found = []
     if not best.complete:
         found.append(Advice("time_limit", {"value": best.value, "bound": best.bound, "gap": best.gap}))
     if alternatives is not None:
-        found.append(
-            Advice("alternatives_incomplete", dict(zip(("n_found", "n_alternatives"), alternatives, strict=True)))
-        )
+        found.append(Advice("alternatives_incomplete", alternatives))
     found += _strength_advice(problem.utility)
     found += _collapse(best, problem.utility, deadline)
     # Features that no constraint excludes are in the best set; a small one shows that they are few.

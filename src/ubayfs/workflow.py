@@ -202,7 +202,8 @@ class Decision:
         others = find_alternatives(
             optimizer, problem.utility, solution, self.n_alternatives, self.random_state, deadline
         )
-        best, numbers = FeatureSet.of(problem, solution), (len(others.found), self.n_alternatives)
+        best = FeatureSet.of(problem, solution)
+        numbers = {"n_found": len(others.found), "n_alternatives": self.n_alternatives}
         return Selection(
             best=best,
             alternatives=tuple(FeatureSet.of(problem, other) for other in others.found),

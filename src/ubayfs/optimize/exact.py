@@ -150,7 +150,7 @@ class Exact:
         if np.isneginf(bound):
             return None
         if sizes.only_size:
-            return _best_by_size(utility, sizes)
+            return _best_by_size(sizes)
         known = good_set(utility, half_time, begin_with)
         best = -np.inf if known is None else float(utility(known)[0])
         if bound <= best + score_tolerance(best) and known is not None:
@@ -159,7 +159,7 @@ class Exact:
         bound = min(bound, float(groups.value.max()))
         if known is None and np.isneginf(bound):
             return None
-        return _Rounds(utility, groups, known, best, bound, limit).run()
+        return _Rounds(groups, known, best, bound, limit).run()
 
     def _begin_with(self, utility: Utility) -> Mask | None:
         if self.begin_with is None:
@@ -175,10 +175,8 @@ class Exact:
 class _Rounds:
     """Solves programs with more and more pair rows until the best set of one has the same score under all rows."""
 
-    def __init__(
-        self, utility: Utility, sizes: SizeBounds, known: Mask | None, best: float, bound: float, limit: Limit
-    ) -> None:
-        self.utility, self.sizes, self.limit = utility, sizes, limit
+    def __init__(self, sizes: SizeBounds, known: Mask | None, best: float, bound: float, limit: Limit) -> None:
+        self.utility, self.sizes, self.limit = sizes.utility, sizes, limit
         self.known, self.best, self.bound = known, best, bound
         seconds = 0.0 if limit.deadline is None else limit.deadline - time.monotonic()
         self.attempt: Limit | None = limit.attempt(_ATTEMPT_NODES, _ATTEMPT_SHARE * seconds)
@@ -271,10 +269,10 @@ class _Rounds:
         )  # fmt: skip
 
 
-def _best_by_size(utility: Utility, sizes: SizeBounds) -> Solution:
+def _best_by_size(sizes: SizeBounds) -> Solution:
     """Return the best set when all rows depend only on the size: the best set of each size is known, so scan sizes."""
-    chosen = mask_of(sizes.order[: sizes.best_size()], utility.n_features)
-    value = float(utility(chosen)[0])
+    chosen = mask_of(sizes.order[: sizes.best_size()], sizes.utility.n_features)
+    value = float(sizes.utility(chosen)[0])
     return Solution(chosen, value, value, True, {"n_programs": 0})
 
 
