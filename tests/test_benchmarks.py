@@ -113,7 +113,8 @@ def test_fresh_process_reports_an_error(files):
 
 
 def test_fresh_process_ends_at_its_cap(files):
-    request = {"maker": "sequential_selection", "arguments": {"n_features": 15}, "warm_up": False, **files}
+    arguments = {"selector": "fisher", "n_features": 5, "n_models": 100_000}
+    request = {"maker": "evidence", "arguments": arguments, "warm_up": False, **files}
     assert timing.in_fresh_process(request, cap=0.001) == timing.Outcome(
         seconds=pytest.approx(math.nan, nan_ok=True), memory=pytest.approx(math.nan, nan_ok=True), timed_out=True
     )
