@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .._arguments import Array, Floats
 from .._plain import counted, listing
 from ..exceptions import Advice
+from .matrix import feature_chunks
 from .survival import FEW_EVENTS
 from .target import Target
 
@@ -41,11 +42,11 @@ def identical_columns(X: Array, low: Array, high: Array) -> list[list[int]]:
     spans = np.column_stack([low, high]).astype(np.float64).view(np.complex128)[:, 0]
     columns = columns[_repeated(spans[columns])]
     factors = np.random.default_rng(0).integers(2**64, size=len(X), dtype=np.uint64) | np.uint64(1)
-    hashes, step = np.empty(len(columns), dtype=np.uint64), max(1, _HASHED_ENTRIES // len(X))
-    for start in range(0, len(columns), step):
-        bits = _bits(X[:, columns[start : start + step]])
+    hashes = np.empty(len(columns), dtype=np.uint64)
+    for part in feature_chunks(len(columns), max(1, _HASHED_ENTRIES // len(X))):
+        bits = _bits(X[:, columns[part]])
         # Numbers such as 0 and 1 differ in their highest bits only, which a product would lose.
-        hashes[start : start + step] = np.einsum("i,ij->j", factors, bits ^ (bits >> np.uint64(32)))
+        hashes[part] = np.einsum("i,ij->j", factors, bits ^ (bits >> np.uint64(32)))
     candidates = np.flatnonzero(_repeated(hashes))
     candidates = candidates[np.argsort(hashes[candidates], kind="stable")]
     found: list[list[int]] = []
@@ -124,8 +125,7 @@ def outlying_values(X: Array, low: Array, high: Array) -> Iterator[OutlyingValue
         bottom, top = _quarter(low[columns]), _quarter(high[columns])
         margin = (top - bottom) / (_FAR_FOR_NINES + 1)
         ordinary = np.zeros(len(columns), dtype=bool)
-        for start in range(0, len(columns), step):
-            part = slice(start, start + step)
+        for part in feature_chunks(len(columns), step):
             x = _quarter(X[rows, columns[part]])
             ordinary[part] = ((x > bottom[part] + margin[part]) & (x < top[part] - margin[part])).any(axis=0)
             if rows == slice(None):  # where there are two values, the others are all the same

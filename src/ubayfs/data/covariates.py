@@ -98,7 +98,7 @@ def outside(basis: Floats, values: Floats) -> Floats:
     return values
 
 
-def target_columns(basis: Floats, target: Target, samples: Any = slice(None)) -> Floats:
+def _target_numbers(basis: Floats, target: Target, samples: Any = slice(None)) -> Floats:
     """Return the target of some samples as columns of numbers: 0/1 of each class, labels, or the target itself.
 
     Ordered classes are one column, their position in the order; survival is that of the martingale residuals of Cox's
@@ -119,7 +119,7 @@ def target_left(basis: Floats, target: Target, samples: Any = slice(None)) -> tu
 
     Columns of the target are scaled, so that their largest distance from the mean is 1.
     """
-    columns = target_columns(basis, target, samples)
+    columns = _target_numbers(basis, target, samples)
     for _ in range(2):
         columns = columns - columns.mean(axis=0)
         largest = np.abs(columns).max(axis=0)

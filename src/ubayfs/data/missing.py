@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arguments import Array, Ints, Mask, check_choice, check_real
 from ..exceptions import Advice, InputError
+from .matrix import feature_chunks
 
 # What may be done about missing values of features; see docs/missing.md.
 MISSING_RULES = ("error", "available", "drop_rows", "drop_columns", "median")
@@ -37,8 +38,7 @@ class Gaps:
         """Look for gaps in values of shape (n_samples, n_features); None if there are none."""
         n_samples, n_features = values.shape
         n_missing, complete = np.zeros(n_features, dtype=np.intp), np.ones(n_samples, dtype=bool)
-        for start in range(0, n_features, 4096):
-            part = slice(start, start + 4096)
+        for part in feature_chunks(n_features):
             absent = np.isnan(values[:, part])
             if absent.any():
                 n_missing[part] = absent.sum(axis=0)
@@ -66,14 +66,14 @@ class Gaps:
     def too_little(self, rule: str, better: str) -> str:
         """Say that a rule leaves too little, and how a better one is chosen; empty if it does not."""
         if self.rows.sum() < 2:
-            return f"{rule} leaves {self.rows.sum()} of {len(self.rows)} samples; {better}."
+            return f"leaves {self.rows.sum()} of {len(self.rows)} samples; {better}."
         way_out = better if rule == "drop_columns" else "raise max_missing, or fill in more values"
-        return "" if self.columns.any() else f"{rule} leaves no feature; {way_out}."
+        return "" if self.columns.any() else f"leaves no feature; {way_out}."
 
     def left_of(self, matrix: Array, rule: str) -> Array:
         """Return what a rule leaves of a matrix; features that are left out become 0, whoever looks at them."""
         if wrong := self.too_little(rule, "use missing='available'"):
-            raise InputError.of("missing", wrong, rule)
+            raise InputError.of("missing", f"{rule!r} {wrong}", rule)
         left = matrix if self.rows.all() else matrix[self.rows]
         if not self.columns.all():
             left = np.array(left, order="K")

@@ -241,10 +241,7 @@ def missing_problem(table: Table, names: Sequence[str], values: NDArray[Any]) ->
     """Describe where values are missing, how many, and the ways out; `values` is of shape (n_rows, n_names)."""
     gaps = np.isnan(values)
     columns = np.flatnonzero(gaps.any(axis=0))
-    shown = []
-    for j in columns[:10]:
-        rows = np.flatnonzero(gaps[:, j])
-        shown.append(f"{names[j]!r} ({len(rows)}: {table.places(rows, 3)})")
+    shown = [f"{names[j]!r} ({gaps[:, j].sum()}: {table.places(np.flatnonzero(gaps[:, j]), 3)})" for j in columns[:10]]
     rule = (
         f"{int(gaps.sum())} value(s) are missing in {len(columns)} feature column(s): "
         f"{listed(shown, 10, len(columns))}. Choose missing: available (each feature counts with the samples that have "

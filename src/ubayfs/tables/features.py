@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._arguments import check_choice, check_names, check_text, did_you_mean, freeze, nearest
 from .._plain import quoted
 from ..data.blocks import Blocks
-from ..data.categories import with_levels
+from ..data.categories import Levels, with_levels
 from ..data.covariates import covariate_advice
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING, Gaps, check_missing
@@ -88,32 +88,15 @@ def read_features(
     unordered = ordered is None or (isinstance(ordered, Mapping) and not ordered)
     ordered = {} if unordered else check_orders("ordered", ordered)
     roles = None if target is None else as_target("target", target)
-    targets, survival = target_columns(roles), roles if isinstance(roles, SurvivalColumns) else None
-    covariates = list(adjust_for)
-    names, problems = feature_columns(table, target=targets, groups=groups, ignore=ignore, adjust_for=covariates)
-    if task is not None and (task == "survival") != (survival is not None):
-        rule = f"task {task} does not fit the target {str(roles)!r}; survival has {{time: COLUMN, event: COLUMN}}."
-        problems.append(Problem(rule, ("task",)))
-    task = task if survival is None else "survival"
-    names, notes = measurements(table, names, ordered)
-    table = table.noted(*problems, *_orientation_notes(table, targets), *notes)
-    table = with_covariates(with_targets(table, roles, task), covariates)
-    unknown = [name for name in ordered if name not in names]
-    table = table.noted(*(Problem(f"{n!r} is not a feature.{_hint(table, n)}", ("ordered", n)) for n in unknown))
-    table, names, categories = with_codes(table, names, ordered)
-    if not names and not table.problems:
-        none = f"no feature columns are left beside target and groups.{table.about_sheets}"
-        table = table.noted(Problem(none, ("path",)))
-    for name in targets:
-        table = table.noted(*_target_problems(table, name, task, survival))
-    table = table.noted(*_group_problems(table, groups))
+    targets, covariates = target_columns(roles), list(adjust_for)
+    table, names, categories = _in_roles(table, roles, task, groups, covariates, ignore, ordered)
     names, values, wrong = _numbers(table, names)
     gaps = Gaps.of(values, np.array(names, dtype=object), missing, max_missing)
     if gaps is not None:
         if missing == "error":
             wrong.append(cells.missing_problem(table, names, values))
         elif too_little := gaps.too_little(missing, "choose available"):
-            wrong.append(Problem(f"missing: {too_little}", ("missing",)))
+            wrong.append(Problem(f"missing: {missing} {too_little}", ("missing",)))
     if table.problems or wrong:
         raise TableError(table.path, [*table.problems, *wrong])
     described = table.frame[list(dict.fromkeys([*targets, *check_names("groups", groups), *covariates]))]
@@ -128,7 +111,7 @@ def read_features(
         data = FeatureData.from_table(
             freeze(np.asfortranarray(values)),
             _target_values(described, roles, table.decimal),
-            task=task,
+            task="survival" if isinstance(roles, SurvivalColumns) else task,
             groups=None if groups is None else described[groups].to_numpy(),
             missing="error" if complete else "available",
             max_missing=1.0,
@@ -147,6 +130,36 @@ def read_features(
         )
     except InputError as error:
         raise TableError(table.path, [_data_problem(error, targets, groups, covariates)]) from error
+
+
+def _in_roles(
+    table: Table,
+    roles: Any,
+    task: str | None,
+    groups: str | None,
+    covariates: Sequence[str],
+    ignore: Sequence[str],
+    ordered: Mapping[str, Sequence[str]],
+) -> tuple[Table, list[str], dict[str, Levels]]:
+    """Return the table with all columns but numbers made ready, its features, and the levels of the categories."""
+    targets, survival = target_columns(roles), roles if isinstance(roles, SurvivalColumns) else None
+    names, problems = feature_columns(table, target=targets, groups=groups, ignore=ignore, adjust_for=covariates)
+    if task is not None and (task == "survival") != (survival is not None):
+        rule = f"task {task} does not fit the target {str(roles)!r}; survival has {{time: COLUMN, event: COLUMN}}."
+        problems.append(Problem(rule, ("task",)))
+    task = task if survival is None else "survival"
+    names, notes = measurements(table, names, ordered)
+    table = table.noted(*problems, *_orientation_notes(table, targets), *notes)
+    table = with_covariates(with_targets(table, roles, task), covariates)
+    unknown = [name for name in ordered if name not in names]
+    table = table.noted(*(Problem(f"{n!r} is not a feature.{_hint(table, n)}", ("ordered", n)) for n in unknown))
+    table, names, levels = with_codes(table, names, ordered)
+    if not names and not table.problems:
+        none = f"no feature columns are left beside target and groups.{table.about_sheets}"
+        table = table.noted(Problem(none, ("path",)))
+    for name in targets:
+        table = table.noted(*_target_problems(table, name, task, survival))
+    return table.noted(*_group_problems(table, groups)), names, levels
 
 
 def _target_values(described: pd.DataFrame, roles: Any, decimal: str | None) -> Any:
@@ -222,12 +235,8 @@ def feature_columns(
     adjust_for: str | Iterable[str] = (),
 ) -> tuple[list[str], list[Problem]]:
     """Return the names of the columns that are left to be features, and what is wrong with the roles of the others."""
-    targets, patterns, covariates = (
-        target_columns(target),
-        check_names("ignore", ignore),
-        check_names("adjust_for", adjust_for),
-    )
-    columns = table.frame.columns
+    patterns, covariates = check_names("ignore", ignore), check_names("adjust_for", adjust_for)
+    targets, columns = target_columns(target), table.frame.columns
     found = [("target", _absent(table, "target", name)) for name in targets if name not in columns]
     if groups is not None and groups not in columns:
         found.append(("groups", _absent(table, "groups", groups)))
