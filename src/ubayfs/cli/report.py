@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,18 +96,10 @@ def _write_all(contents: Mapping[Path, bytes]) -> None:
     from .._files import save_content
     from ..exceptions import InputError
 
-    before = {path: path.read_bytes() if path.is_file() else None for path in contents}
-    done: list[Path] = []
-    try:
+    with ExitStack() as undo:
         for path, content in contents.items():
+            back = partial(path.write_bytes, path.read_bytes()) if path.is_file() else path.unlink
             path.parent.mkdir(parents=True, exist_ok=True)
             save_content(path, content, InputError)
-            done.append(path)
-    except BaseException:
-        for path in done:
-            earlier = before[path]
-            if earlier is None:
-                path.unlink()
-            else:
-                path.write_bytes(earlier)
-        raise
+            undo.callback(back)
+        undo.pop_all()
