@@ -2,6 +2,7 @@
 
 import tracemalloc
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ubayfs.selectors import _bins, _cart
-from ubayfs.selectors._bins import Binning, Counts, Kinds
+from ubayfs.selectors._bins import Binning, Kinds
 
 TASKS = ("binary", "multiclass", "multilabel", "regression")
 
@@ -266,14 +267,15 @@ def test_no_split_exceeds_the_bound_of_its_column(seed, n_outputs, bin_rows, sma
         patch.setattr(_bins, "_SMALL_NODE", small_node)
         patch.setattr(_bins, "FEW_VALUES", few_values)
         binning = Binning(_cart.column_ranks(X))
-        counts = Counts.of(binning, rows, kinds)
-        finest = tuple(shifts * 0 for shifts in counts.shifts)
-        finer = Counts.of(binning, rows, kinds, finest)
-        left_out = Counts.of(binning, np.setdiff1d(np.arange(n_samples), rows), kinds, finest)
-        rest = Counts.of(binning, np.arange(n_samples), kinds, finest).without(left_out)
-        for table, expected in zip(rest.tables, finer.tables, strict=True):
-            np.testing.assert_array_equal(table.in_bins, expected.in_bins)
-        bounds = [some.bounds(kinds) for some in (counts, finer, finer.coarser(len(rows)))]
+        counts = binning.count(rows, kinds)
+        finest = [replace(some, shifts=some.shifts * 0) for some in counts]
+        finer = binning.count(rows, kinds, finest)
+        left_out = binning.count(np.setdiff1d(np.arange(n_samples), rows), kinds, finest)
+        everything = binning.count(np.arange(n_samples), kinds, finest)
+        for some, others, expected in zip(everything, left_out, finer, strict=True):
+            np.testing.assert_array_equal(some.without(others).in_bins, expected.in_bins)
+        coarser = [some.coarser(len(rows)) for some in finer]
+        bounds = [_bins.bounds_of(some, kinds) for some in (counts, finer, coarser)]
     for feature, x in enumerate(X[rows].T):
         shares = [0.0]
         for threshold in np.unique(x)[:-1]:

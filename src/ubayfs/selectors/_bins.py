@@ -10,7 +10,8 @@ the low rows on the left, and more of the high ones; where it is small, the othe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import numpy as np
 
@@ -62,34 +63,20 @@ class Kinds:
         return bool((self.high.sum(axis=1) == 1).all())
 
 
-class Binning:
-    """Which columns of a table have few values, and which have many; `ranks` has shape (n_samples, n_features)."""
-
-    def __init__(self, ranks: Array) -> None:
-        self.ranks = ranks
-        n_values = ranks.max(axis=0).astype(np.intp) + 1
-        few = n_values <= FEW_VALUES
-        self.columns = tuple(columns for columns in (np.flatnonzero(few), np.flatnonzero(~few)) if len(columns))
-        self.n_values = tuple(n_values[columns] for columns in self.columns)
-
-    def shifts(self, n_rows: int) -> tuple[Array, ...]:
-        """Return how many bits ranks lose in a node of some rows, by columns as they are in :attr:`columns`."""
-        n_bins = max(n_rows // BIN_ROWS, 1)
-        shifts = [
-            np.where(n_values <= FEW_VALUES, 0, np.log2(np.maximum(n_values / n_bins, 1.0)))
-            for n_values in self.n_values
-        ]
-        return tuple(shift.astype(self.ranks.dtype) for shift in shifts)
-
-
 @dataclass(frozen=True)
-class _Table:
-    """Counts of some columns: a bin has the ranks that are equal without their last `shifts` bits."""
+class Counts:
+    """The rows of a node in bins of some columns, of the ranks that are equal without their last `shifts` bits."""
 
+    columns: Ints
     shifts: Array  # (n_columns,)
     in_bins: Array  # (n_kinds, n_columns, n_bins)
 
-    def coarser(self, n_rows: int) -> _Table:
+    def without(self, some: Counts) -> Counts:
+        """Return the counts of the other rows of the node, given some in the same bins."""
+        return replace(self, in_bins=self.in_bins - some.in_bins)
+
+    def coarser(self, n_rows: int) -> Counts:
+        """Join neighboring bins until those of `n_rows` rows are not much smaller than they should be."""
         shifts, in_bins = self.shifts, self.in_bins
         if in_bins.shape[-1] <= FEW_VALUES and not shifts.any():
             return self
@@ -98,9 +85,10 @@ class _Table:
             first, second = in_bins[..., ::2].copy(), in_bins[..., 1::2]
             first[..., : second.shape[-1]] += second
             in_bins = first
-        return _Table(shifts, in_bins)
+        return Counts(self.columns, shifts, in_bins)
 
     def bounds(self, kinds: Kinds) -> Floats:
+        """Return shares of the impurity that no split by a column exceeds, of shape (n_columns,)."""
         of_kinds = self.in_bins[:, 0].sum(axis=1, dtype=np.int64)
         n_rows, n_high = int(of_kinds.sum()), of_kinds @ kinds.high
         bounds = np.empty(len(self.shifts))
@@ -119,46 +107,39 @@ class _Table:
         return bounds * (_ROUNDING / (n_high * (n_rows - n_high)).sum())
 
 
-@dataclass(frozen=True)
-class Counts:
-    """The rows of a node, in bins of all columns."""
+class Binning:
+    """Counts rows of a table, in bins of columns that have few values, and of those that have many.
 
-    binning: Binning
-    tables: tuple[_Table, ...]
+    `ranks` has shape (n_samples, n_features).
+    """
 
-    @classmethod
-    def of(cls, binning: Binning, rows: Ints, kinds: Kinds, shifts: tuple[Array, ...] | None = None) -> Counts:
-        """Count some rows, in bins that fit their number if no other ones are asked for."""
-        tables = []
-        for columns, n_values, shift in zip(
-            binning.columns, binning.n_values, shifts or binning.shifts(len(rows)), strict=True
-        ):
-            n_bins = int((n_values - 1 >> shift).max()) + 1
-            in_bins = np.empty((len(kinds.high), len(columns), n_bins), dtype=binning.ranks.dtype)
-            _count(binning.ranks, columns, shift, rows, kinds.of_rows[rows], in_bins)
-            tables.append(_Table(shift, in_bins))
-        return cls(binning, tuple(tables))
+    def __init__(self, ranks: Array) -> None:
+        self._ranks, self._n_values = ranks, ranks.max(axis=0).astype(np.intp) + 1
+        few = self._n_values <= FEW_VALUES
+        self._columns = [columns for columns in (np.flatnonzero(few), np.flatnonzero(~few)) if len(columns)]
 
-    @property
-    def shifts(self) -> tuple[Array, ...]:
-        """How many bits ranks lose."""
-        return tuple(table.shifts for table in self.tables)
+    def count(self, rows: Ints, kinds: Kinds, like: Sequence[Counts] = ()) -> list[Counts]:
+        """Count some rows: in bins that fit their number, or in those of other counts."""
+        found = []
+        for columns, same in zip_longest(self._columns, like):
+            n_values = self._n_values[columns]
+            fitting = np.log2(np.maximum(n_values / max(len(rows) // BIN_ROWS, 1), 1.0))
+            shifts = (
+                np.where(n_values <= FEW_VALUES, 0, fitting).astype(self._ranks.dtype) if same is None else same.shifts
+            )
+            n_bins = int((n_values - 1 >> shifts).max()) + 1
+            in_bins = np.empty((len(kinds.high), len(columns), n_bins), dtype=self._ranks.dtype)
+            _count(self._ranks, columns, shifts, rows, kinds.of_rows[rows], in_bins)
+            found.append(Counts(columns, shifts, in_bins))
+        return found
 
-    def without(self, some: Counts) -> Counts:
-        """Return the counts of the other rows of the node, given some in the same bins."""
-        rest = [_Table(a.shifts, a.in_bins - b.in_bins) for a, b in zip(self.tables, some.tables, strict=True)]
-        return Counts(self.binning, tuple(rest))
 
-    def coarser(self, n_rows: int) -> Counts:
-        """Join neighboring bins until those of `n_rows` rows are not much smaller than they should be."""
-        return Counts(self.binning, tuple(table.coarser(n_rows) for table in self.tables))
-
-    def bounds(self, kinds: Kinds) -> Floats:
-        """Return shares of the impurity that no split by a feature exceeds, of shape (n_features,)."""
-        bounds = np.empty(self.binning.ranks.shape[1])
-        for columns, table in zip(self.binning.columns, self.tables, strict=True):
-            bounds[columns] = table.bounds(kinds)
-        return bounds
+def bounds_of(counts: Sequence[Counts], kinds: Kinds) -> Floats:
+    """Return shares of the impurity that no split by a feature exceeds, of shape (n_features,)."""
+    bounds = np.empty(sum(len(some.columns) for some in counts))
+    for some in counts:
+        bounds[some.columns] = some.bounds(kinds)
+    return bounds
 
 
 def _count(ranks: Array, columns: Ints, shifts: Array, rows: Ints, kinds: Ints, in_bins: Array) -> None:

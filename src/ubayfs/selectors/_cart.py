@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.matrix import feature_chunks
-from ._bins import Binning, Counts, Kinds
+from ._bins import Binning, Counts, Kinds, bounds_of
 from ._squares import LARGEST_NODE, UNIT, ManyClasses, Outputs, Squares, TwoClasses, equal_to_next, ranks_of
 from .base import TIE
 from .threads import each_block
@@ -210,7 +210,7 @@ class _Trees:
     ) -> None:
         self._ranks, self._rngs, self._min_samples_leaf = ranks, rngs, min_samples_leaf
         self._kinds = Kinds.of(outputs) if outputs.ndim == 2 else None  # None where nothing is counted
-        self._counts: dict[int, Counts] = {}  # of nodes of this level, by their first slots
+        self._counts: dict[int, list[Counts]] = {}  # of nodes of this level, by their first slots
         by_tree = outputs.T[:, None, :] if outputs.ndim == 2 else outputs
         in_trees = np.where(subsamples, by_tree, 0.0)  # (n_outputs, n_trees, n_samples)
         largest = np.abs(in_trees).max(axis=(0, 2))
@@ -300,8 +300,8 @@ class _Trees:
     def _best_of_promising(self, group: _Group, kinds: Kinds) -> Floats:
         """Return the shares of those features in a single node whose bounds leave them a chance."""
         if group.first not in self._counts:
-            self._counts[group.first] = Counts.of(self._binning, group.rows[0], kinds)
-        best, bounds = np.full((self._ranks.shape[1], 1), -1.0), self._counts[group.first].bounds(kinds)
+            self._counts[group.first] = self._binning.count(group.rows[0], kinds)
+        best, bounds = np.full((self._ranks.shape[1], 1), -1.0), bounds_of(self._counts[group.first], kinds)
         order, n_columns = np.argsort(-bounds, kind="stable"), _FIRST_COLUMNS
         while len(order):
             promising, order = order[:n_columns], order[n_columns:]
@@ -323,10 +323,11 @@ class _Trees:
             if len(larger) < _fewest_counted(kinds):
                 continue
             counts = self._counts[slots[0]]
-            of_smaller = Counts.of(self._binning, smaller % n_samples, kinds, counts.shifts)
-            inherited[larger[0]] = counts.without(of_smaller).coarser(len(larger))
+            of_smaller = self._binning.count(smaller % n_samples, kinds, counts)
+            rest = [some.without(few) for some, few in zip(counts, of_smaller, strict=True)]
+            inherited[larger[0]] = [some.coarser(len(larger)) for some in rest]
             if len(smaller) >= _fewest_counted(kinds):
-                inherited[smaller[0]] = of_smaller.coarser(len(smaller))
+                inherited[smaller[0]] = [some.coarser(len(smaller)) for some in of_smaller]
         self._counts = inherited
 
     def _children(self, nodes: _Nodes, shares: Floats, right: Mask) -> _Nodes:
