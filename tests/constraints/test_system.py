@@ -121,6 +121,11 @@ def test_take_keeps_blocks(system):
     assert part.n_blocks == 2
 
 
+def test_inequalities_of_no_constraint_can_be_taken(system):
+    bare = ConstraintSystem(system.A, system.b, system.rho, system.blocks)
+    np.testing.assert_array_equal(bare.take([2, 0]).A.toarray(), system.A.toarray()[[2, 0]])
+
+
 def test_no_rows_at_all():
     empty = ConstraintSystem.stack([], 4)
     assert (empty.n_inequalities, empty.n_features, empty.n_blocks, empty.A.shape) == (0, 4, 0, (0, 4))

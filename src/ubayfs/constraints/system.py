@@ -57,7 +57,7 @@ class ConstraintSystem:
     parts : tuple of Part
         One per constraint, in the order given.
     owner, number : ndarray of int of shape (n_inequalities,)
-        The position of the constraint that each inequality came from, and its number there.
+        The position of the constraint that each inequality came from, and its number there; empty without `parts`.
     derived : dict
         What functions found out about the system (see :func:`once_per_system`); it lives as long as the system.
     """
@@ -153,8 +153,8 @@ class ConstraintSystem:
     def take(self, rows: Any) -> ConstraintSystem:
         """Return the system with some of its inequalities only, given by position."""
         rows = np.asarray(rows, dtype=np.intp)
-        of_rows = {key: getattr(self, key)[rows] for key in ("A", "b", "rho", "owner", "number")}
-        return replace(self, **of_rows)
+        known = ("owner", "number") if self.parts else ()
+        return replace(self, **{key: getattr(self, key)[rows] for key in ("A", "b", "rho", *known)})
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "derived": {}}
