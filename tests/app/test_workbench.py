@@ -30,7 +30,7 @@ def bench(tmp_path):
 
 def read(bench, stated=None):
     """Tell a workbench what its worker has read."""
-    bench._receive("facts", (bench.revision, {"feature_names": NAMES}, {"stated": stated or {}, "blocks": {}}))
+    bench._receive("facts", ({"feature_names": NAMES}, {"stated": stated or {}, "blocks": {}}))
 
 
 def reopened(bench):

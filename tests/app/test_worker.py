@@ -95,6 +95,20 @@ def test_the_answer_is_that_of_the_library(bench):
     ]
 
 
+def test_features_are_told_anew_only_if_files_or_blocks_say_something_else_of_them(bench):
+    told = []
+    end = bench.subscribe(told.append)
+    bench.say(["gene9"], "likely")
+    until(bench, answered(bench))
+    assert "facts" not in told
+    bench.set_blocks({"first": ["gene0", "gene1"]})
+    bench.say(["gene9"], "unlikely")  # maybe before the blocks are known
+    until(bench, answered(bench))
+    assert bench.facts["blocks"] == {"first": ["gene0", "gene1"]}
+    assert "facts" in told
+    end()
+
+
 def test_each_edit_answers_with_what_it_changed(bench):
     before = bench.answer["set"]["features"]
     bench.say(["gene9"], "very likely", "known")
@@ -606,7 +620,7 @@ def test_messages_while_a_study_closes_are_dropped(tmp_path):
     bench = make(tmp_path, Silent)
     worker = bench._worker
     bench.close()
-    worker.receive("facts", (0, {"feature_names": NAMES}, {"stated": {}, "blocks": {}}))
+    worker.receive("facts", ({"feature_names": NAMES}, {"stated": {}, "blocks": {}}))
     assert bench.facts is None
     assert threading.active_count() >= 1
 

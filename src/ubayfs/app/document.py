@@ -274,7 +274,7 @@ class Document:
         self._hurry.clear()
 
     def _write_files(self, revision: int) -> None:
-        many = sum(len(weights.features) for weights in self.state.all_weights) > _MANY
+        many = sum(len(weights.features) for weights in self.state.named_weights.values()) > _MANY
         if many:  # writing takes seconds: only once edits have come to a rest
             self._hurry.wait(_REST)
         if revision != self.revision:  # a later edit writes them

@@ -170,14 +170,22 @@ class Stages:
         return self.resolved
 
     def knowledge(self) -> dict[str, Any]:
-        """Return what is stated of features and why, by expert, and their blocks, also if something is wrong."""
-        if self.data is None:
+        """Return what files, patterns and blocks state of features and why, by expert, and the blocks.
+
+        Also if something is wrong with the study.
+        """
+        if self.data is None or self.state is None:
             return {"stated": {}, "blocks": {}}
         _, known, blocks, _ = self._drafted()
         experts = {} if known is None else {"": known.agreed or known, **known.experts}
+        by_name = {expert: dict(weights.features) for expert, weights in self.state.named_weights.items()}
         stated = {
-            expert: {name: (word, own.reasons.get(name, {}).get("why", "")) for name, word in own.stated.items()}
-            for expert, own in experts.items()
+            expert: {
+                name: (word, found.reasons.get(name, {}).get("why", ""))
+                for name, word in found.stated.items()
+                if name not in by_name.get(expert, {})
+            }
+            for expert, found in experts.items()
         }
         names, members = self.data.feature_names, Blocks.of(blocks).members
         listed = {

@@ -196,11 +196,11 @@ class State:
         return found
 
     @property
-    def all_weights(self) -> list[Weights]:
-        """What all experts stated, as far as it is by name."""
+    def named_weights(self) -> dict[str, Weights]:
+        """What each expert stated, as far as it is by name."""
         prior = self.study.prior
-        stated = [prior.weights, *(expert.weights for expert in (prior.experts or {}).values())]
-        return [weights for weights in stated if isinstance(weights, Weights)]
+        stated = {"": prior.weights, **{name: expert.weights for name, expert in (prior.experts or {}).items()}}
+        return {name: weights for name, weights in stated.items() if isinstance(weights, Weights)}
 
     def _with_weights(self, weights: Weights, expert: str) -> State:
         prior = self.study.prior

@@ -173,7 +173,7 @@ class _Loop:
             known = stages.knowledge()
             if facts is not None or known != self._known:
                 self._known = known
-                self.send("facts", revision, facts, known)
+                self.send("facts", facts, known)
             problems.raise_any()
             votes = None if (evidence := stages.current()) is None else evidence.counts
             self.send("evidence", revision, stages.evidence_facts(), votes)

@@ -164,24 +164,16 @@ class Workbench(Document):
                 changed = getattr(self, f"_on_{kind}")(*content)
         self._publish(*changed)
 
-    def _on_facts(self, revision: int, facts: dict[str, Any] | None, known: dict[str, Any]) -> tuple[str, ...]:
+    def _on_facts(self, facts: dict[str, Any] | None, known: dict[str, Any]) -> tuple[str, ...]:
         """Take over the data, if they were read anew, with what files, patterns and blocks of the study say of them."""
         if facts is not None:
             self.facts = facts if "feature_names" in facts else None
             self.table = facts
             self._known = frozenset(facts.get("feature_names", ()))
             self._save()
-        if self.facts is not None and (facts is not None or revision == self.revision):
-            self._resolved = {
-                expert: {name: word for name, word in stated.items() if name not in self._own(expert)}
-                for expert, stated in known["stated"].items()
-            }
-            self.facts["blocks"] = known["blocks"]
+        if self.facts is not None:
+            self._resolved, self.facts["blocks"] = known["stated"], known["blocks"]
         return ("facts",)
-
-    def _own(self, expert: str) -> frozenset[str]:
-        given = self.state.study.prior.weights if not expert else self.state.weights(expert=expert)
-        return frozenset(name for name, _ in getattr(given, "features", ()))
 
     def _on_evidence(self, revision: int, evidence: dict[str, Any], votes: Any) -> tuple[str, ...]:
         if not evidence.get("current") and revision == self.revision:
