@@ -82,6 +82,7 @@ def serve(
     import uvicorn
     from fastapi import FastAPI
     from nicegui import app, ui
+    from starlette.middleware.gzip import GZipMiddleware
 
     build(library)
     outer = FastAPI(openapi_url=None)
@@ -91,6 +92,7 @@ def serve(
     ui.run_with(
         outer, title="ubayfs", language="en-US", reconnect_timeout=_RECONNECT, tailwind=False,
         binding_refresh_interval=None, show_welcome_message=False, favicon=_ICON,
+        gzip_middleware_factory=lambda app: GZipMiddleware(app, compresslevel=1),  # 9 takes five times as long
     )  # fmt: skip
     app.config.quasar_config["loadingBar"]["skipHijack"] = True  # has no name for screen readers; pages say what waits
     config = uvicorn.Config(
