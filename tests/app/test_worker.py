@@ -12,19 +12,23 @@ import threading
 import time
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from app_studies import NAMES, answered, make, small_study, until
 from ubayfs import decorrelate, max_size
+from ubayfs.app.export import save_version
 from ubayfs.app.intake import inspected
 from ubayfs.app.requests import REQUESTS
+from ubayfs.app.stages import Stages
 from ubayfs.app.study_process import _Loop
 from ubayfs.app.workbench import Workbench
 from ubayfs.app.worker import Worker
 from ubayfs.cli.main import main
 from ubayfs.exceptions import NotAnsweredError, UBayFSError
+from ubayfs.plotting import Display
 from ubayfs.results import StoredResult
 from ubayfs.study import load_study, resolve_study
 
@@ -225,7 +229,38 @@ def test_versions_are_results_of_the_command_line(bench):
     assert bench.state == state
 
 
-def test_exports(bench, tmp_path):
+def test_only_figures_that_changed_are_drawn_for_another_version(tmp_path, monkeypatch):
+    drawn = []
+
+    def plot(display):
+        drawn.append(display.name)
+        return SimpleNamespace(render=lambda format: repr(display).encode(), missing_letters="")
+
+    monkeypatch.setattr(Display, "plot", plot)
+    bench = make(tmp_path)
+    bench.close()
+    stages = Stages(bench.directory)
+    stages.enter(bench.state)
+    stages.keep(stages.collect(lambda done, total: True))
+
+    def figures_at(size):
+        stages.enter(bench.state.with_size(size))
+        stages.set()
+        number = save_version(stages, "")["number"]
+        places = (bench.directory / "versions" / str(number) / "figures").iterdir()
+        return {place.stem: place.read_bytes() for place in places}
+
+    first = figures_at(3)
+    assert sorted(drawn) == sorted(first)
+    drawn.clear()
+    assert figures_at(3) == first
+    assert drawn == []
+    other = figures_at(1)
+    assert sorted(drawn) == sorted(name for name, content in other.items() if content != first.get(name))
+    assert drawn
+
+
+def test_exports(bench, tmp_path, blank_figures):
     bench.save_version("For export").result(SECONDS)
     number = bench.versions[-1]["number"]
     features = bench.versions[-1]["features"]

@@ -8,9 +8,10 @@ import os
 import shutil
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from .._files import protected, write_atomically
 from ..comparison import compare
 from ..constraints.sizes import with_supported
 from ..exceptions import InputError
+from ..plotting import Figures
 from ..results import Result, StoredResult, reserve
 from ..results.file_set import MANIFEST
 from ..results.finishing import finished
@@ -85,10 +87,17 @@ def _write(stages: Stages, place: Path) -> Result:
     else:
         work.trust = stages.judged[1]
     known = answer(selection, study=work.study, trust=work.trust)
-    result, figures, _ = finished(work, selection, known, advice=work.trust.advice)
+    result, figures, _ = finished(work, selection, known, drawn=partial(_drawn, stages), advice=work.trust.advice)
+    if not figures.missing_letters:  # which a figure that is not drawn again could not tell
+        stages.drawn.update({name: (result.summary["displays"][name], made) for name, made in figures.files.items()})
     with reserve(place, force=True) as write:
         write(result, figures=figures)
     return result
+
+
+def _drawn(stages: Stages, displays: Mapping[str, Any]) -> Figures:
+    """Return the figures of those displays that are the same as when they were last written."""
+    return Figures({name: made for name, (content, made) in stages.drawn.items() if displays.get(name) == content})
 
 
 @contextmanager

@@ -7,7 +7,7 @@ out, figures, trust.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -97,6 +97,7 @@ class Stages:
         self._draft: Any = None  # of `draft_study`
         self.judged: tuple[Selection, Trust] | None = None
         self.written = Kept()  # the directory of the answer that the last export wrote
+        self.drawn: dict[str, tuple[Any, Mapping[str, bytes]]] = {}  # displays and their files, as last written
         self.best_sets = Kept()  # by size
         # Without what cannot be read: finished runs are stored apart, and are used again.
         with suppress(UBayFSError, OSError):

@@ -52,13 +52,15 @@ def finished(
     known: Mapping[str, Any],
     *,
     earlier: StoredResult | None = None,
+    drawn: Callable[[Mapping[str, Any]], Figures] | None = None,
     advice: Iterable[Advice] = (),
     note: Callable[[str], None] = lambda text: None,
 ) -> tuple[Result, Figures, list[dict[str, Any]]]:
     """Summarize a decision and draw what is not drawn yet; also returns the advice of the figures.
 
     `known` is what :func:`~ubayfs.summary.answer` returned for it, `earlier` a result whose figures and correlations
-    are used again, `note` is called with what must be known of data that could not be read.
+    are used again, `drawn` gives figures that are drawn already for displays, `note` is called with what must be known
+    of data that could not be read.
     """
     before = None if earlier is None else earlier.summary
     study, selection = _with_data(work.study, work.evidence, selection, before, note)
@@ -75,8 +77,8 @@ def finished(
             trust=work.trust,
         )
     displays = summary["displays"]
-    drawn = None if earlier is None else earlier.figures(displays)
-    figures = render_figures(read_displays(displays), outputs.figures, drawn)
+    drawn = drawn if earlier is None else earlier.figures
+    figures = render_figures(read_displays(displays), outputs.figures, drawn and drawn(displays))
     of_figures = advice_facts(figures.advice)
     summary["advice"] += of_figures
     summary["warnings"] += [given["message"] for given in of_figures]
