@@ -5,11 +5,14 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from tqdm import tqdm
 
 from ubayfs_experiments.cli import main
 
@@ -213,23 +216,29 @@ def test_help_comes_at_once():
     assert not loaded & {"numpy", "pandas", "sklearn", "matplotlib", "ubayfs_experiments.registry"}
 
 
-def test_the_terminal_shows_the_cell_its_place_and_the_splits():
+def test_the_terminal_shows_the_cell_its_place_and_the_splits(monkeypatch):
     """On a terminal that is really one; notes stand on lines of their own."""
     pty, fcntl, termios = map(pytest.importorskip, ("pty", "fcntl", "termios"))  # not on Windows
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
-    code = "import sys; from ubayfs_experiments.cli import main; sys.exit(main(sys.argv[1:]))"
-    arguments = ["run", "2", "--quick", "--only", "/ubayfs_fisher", "-o", "out"]
-    process = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=theirs, stdout=theirs)
-    os.close(theirs)
-    shown = b""
-    try:
-        while chunk := os.read(ours, 4096):
-            shown += chunk
-    except OSError:  # the other side is closed: the end, on Linux
-        pass
-    assert process.wait() == 0
+    chunks = []
+
+    def read():
+        with suppress(OSError):  # the other side is closed: the end, on Linux
+            while chunk := os.read(ours, 4096):
+                chunks.append(chunk)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    monkeypatch.setattr(tqdm, "monitor_interval", 0)  # no thread that would outlive the test
+    with os.fdopen(theirs, "w", encoding="utf-8") as terminal, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", terminal)
+        patch.setattr(sys, "stderr", terminal)
+        code = main(["run", "2", "--quick", "--only", "/ubayfs_fisher", "-o", "out"])
+    reader.join()
     os.close(ours)
+    assert code == 0
+    shown = b"".join(chunks)
     parts = [part.strip() for part in shown.decode().replace("\n", "\r").split("\r")]
     assert any(part.startswith("2/BCW/ubayfs_fisher (1 of 11):") and "0/2" in part for part in parts)
     assert any(part.startswith("HD is left out: ") for part in parts)
