@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _PERMISSIVE = {"duplicates": "suffix", "below_detection": "limit", "features": "as_is", "sheet": None}
 # Without these it is not known which names of a file are features; but all of them are in the file.
 _ORIENTATION = {"samples", "features_in", "id"}
+_ROLES = ("target", "groups", "adjust_for", "ignore")  # of columns that are not features
 
 
 @dataclass
@@ -130,7 +131,7 @@ class StudyData:
         names = dict.fromkeys(name for part in (frame.columns, frame.index, *texts) for name in as_names(part) if name)
         self.features, self.n_features, self.ordered = list(names), range(len(names) + 1), False
         if section.described_by is None and problems.is_sound("data", "samples"):
-            for role in ("target", "groups", "adjust_for", "ignore"):
+            for role in _ROLES:
                 for name in target_columns(getattr(section, role)):
                     if problems.is_sound("data", role) and not any(matches(known, [name]) for known in names):
                         problems(("data", role), f"there is no column {name!r}.{did_you_mean(name, names)}")
@@ -143,14 +144,14 @@ class StudyData:
         problems, section = self.problems, self.study.data
         settings = {name: value for name, value in vars(section).items() if problems.is_sound("data", name)}
         settings = {name: value for name, value in settings.items() if name not in section.LAYOUT}
-        roles = {name: settings[name] for name in ("target", "groups", "adjust_for", "ignore") if name in settings}
+        roles = {name: settings[name] for name in _ROLES if name in settings}
         names, misplaced = feature_columns(table, **roles)
         names, _ = measurements(table, names, settings.get("ordered") or {})
         n_least = 0
         if not names:  # a column that is ignored may be meant to be a feature
             names, _ = feature_columns(table, **roles | {"ignore": ()})
             self.ordered = False
-        if len(roles) < 4:  # columns of an unknown role may seem to be features
+        if len(roles) < len(_ROLES):  # columns of an unknown role may seem to be features
             for problem in misplaced:
                 problems(("data", *problem.path), f"{table.path}: {problem.message}")
         else:
