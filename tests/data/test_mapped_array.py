@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from ubayfs.constraints import max_size
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.mapped_array import TableFile
-from ubayfs.ensemble import units
+from ubayfs.ensemble import workers
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.exceptions import EnsembleError, InputError
 from ubayfs.selectors import concordance, scoring
@@ -171,7 +171,7 @@ def peak_bytes(X, selector, n_models=25):
 
 @pytest.mark.parametrize("selector", ["fisher", "mrmr"])
 def test_memory_beyond_the_table(path, tmp_path, selector, monkeypatch):
-    monkeypatch.setattr(units, "_MOST_TOGETHER", 25)  # this table is small enough for 100 runs at once
+    monkeypatch.setattr(workers, "_MOST_TOGETHER", 25)  # this table is small enough for 100 runs at once
     collect(save_table(tmp_path / "small.npy", 100), selector)  # imports are not counted
     size = np.load(path, mmap_mode="r").nbytes
     once = peak_bytes(path, selector)

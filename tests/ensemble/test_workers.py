@@ -18,7 +18,7 @@ from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from ubayfs.data import TASKS, FeatureData
-from ubayfs.ensemble import batches, units, workers
+from ubayfs.ensemble import batches, workers
 from ubayfs.ensemble.batches import EnsembleTask, thread_limit
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.ensemble.subsampling import plan_subsamples
@@ -170,7 +170,7 @@ def test_the_unit_of_work_follows_the_work(selector, n_runs, n_workers, recorded
 def runs_per_unit(shape, selector, n_runs, n_workers, recorded=False):
     names = [selector] if isinstance(selector, str) else selector
     task = EnsembleTask(None, None, tuple(SELECTORS[name] for name in names), 10, 3)
-    return units.runs_per_unit(task, shape, n_runs, n_workers, recorded)
+    return workers.runs_per_unit(task, shape, n_runs, n_workers, recorded)
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 3, 16, 40])
@@ -203,7 +203,7 @@ def test_units_are_made_when_they_are_fetched():
             fetched.append(run)
             yield run
 
-    left = units.Units(runs(), 10)
+    left = workers.Units(runs(), 10)
     left.size = 3
     assert next(left) == (0, 1, 2)
     assert fetched == [0, 1, 2]
@@ -219,7 +219,7 @@ def test_units_are_made_when_they_are_fetched():
 
 
 def test_nothing_is_handed_out_once_it_is_not_wanted():
-    left = units.Units(range(10), 10)
+    left = workers.Units(range(10), 10)
     assert next(left) == (0,)
     left.stopped = True
     assert list(left) == []

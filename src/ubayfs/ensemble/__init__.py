@@ -1,7 +1,7 @@
 """Ensemble: elementary selectors on subsamples of the data, gathered into Evidence.
 
-`collect` runs it, `subsampling` draws, `batches` does runs, `units` and `workers` share the work, `checkpoint` stores
-finished runs. The result, `evidence`, is the feature set that each run chose.
+`collect` runs it, `subsampling` draws, `batches` does runs, `workers` share them, `checkpoint` stores finished ones.
+The result, `evidence`, is the feature set that each run chose.
 """
 
 from .collect import Progress, collect_evidence

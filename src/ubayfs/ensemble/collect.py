@@ -29,8 +29,7 @@ from .features_per_model import RANDOM, check_per_model, features_per_model, mos
 from .parts import part_settings, runs_of
 from .progress import Progress, as_progress
 from .subsampling import plan_subsamples
-from .units import Units
-from .workers import completed_batches
+from .workers import Units, completed_batches
 
 MOST_MODELS = 1_000_000  # of one ensemble, about a gigabyte of records
 

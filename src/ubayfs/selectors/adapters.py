@@ -227,20 +227,16 @@ def as_selector(spec: Any) -> tuple[ElementarySelector, ...]:
         if not spec:
             raise InputError.of("selector", "is an empty list; name at least one selector.")
         return tuple(selector for entry in spec for selector in as_selector(entry))
-    return (_as_one_selector(spec),)
-
-
-def _as_one_selector(spec: Any) -> ElementarySelector:
     if isinstance(spec, ElementarySelector):
-        return spec
+        return (spec,)
     if isinstance(spec, str):
-        return SELECTORS[check_choice("selector", spec, SELECTORS)]
+        return (SELECTORS[check_choice("selector", spec, SELECTORS)],)
     if isinstance(spec, type):
         raise InputError.of("selector", f"is the class {spec.__name__}; pass an object of it: {spec.__name__}().")
     if hasattr(spec, "fit") and hasattr(spec, "get_params"):
-        return SupportSelector(spec) if hasattr(spec, "get_support") else EstimatorSelector(spec)
+        return (SupportSelector(spec) if hasattr(spec, "get_support") else EstimatorSelector(spec),)
     if callable(spec):
-        return CallableSelector(spec)
+        return (CallableSelector(spec),)
     raise InputError.of(
         "selector",
         f"must be one of {', '.join(map(repr, sorted(SELECTORS)))}, a scikit-learn estimator or selector, a "
