@@ -22,7 +22,6 @@ from ..ensemble.evidence import Evidence
 from ..ensemble.workers import blas_limit
 from ..exceptions import EnsembleError, InfeasibleError, InputError, UBayFSError
 from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
-from ..selection import Selection
 from ..workflow import Decision
 from .noise import SizedInParts
 from .predictors import (
@@ -233,27 +232,22 @@ class FoldEvaluation:
         decision = self.decision if self.decide_for is None else self.decide_for(train, evidence)
         decision = decision.but(random_state=child(fold.seed, _DECISION), n_alternatives=0)
         selection = decision.make(evidence, train, knowledge=self.knowledge)
-        with blas_limit(1 if fold.data.X.size <= _LITTLE else None):
-            return self._judge(fold, train, evidence, decision, selection)
-
-    def _judge(
-        self, fold: Fold, train: FeatureData, evidence: Evidence, decision: Decision, selection: Selection
-    ) -> Outcome:
-        """Return how the chosen set and all that it is compared with do in a fold."""
         chosen = tuple(selection.indices.tolist())
         judge = _Judge(fold, train.target, evidence, chosen, self.predictors)
-        records = judge.records(OURS)
-        if fold.control:
-            return Outcome(chosen, records)
-        records += joined(judge.records(method) for method in self.baselines)
-        assert selection.posterior is not None  # there is evidence
-        over_sizes, failures = self._over_sizes(fold, judge, decision, selection.posterior, train)
-        return Outcome(chosen, records, over_sizes, failures, judge.risks())
+        with blas_limit(1 if fold.data.X.size <= _LITTLE else None):
+            records = judge.records(OURS)
+            if fold.control:
+                return Outcome(chosen, records)
+            records += joined(judge.records(method) for method in self.baselines)
+            assert selection.posterior is not None  # there is evidence
+            over_sizes, failures = self._over_sizes(judge, decision, selection.posterior, train)
+            return Outcome(chosen, records, over_sizes, failures, judge.risks())
 
     def _over_sizes(
-        self, fold: Fold, judge: _Judge, decision: Decision, posterior: Posterior, data: FeatureData
+        self, judge: _Judge, decision: Decision, posterior: Posterior, data: FeatureData
     ) -> tuple[tuple[FoldScore, ...], tuple[str, ...]]:
         """Return the scores at all sizes, and those sizes that the constraints do not allow."""
+        fold, predictor = judge.fold, self.predictors[0]
         others = tuple(constraint for constraint in decision.constraints if constraint.kind not in _SIZES)
         # Weights are in the posterior.
         free = decision.but(weights=DEFAULT_WEIGHT, prior="dirichlet")
@@ -265,8 +259,8 @@ class FoldEvaluation:
             except InfeasibleError as error:
                 failures.append(fold.failure(error, f", size {size}"))
                 continue
-            scores = judge.scores(self.predictors[0], chosen)
-            records.append(fold.records(OURS, self.predictors[0].name, scores, len(chosen), size))
+            scores = judge.scores(predictor, chosen)
+            records.append(fold.records(OURS, predictor.name, scores, len(chosen), size))
         return joined(records), tuple(failures)
 
 

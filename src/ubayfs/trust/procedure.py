@@ -217,19 +217,14 @@ def plan_halves(data: FeatureData, train_size: float) -> SubsamplePlan:
         plan = plan_subsamples(data, train_size)
         half = draw_half(plan, np.random.default_rng(0))
         for samples in (half, ~half):
-            _check_numbers(data, plan_subsamples(take_samples(data, samples), train_size))
+            size = int(plan_subsamples(take_samples(data, samples), train_size).takes.sum())
+            if data.groups is None and size < (fewest := TASKS[data.target.task].fewest_in_subsample):
+                rule = f"has {data.n_samples} samples, and subsamples of their halves {size}: with fewer than {fewest}"
+                raise InputError.of("y", f"{rule} every feature correlates perfectly with the target. Collect more.")
     except InputError as error:
         rule = f"does not do for halves of the samples: {error}"
         raise InputError.of(error.argument or "train_size", rule, error.value) from error
     return plan
-
-
-def _check_numbers(data: FeatureData, part: SubsamplePlan) -> None:
-    """Raise if a subsample of a part has too few samples to tell features of a numeric target apart."""
-    size, fewest = int(part.takes.sum()), TASKS[data.target.task].fewest_in_subsample
-    if data.groups is None and size < fewest:
-        rule = f"has {data.n_samples} samples, and subsamples of their halves {size}: with fewer than {fewest}"
-        raise InputError.of("y", f"{rule} every feature correlates perfectly with the target. Collect more.")
 
 
 def smallest_class(data: FeatureData) -> tuple[Any, int, str]:
