@@ -206,10 +206,11 @@ def advice_on(
         found.append(Advice("time_limit", {"value": best.value, "bound": best.bound, "gap": best.gap}))
     if alternatives is not None:
         found.append(Advice("alternatives_incomplete", alternatives))
-    found += _strength_advice(problem.utility)
-    found += _collapse(best, problem.utility, deadline)
-    # Features that no constraint excludes are in the best set; a small one shows that they are few.
     utility = problem.utility
+    if utility.constraint_strength < 1.0 and np.isfinite(utility.system.rho).any():  # the paper's caution
+        found.append(Advice("weak_constraints", {"constraint_strength": utility.constraint_strength}))
+    found += _collapse(best, utility, deadline)
+    # Features that no constraint excludes are in the best set; a small one shows that they are few.
     if 2 * best.metrics.cardinality >= np.count_nonzero(utility.selectable):
         found += size_advice(utility.system, utility.selectable, utility.theta > 0)
     unvoted = best.metrics.without_votes
@@ -217,13 +218,6 @@ def advice_on(
         counts = {"n_unvoted": len(unvoted), "n_chosen": best.metrics.cardinality, "features": list(unvoted)}
         found.append(Advice("without_votes", counts))
     return tuple(found)
-
-
-def _strength_advice(utility: Utility) -> tuple[Advice, ...]:
-    """Return the paper's caution about a constraint strength below 1, if there is a soft constraint."""
-    strength = utility.constraint_strength
-    weak = strength < 1.0 and bool(np.isfinite(utility.system.rho).any())
-    return (Advice("weak_constraints", {"constraint_strength": strength}),) * weak
 
 
 def _collapse(best: FeatureSet, utility: Utility, deadline: float | None) -> tuple[Advice, ...]:

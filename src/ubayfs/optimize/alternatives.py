@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arguments import Mask
-from ..constraints.constraint import Inequalities
+from ..constraints.constraint import inequalities
 from ..exceptions import InfeasibleError, OptimizationError
 from ..utility import Utility, score_tolerance
 from .base import Limit, Optimizer, Solution
@@ -78,8 +78,7 @@ def without(utility: Utility, chosen: Mask) -> Utility:
     and no other.
     """
     row = sparse.csr_array(np.where(chosen, 1.0, -1.0)[np.newaxis, :])
-    bound = np.array([chosen.sum() - 1.0])
-    cut = Inequalities(row, bound, np.array([np.inf]), lambda _: "differs from a set already listed")
+    cut = inequalities(row, chosen.sum() - 1.0, np.inf, "differs from a set already listed")
     return replace(utility, system=utility.system.with_inequalities(cut))
 
 

@@ -129,6 +129,7 @@ class Display:
     section: ClassVar[str]
     caption: ClassVar[str]
     report_arguments: ClassVar[Mapping[str, str]] = {}
+    height: ClassVar[float] = 3.6  # of a figure of its own, in inches
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
@@ -204,8 +205,8 @@ class Display:
         return WIDTH
 
     def _height(self) -> float:
-        """Return the height of a figure of its own in inches."""
-        return 3.6
+        """Return the height of a figure of its own in inches, where it depends on the content."""
+        return self.height
 
     def _draw(self, ax: Any) -> None:
         raise NotImplementedError

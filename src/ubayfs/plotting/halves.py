@@ -35,6 +35,7 @@ class HalvesDisplay(Display):
     name: ClassVar[str] = "halves"
     section: ClassVar[str] = "reproducibility"
     caption: ClassVar[str] = "Votes on one half of the samples against those on the other half."
+    height: ClassVar[float] = 4.9
     report_arguments: ClassVar[Mapping[str, str]] = {
         "halves": "trust.halves",
         "reproducibility": "trust.reproducibility",
@@ -76,9 +77,6 @@ class HalvesDisplay(Display):
             "lines: mean at half the samples, and projected to all of them; band: 95 % interval."
         )
         return title, details
-
-    def _height(self) -> float:
-        return 4.9
 
     def _draw(self, ax: Any) -> None:
         first, second, chosen = 100 * np.array(self.first), 100 * np.array(self.second), np.array(self.chosen)

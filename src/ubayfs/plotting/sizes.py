@@ -60,6 +60,7 @@ class SizeUtilityDisplay(Display):
     name: ClassVar[str] = "sizes"
     section: ClassVar[str] = "quality"
     caption: ClassVar[str] = "The highest score that a set of each size can reach; the chosen size is marked."
+    height: ClassVar[float] = 4.4
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
@@ -112,9 +113,6 @@ class SizeUtilityDisplay(Display):
         if self.omitted:
             details += f" The search found no set of {_spans(self.omitted)} features."
         return title, details
-
-    def _height(self) -> float:
-        return 4.4
 
     def _draw(self, ax: Any) -> None:
         # Two panels: the score is mostly far from zero and would be a flat line between its own parts.

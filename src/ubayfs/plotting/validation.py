@@ -246,6 +246,7 @@ class SurvivalDisplay(Display):
     name: ClassVar[str] = "survival"
     section: ClassVar[str] = "validation"
     caption: ClassVar[str] = "Survival of samples with low and high risk, predicted by folds that they had no part in."
+    height: ClassVar[float] = 4.2
     report_arguments: ClassVar[Mapping[str, str]] = {"validation": "trust.validation"}
 
     @classmethod
@@ -299,9 +300,6 @@ class SurvivalDisplay(Display):
             "learning."
         )
         return title, details
-
-    def _height(self) -> float:
-        return 4.2
 
     def _draw(self, ax: Any) -> None:
         below = divided(ax, (5, 1))
