@@ -29,14 +29,14 @@ def without_series_lines(content: bytes) -> tuple[bytes, int, list[list[str]]]:
     return b"\n".join(table), first, list(csv.reader(above, delimiter="\t"))
 
 
-def samples_of(lines: list[list[str]]) -> pd.DataFrame | None:
+def sheet_of(lines: list[list[str]]) -> pd.DataFrame | None:
     """Return what the lines on samples say, one row per sample; None if they do not name the samples.
 
     Characteristics without a key are named by their lines: characteristics_ch1, characteristics_ch1.1, ...
 
     Examples
     --------
-    >>> samples_of([["!Sample_geo_accession", "GSM1", "GSM2"], ["!Sample_characteristics_ch1", "age: 5", "sex: f"]])
+    >>> sheet_of([["!Sample_geo_accession", "GSM1", "GSM2"], ["!Sample_characteristics_ch1", "age: 5", "sex: f"]])
           age  sex
     GSM1  5.0  NaN
     GSM2  NaN    f

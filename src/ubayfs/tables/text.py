@@ -23,7 +23,7 @@ from .._files import ReadBytes, read_bytes, unprotected
 from .._plain import listed
 from ..exceptions import Advice, InputError
 from .columns import comma_decimals, is_number_type, n_title_rows, other_columns
-from .series_matrix import samples_of, without_series_lines
+from .series_matrix import sheet_of, without_series_lines
 from .table import MISSING_CODES, Table, check_distinct, file_error, tidy
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
@@ -78,7 +78,7 @@ def read_text(path: Path, encoding: str | None = None, distinct: bool = True, re
     if any(pattern.search(content) for pattern in _WITH_ZEROS[delimiter]):
         frame = _with_zeros(frame, content, delimiter, n_fields, path)
     table = tidy(frame, [""] * shifted + header, path, "line", lines, decimal, distinct)
-    return replace(table, notes=notes, samples=samples_of(series))
+    return replace(table, notes=notes, samples=sheet_of(series))
 
 
 def _with_zeros(frame: pd.DataFrame, content: bytes, delimiter: str, n_fields: int, path: Path) -> pd.DataFrame:
