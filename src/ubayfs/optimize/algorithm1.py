@@ -129,8 +129,7 @@ class Chains:
 
     def _start_record(self, n_chains: int) -> None:
         """Begin to record the best set that each chain passes through; the first one is the empty set."""
-        rows = np.arange(len(self._rho))
-        excess = self._rows.excess(np.zeros(len(rows)), rows)
+        excess = self._rows.excess(np.zeros(len(self._rho)), slice(None))
         soft = np.where(self._hard, 0.0, log_row_admissibility(excess, np.where(self._hard, 1.0, self._rho)))
         self._log_kappa = np.full(n_chains, soft.sum())
         self.violation = np.full(n_chains, np.where(self._hard, excess / self._size_of_row, 0.0).sum())

@@ -218,28 +218,16 @@ class PerformanceDisplay(Display):
 
 @dataclass(frozen=True)
 class SurvivalDisplay(Display):
-    """Kaplan-Meier curves of samples below and above the median risk, predicted by folds that they had no part in.
+    """Kaplan-Meier curves of samples below and above the median risk, predicted by folds that they had no part in."""
 
-    Attributes
-    ----------
-    low_times, low_shares, high_times, high_shares : tuple of float
-        Steps of both curves: share without event from each time on.
-    low_censored, high_censored : tuple of float
-        Times at which samples were last seen without event.
-    times : tuple of float
-    low_at_risk, high_at_risk : tuple of int
-        Samples that are followed for at least these times.
-    n_events : int
-    """
-
-    low_times: tuple[float, ...]
+    low_times: tuple[float, ...]  # steps of the curve: share without event from each time on
     low_shares: tuple[float, ...]
-    low_censored: tuple[float, ...]
+    low_censored: tuple[float, ...]  # times at which samples were last seen without event
     high_times: tuple[float, ...]
     high_shares: tuple[float, ...]
     high_censored: tuple[float, ...]
     times: tuple[float, ...]
-    low_at_risk: tuple[int, ...]
+    low_at_risk: tuple[int, ...]  # samples that are followed for at least these times
     high_at_risk: tuple[int, ...]
     n_events: int
 
