@@ -19,18 +19,15 @@ from ..ensemble.progress import Progress
 from ..plotting.base import blocks_of
 from ..plotting.profile import ProfileDisplay
 from ..selection import Selection
-from ..trust.left_out import constraint_costs, left_out
-from ..trust.noise import FEWEST_SHUFFLES, SUPPORTED
-from ..trust.redecide import agreement, substitutes
+from ..trust.left_out import LeftOut, constraint_costs, left_out
+from ..trust.noise import FEWEST_SHUFFLES, SUPPORTED, Noise
+from ..trust.redecide import Substitute, agreement, substitutes
 from ..utility import STANDARD_ERRORS, score_tolerance
 from .facts import is_proved
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from ..trust.left_out import LeftOut
-    from ..trust.noise import Noise
-    from ..trust.redecide import Substitute
     from ..trust.reproducibility import Reproducibility
     from ..trust.trust import Trust
     from ..trust.validation import Validation
