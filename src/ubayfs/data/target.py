@@ -131,13 +131,10 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
         return _survival_target(survival, task)
     import pandas as pd
 
-    ordered_categories = None
     if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
         y = y.iloc[:, 0]
-    if isinstance(y, pd.Series) and isinstance(y.dtype, pd.CategoricalDtype) and y.dtype.ordered:
-        ordered_categories = y.dtype.categories
-    elif isinstance(y, pd.Categorical) and y.ordered:
-        ordered_categories = y.categories
+    dtype = getattr(y, "dtype", None)
+    ordered_categories = dtype.categories if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered else None
     labels = _read_labels(y)
     if labels.ndim == 0:
         raise InputError.of("y", f"must have one entry per sample of X; got the single value {repr_of(y)}.")

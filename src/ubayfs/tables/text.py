@@ -9,8 +9,9 @@ import io
 import re
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -70,22 +71,23 @@ def read_text(path: Path, encoding: str | None = None, distinct: bool = True, re
         check_distinct([name.strip() for name in header], path)  # before the work on many columns
     n_fields = len(header) + shifted
     lines = _line_numbers(content, delimiter, n_fields, len(header), n_above, path)
-    frame, decimal = _parsed(content, delimiter, n_fields, len(lines), path)
+    parse = partial(_read_csv, content, delimiter, path, names=range(n_fields), nrows=len(lines))
+    frame, decimal = _parsed(content, delimiter, parse)
     if _PROTECTED.search(content):
         header = [unprotected(name) for name in header]
         for i in other_columns(frame):
             frame[i] = [unprotected(entry) if isinstance(entry, str) else entry for entry in frame[i]]
     if any(pattern.search(content) for pattern in _WITH_ZEROS[delimiter]):
-        frame = _with_zeros(frame, content, delimiter, n_fields, path)
+        frame = _with_zeros(frame, parse)
     table = tidy(frame, [""] * shifted + header, path, "line", lines, decimal, distinct)
     return replace(table, notes=notes, samples=sheet_of(series))
 
 
-def _with_zeros(frame: pd.DataFrame, content: bytes, delimiter: str, n_fields: int, path: Path) -> pd.DataFrame:
+def _with_zeros(frame: pd.DataFrame, parse: Callable[..., pd.DataFrame]) -> pd.DataFrame:
     """Return the cells with columns such as 001, 002, 010 as texts: ids, of which a zero is a part."""
     numbers = [i for i, dtype in enumerate(frame.dtypes) if is_number_type(dtype) and dtype.kind != "b"]
     whole = [i for i in numbers if (frame[i].dropna() % 1 == 0).all()]
-    texts = _read_csv(content, delimiter, n_fields, len(frame), ".", path, usecols=whole, dtype=str)
+    texts = parse(usecols=whole, dtype=str)
     for i in whole:
         found = texts[i].dropna().str.strip()
         if found.str.fullmatch("[0-9]+").all() and found.str.match("0[0-9]").any():
@@ -259,10 +261,10 @@ def _line_numbers(
     )
 
 
-def _parsed(content: bytes, delimiter: str, n_fields: int, n_rows: int, path: Path) -> tuple[pd.DataFrame, str]:
+def _parsed(content: bytes, delimiter: str, parse: Callable[..., pd.DataFrame]) -> tuple[pd.DataFrame, str]:
     """Return the cells, and the decimal sign: the one that makes numbers of more columns."""
     if delimiter == ",":  # then it cannot be a decimal sign too, unless it stands in quotes
-        frame = _read_csv(content, delimiter, n_fields, n_rows, ".", path)
+        frame = parse()
         for i in other_columns(frame):
             numbers = comma_decimals(frame[i])
             if numbers is not None:
@@ -271,30 +273,25 @@ def _parsed(content: bytes, delimiter: str, n_fields: int, n_rows: int, path: Pa
     # The first rows nearly always tell which of the two is worth trying first.
     sample = [field.strip() for _, fields in islice(_records(content, delimiter), _SAMPLE) for field in fields]
     first, second = ",." if any(_WITH_SIGN[","].fullmatch(field) for field in sample) else ".,"
-    frame = _read_csv(content, delimiter, n_fields, n_rows, first, path)
+    frame = parse(decimal=first)
     text = other_columns(frame)
     entries = (entry for i in text for entry in frame[i] if isinstance(entry, str))
     if any(_WITH_SIGN[second].fullmatch(entry.strip()) for entry in entries):
-        other = _read_csv(content, delimiter, n_fields, n_rows, second, path)
+        other = parse(decimal=second)
         if len(other_columns(other)) < len(text):
             return other, second
     return frame, first
 
 
-def _read_csv(
-    content: bytes, delimiter: str, n_fields: int, n_rows: int, decimal: str, path: Path, **options: Any
-) -> pd.DataFrame:
+def _read_csv(content: bytes, delimiter: str, path: Path, **options: Any) -> pd.DataFrame:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", pd.errors.DtypeWarning)
             return pd.read_csv(
                 io.BytesIO(content),
                 sep=delimiter,
-                decimal=decimal,
                 header=0,
-                names=range(n_fields),
                 index_col=False,
-                nrows=n_rows,
                 na_values=["", *MISSING_CODES],
                 keep_default_na=False,
                 skipinitialspace=True,
