@@ -75,7 +75,27 @@ def in_process(words):
     return SimpleNamespace(returncode=code or 0, stdout=printed.getvalue(), stderr=shown.getvalue())
 
 
-def typed(command, folder):
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """Function words, folder -> a run of ``ubayfs demo``, which several pages begin with: the others have a copy."""
+    made = {}
+
+    def run(words, folder):
+        key = tuple(words)
+        if key not in made:
+            before = set(folder.iterdir())
+            done, kept = in_process(words), tmp_path_factory.mktemp("demo")
+            for new in set(folder.iterdir()) - before:
+                shutil.copytree(new, kept / new.name)
+            made[key] = done, kept
+        else:
+            shutil.copytree(made[key][1], folder, dirs_exist_ok=True)
+        return made[key][0]
+
+    return run
+
+
+def typed(command, folder, demo):
     """Run what a reader would type, without a shell if it needs none."""
     words = shlex.split(command, comments=True)
     unread = words[-2:] == [">", "/dev/null"]
@@ -83,13 +103,13 @@ def typed(command, folder):
     known = plain[0] == "ubayfs" or (plain[:2] == ["python", "-c"] and len(plain) == 3)
     if not known or set(plain) & {">", "|"} or (plain[0] == "ubayfs" and set(";*") & set(command)):
         return in_terminal(command, folder)
-    run = in_process(plain)
+    run = demo(plain, folder) if plain[:2] == ["ubayfs", "demo"] else in_process(plain)
     return SimpleNamespace(returncode=run.returncode, stdout="", stderr=run.stderr) if unread else run
 
 
 @pytest.mark.usefixtures("blank_figures")
 @pytest.mark.parametrize("page", PAGES)
-def test_commands_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch, request):
+def test_commands_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch, request, demo):
     """Files and commands of a page in their order, in an empty folder; "..." stands for any text."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
@@ -102,7 +122,7 @@ def test_commands_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch,
             continue
         for entry in re.split(r"^\$ ", content, flags=re.MULTILINE)[1:]:
             command, _, expected = entry.partition("\n")
-            run = typed(command, tmp_path)
+            run = typed(command, tmp_path, demo)
             assert run.returncode == 0, f"$ {command}\n{run.stdout}{run.stderr}"
             if expected.strip():
                 printed = run.stderr + run.stdout
