@@ -18,7 +18,7 @@ def results(browser, tmp_path_factory):
     write_demo(folder)
     study = folder / "study.yaml"
     text, n = re.subn(
-        r"n_repeats: 2.*", "{level: full, n_shuffles: 5, n_splits: 5, cv: 2, n_repeats: 2}", study.read_text()
+        r"n_repeats: 2.*", "{level: full, n_shuffles: 5, n_splits: 2, cv: 2, n_repeats: 1}", study.read_text()
     )
     assert n == 1
     study.write_text(text)
