@@ -113,6 +113,18 @@ def test_features_are_told_anew_only_if_files_or_blocks_say_something_else_of_th
     end()
 
 
+def test_data_that_are_removed_leave_nothing_behind(bench):
+    names = bench.facts["feature_names"]
+    bench.set("data", path="")
+    until(bench, lambda: bench.status == "no data" and bench.facts is None)
+    assert not bench.table
+    assert bench.evidence == {}
+    assert bench.votes is None
+    bench.undo()
+    until(bench, answered(bench, "trust"))
+    assert bench.facts["feature_names"] == names
+
+
 def test_each_edit_answers_with_what_it_changed(bench):
     before = bench.answer["set"]["features"]
     bench.say(["gene9"], "very likely", "known")

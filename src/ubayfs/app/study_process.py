@@ -165,6 +165,10 @@ class _Loop:
         stages = self._stages
         if not state.study.data.files[0]:
             stages.leave(state)
+            self._known = stages.knowledge()
+            self.send("facts", {}, self._known)
+            self.send("evidence", revision, stages.evidence_facts(), None)
+            self.send("problems", revision, [])
             self._has_entered()
             return
         self.send("status", "deciding" if stages.has_read(state) else "reading")
