@@ -249,6 +249,7 @@ def test_only_figures_that_changed_are_drawn_for_another_version(tmp_path, monke
         return SimpleNamespace(render=lambda format: repr(display).encode(), missing_letters="")
 
     monkeypatch.setattr(Display, "plot", plot)
+    monkeypatch.setattr("ubayfs.app.export._SECONDS_OF_DRAWS", math.inf)
     bench = make(tmp_path)
     bench.close()
     stages = Stages(bench.directory)

@@ -97,7 +97,8 @@ def _write(stages: Stages, place: Path) -> Result:
 
 def _drawn(stages: Stages, displays: Mapping[str, Any]) -> Figures:
     """Return the figures of those displays that are the same as when they were last written."""
-    return Figures({name: made for name, (content, made) in stages.drawn.items() if displays.get(name) == content})
+    known = {name: stages.drawn.get(name, (None, {})) for name in displays}  # another errand may add some meanwhile
+    return Figures({name: made for name, (content, made) in known.items() if content == displays[name]})
 
 
 @contextmanager
