@@ -38,8 +38,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     Parameters
     ----------
     selector : str, estimator, callable or list of these, default "mrmr"
-        The elementary selector: "mrmr", "fisher", "tree", "rfe", "hsic", "lasso" or "laplacian" (needs no target); a
-        scikit-learn estimator or selector; a callable ``(X, y, n_features, rng) -> indices``; a list mixes several.
+        The elementary selector: "mrmr", "fisher", "tree", "rfe", "hsic", "lasso", "cox" (of survival) or "laplacian"
+        (needs no target); a scikit-learn estimator or selector; a callable ``(X, y, n_features, rng) -> indices``; a
+        list mixes several.
     max_features : int, "supported" or None, default 10
         The most features to select: a hard limit. None leaves the size to `constraints`. "supported" is the number of
         features that the data support (q at most 0.2, see :func:`~ubayfs.estimate_noise`), at least 1: :meth:`fit` runs

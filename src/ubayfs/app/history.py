@@ -1,8 +1,8 @@
 """Edits of a study as a log: one line of JSON each, on disk before the edit is answered; undo and redo survive an end.
 
 The first line holds a whole state, each further line an edit (label, time and difference), an undo or redo, or what no
-undo takes back. An edit that belongs to somebody, such as the words of an expert, is undone by nobody else; it leaves
-its place in the order for that, which needs edits that differ in other places.
+undo takes back. An edit that belongs to somebody, such as the words of an expert, is undone by nobody else. If others
+have edited since, it is undone out of order, which is refused where they changed the same place.
 A line that was cut short by the end of the program was never answered, and is removed when the log is opened.
 """
 

@@ -1,4 +1,4 @@
-"""What select and decide have in common: showing the answer, then writing the result."""
+"""What commands have in common: showing the answer and advice, writing the result, what two studies ask for."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def written_to(study: Study, directory: Path) -> Study:
 
 
 def comparable(stored: StoredResult) -> StoredResult | None:
-    """Return a result that what it knows can be taken from; of one of another version only evidence and study can."""
+    """Return the result if all that it knows can be used; None if it is of another version, with a note."""
     if not stored.of_another_version:
         return stored
     echo_error(f"Note: {stored.directory} is of another version of ubayfs; only its ensemble and study are used.")
