@@ -254,17 +254,21 @@ def _later(module: str, name: str, **settings: Any) -> Callable[[], Any]:
     return lambda: getattr(import_module(module), name)(**settings)
 
 
+def _forest(name: str) -> Callable[[], Any]:
+    return lambda: _own(name, n_trees=N_TREES)()
+
+
 _linear, _own = partial(_later, "sklearn.linear_model"), partial(_later, "ubayfs.trust.estimators")
 
 _FOR_CLASSES = {
     RIDGE: _linear("LogisticRegression", C=0.1, class_weight="balanced", max_iter=1000),
-    FOREST: _own("ForestClassifier", n_trees=N_TREES),
+    FOREST: _forest("ForestClassifier"),
 }
 _FOR_NUMBERS = {
     RIDGE: _linear("RidgeCV", alphas=np.logspace(-2, 6, 17)),
-    FOREST: _own("ForestRegressor", n_trees=N_TREES),
+    FOREST: _forest("ForestRegressor"),
 }
-_FOR_RISKS = {RIDGE: _own("CoxRidge"), FOREST: _own("ResidualForest", n_trees=N_TREES)}
+_FOR_RISKS = {RIDGE: _own("CoxRidge"), FOREST: _forest("ResidualForest")}
 
 _OF_CLASSES = ("auc", "balanced_accuracy")
 _RISKS = "predictor of risks, such as those of scikit-survival,"
