@@ -273,6 +273,11 @@ def test_only_figures_that_changed_are_drawn_for_another_version(tmp_path, monke
     assert drawn
 
 
+def test_nothing_is_compared_with_an_answer_that_is_not_there(tmp_path):
+    with pytest.raises(UBayFSError, match="no answer yet"):
+        REQUESTS["compare"](Stages(tmp_path), None, None)
+
+
 def test_exports(bench, tmp_path, blank_figures):
     bench.save_version("For export").result(SECONDS)
     number = bench.versions[-1]["number"]

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from ubayfs.study import (
     DataSection,
     DecisionSection,
     EvidenceSection,
+    Expert,
     Named,
     OutputSection,
     PrefixBlocks,
@@ -109,6 +111,14 @@ versions: {ubayfs: 0.1.0}
 def test_keys_without_a_value_take_their_defaults(load):
     study = load("data:\n  path: d.csv\n  target:\nevidence:\n  n_models:\nprior:\nblocks:\nconstraints:\n")
     assert study == Study(DataSection("d.csv"))
+
+
+def test_files_may_be_given_as_path_objects(tmp_path):
+    experts = {"A": Expert(table=Path("a.csv"))}
+    parts = {"prior": PriorSection(experts=experts), "blocks": TableBlocks(Path("b.csv"))}
+    study = Study(DataSection(Path("d.csv")), **parts, folder=tmp_path / "x")
+    assert study.inputs == ("d.csv", "a.csv", "b.csv")
+    assert study.moved_to(tmp_path / "y").inputs == ("../x/d.csv", "../x/a.csv", "../x/b.csv")
 
 
 def test_blocks_by_rule(load):

@@ -355,6 +355,11 @@ def test_rules_that_leave_nothing(table, content, rule, message):
     assert message in problems(table(content), target="y", missing=rule)
 
 
+def test_a_table_of_one_sample_is_refused_for_that_and_not_for_its_gaps(table):
+    with pytest.raises(StudyError, match="only 1 sample"):
+        read_features(table("a,b\n1,\n"), missing="available", max_missing=1.0)
+
+
 @given(
     st.lists(
         st.lists(st.one_of(st.none(), st.integers(-9, 9)), min_size=3, max_size=3), min_size=2, max_size=6

@@ -114,7 +114,7 @@ class Document:
     def subscribe(self, callback: Callable[[str], None]) -> Callable[[], Any]:
         """Call a function after each change, from the thread that made it; returns what ends this.
 
-        It is told what changed: state, facts, status, problems, progress, votes, answer or versions.
+        Its argument names what changed: state, facts, status, problems, progress, votes, answer or versions.
         """
         key = object()
         self._listeners[key] = callback

@@ -116,8 +116,9 @@ def compare_versions(stages: Stages, first: int | None, second: int | None) -> d
 def _side(stages: Stages, version: int | None) -> Result | StoredResult:
     if version is not None:
         return StoredResult(version_directory(stages.directory, version))
+    selection = stages.decided  # raises if there is none
     assert stages.evidence is not None
-    return Result(stages.resolve().standalone(), stages.evidence, stages.decided, {})
+    return Result(stages.resolve().standalone(), stages.evidence, selection, {})
 
 
 def version_directory(directory: Path, version: int) -> Path:

@@ -30,8 +30,8 @@ def sizes(stages: Stages, sizes: Iterable[int]) -> list[dict[str, Any]]:
     trust, wanted = stages.trust_of_set, set(sizes)
     utility, decision = selection.problem.utility, stages.resolve().decision
     constraints = tuple(given for given in decision.constraints if given.kind != "max_size")
-    rests_on = (utility.theta, utility.selectable, utility.constraint_strength, constraints)
-    known: dict[int, Any] = stages.best_sets.of((*rests_on, Blocks.of(decision.blocks), stages.data), dict)
+    depends_on = (utility.theta, utility.selectable, utility.constraint_strength, constraints)
+    known: dict[int, Any] = stages.best_sets.of((*depends_on, Blocks.of(decision.blocks), stages.data), dict)
     limits = [utility.system.rows_of(part) for part in utility.system.parts if part.kind == "max_size"]
     rows = np.setdiff1d(np.arange(utility.system.n_inequalities), np.concatenate([*limits, np.empty(0, dtype=int)]))
     free = replace(utility, system=utility.system.take(rows))

@@ -46,8 +46,8 @@ EVIDENCE, TRUST, RUNS = "evidence.npz", "trust.npz", "runs"
 STAGES = ("set", "reasons", "alternatives", "left_out", "figures", "trust")
 
 
-class Kept:
-    """The last value that was made, and what it rests on: it is made anew for anything else.
+class LastValue:
+    """The last value that was computed, with the key that it depends on; another key computes a new one.
 
     Copies of its owner share it; it is replaced as a whole, so that threads need not wait for each other.
     """
@@ -92,13 +92,13 @@ class Stages:
         self.resolved: ResolvedStudy | None = None
         self.selection: Selection | None = None
         self.trust = Trust()
-        self._system = Kept()  # constraints, tied to data
+        self._system = LastValue()  # constraints, tied to data
         self._read: Any = None  # what the data were read by
         self._draft: Any = None  # of `draft_study`
         self.judged: tuple[Selection, Trust] | None = None
-        self.written = Kept()  # the directory of the answer that the last export wrote
+        self.written = LastValue()  # the directory of the answer that the last export wrote
         self.drawn: dict[str, tuple[Any, Mapping[str, bytes]]] = {}  # displays and their files, as last written
-        self.best_sets = Kept()  # by size
+        self.best_sets = LastValue()  # by size
         # Without what cannot be read: finished runs are stored apart, and are used again.
         with suppress(UBayFSError, OSError):
             self.evidence = Evidence.load(directory / EVIDENCE)
@@ -322,8 +322,8 @@ class Stages:
     def left_out(self) -> dict[str, Any]:
         """Return strong features that are not in the set, and what constraints cost."""
         found = what_is_out(self.decided, self.resolve().decision.random_state)
-        kept = {key: found[key] for key in ("left_out", "left_out_known")}
-        return {**kept, "constraints": with_costs(self.reasons()["constraints"], found["costs"])}
+        features = {key: found[key] for key in ("left_out", "left_out_known")}
+        return {**features, "constraints": with_costs(self.reasons()["constraints"], found["costs"])}
 
     def complete(self) -> Selection:
         """Return the selection with its alternatives, which are looked for once."""

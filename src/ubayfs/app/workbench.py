@@ -22,7 +22,7 @@ from .history import History
 from .state import HISTORY, VERSION, VERSIONS, State, Word, problem
 from .worker import Worker
 
-# What is done, and told, in the name of an expert.
+# Methods that take the name of an expert: edits, and labels of edits.
 _DONE = ("say", "say_all", "confirm", "undo", "redo")
 _LABELS = ("undo_label", "redo_label")
 _MOST_STARTS = 3  # times that a worker that died is started again by itself

@@ -228,13 +228,13 @@ def has_text(X: Any) -> bool:
 
 def category_notes(found: Mapping[str, ReadCategory]) -> tuple[Advice, ...]:
     """Return what must be known of columns that were read as categories."""
-    told = {
+    labels_by_code = {
         "text_as_categories": {name: read.levels.labels for name, read in found.items() if read.by_text},
         "levels_pooled": {name: read.pooled for name, read in found.items() if read.pooled},
         "level_seen_once": {name: read.once for name, read in found.items() if read.once},
     }
     notes = []
-    for code, labels in told.items():
+    for code, labels in labels_by_code.items():
         shown = [f"{name} ({', '.join(known)})" for name, known in labels.items()]
         facts: dict[str, Any] = {"n_columns": len(labels), "columns": list(labels), "shown": shown}
         if code == "levels_pooled":

@@ -65,7 +65,7 @@ class Gaps:
 
     def too_little(self, rule: str, better: str) -> str:
         """Say that a rule leaves too little, and how a better one is chosen; empty if it does not."""
-        if self.rows.sum() < 2:
+        if rule == "drop_rows" and self.rows.sum() < 2:
             return f"leaves {self.rows.sum()} of {len(self.rows)} samples; {better}."
         way_out = better if rule == "drop_columns" else "raise max_missing, or fill in more values"
         return "" if self.columns.any() else f"leaves no feature; {way_out}."

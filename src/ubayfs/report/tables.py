@@ -433,9 +433,9 @@ def decisions(summary: Record) -> tuple[Table, ...]:
         "both: the votes alone": weights and constraints and sets["data_alone"],
     }
     records = [
-        {"left_out": words, "removed": without(before, kept["features"]), "added": without(kept["features"], before)}
-        for words, kept in found.items()
-        if kept
+        {"left_out": words, "removed": without(before, other["features"]), "added": without(other["features"], before)}
+        for words, other in found.items()
+        if other
     ]
     columns: list[Field] = [
         (Column("Without"), "left_out"),

@@ -321,8 +321,8 @@ class WithFiles:
 
 
 def _with_paths(value: Any, changed: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return changed(value)
+    if isinstance(value, str | os.PathLike):
+        return changed(os.fspath(value))
     if isinstance(value, Mapping):
         return {name: _with_paths(entry, changed) for name, entry in value.items()}
     return value.with_paths(changed) if isinstance(value, WithFiles) else value

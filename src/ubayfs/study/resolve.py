@@ -396,7 +396,7 @@ class ResolvedStudy:
 
     @property
     def version_advice(self) -> tuple[Advice, ...]:
-        """What is different from the version of ubayfs that wrote the study, such as defaults that it rests on."""
+        """What is different from the version of ubayfs that wrote the study, such as defaults that it relies on."""
         return version_advice(self.study, self.prior.unlikely)
 
     @property

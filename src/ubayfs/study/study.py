@@ -222,7 +222,7 @@ class Study:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Paths of the files that the study rests on."""
+        """Paths of the files that the study reads."""
         of_blocks = self.blocks.files if isinstance(self.blocks, WithFiles) else ()
         return (*self.data.files, *self.prior.files, *of_blocks)
 
@@ -318,7 +318,7 @@ class Change:
 
     since: tuple[int, int]
     key: str  # as a person looks for it in the file
-    concerns: Callable[[Study, Collection[str]], bool]  # whether a study, and what it holds unlikely, rest on it
+    concerns: Callable[[Study, Collection[str]], bool]  # whether a study, and what it holds unlikely, depend on it
     former: str
     default: str
 

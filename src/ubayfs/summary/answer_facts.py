@@ -118,7 +118,7 @@ def with_effects(records: list[dict[str, Any]], profile: ProfileDisplay | None) 
 def probabilities(
     selection: Selection, n_draws: int, random_state: RandomState, on_progress: Progress | None
 ) -> tuple[Floats | None, int]:
-    """Return the selection probabilities, of shape (n_features,), and the number of decisions that they rest on.
+    """Return the selection probabilities, of shape (n_features,), and the number of decisions that they are based on.
 
     They are None when none are wanted, or there is no posterior to draw from.
     """

@@ -285,8 +285,9 @@ def opinion_and_data(facts: Facts) -> list[str]:
     own = [record["feature"] for record in records if record["reasons"] != ["data"]]
     line = f"Your {' and '.join(kinds)} made no difference: the votes alone would choose these features, too."
     if own:
-        rest, kept = len(records) - len(own), [r["feature"] for r in records if r["feature"] in own and r["data_alone"]]
-        others = [f"the other {'one' if rest == 1 else rest}"] * (rest > 0) + kept
+        rest = len(records) - len(own)
+        of_both = [r["feature"] for r in records if r["feature"] in own and r["data_alone"]]
+        others = [f"the other {'one' if rest == 1 else rest}"] * (rest > 0) + of_both
         line = (
             f"{len(own)} of {counted(len(records), 'chosen feature')} {_are(len(own))} there because of your "
             f"{' or '.join(kinds)}: {listing(own, _LISTED)}."

@@ -75,7 +75,7 @@ class Table:
     samples : DataFrame or None
         What the file itself says of its samples (GEO series matrices), by sample.
     problems : tuple of Problem
-        What is wrong with the columns in their roles, to be told all at once.
+        What is wrong with the columns in their roles; they are raised all at once.
     """
 
     frame: pd.DataFrame
@@ -228,6 +228,6 @@ def _stripped(frame: pd.DataFrame) -> pd.DataFrame:
             cells = frame.iloc[:, i].to_numpy(dtype=object)
             if any(isinstance(cell, str) and cell != cell.strip() for cell in cells):
                 bare = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
-                kept = [None if isinstance(cell, str) and cell in missing else cell for cell in bare]
-                changed[i] = np.array(kept, dtype=object)
+                values = [None if isinstance(cell, str) and cell in missing else cell for cell in bare]
+                changed[i] = np.array(values, dtype=object)
     return with_columns(frame, changed)
