@@ -13,6 +13,7 @@ import ubayfs
 from trusts import made_trust, made_validation
 from ubayfs import (
     Evidence,
+    Genetic,
     cannot_link,
     collect_evidence,
     decide,
@@ -22,11 +23,12 @@ from ubayfs import (
     maximize,
     require,
 )
+from ubayfs._plain import plain
 from ubayfs.attribution import attribution
 from ubayfs.plotting import NoiseDisplay
 from ubayfs.report import render_csv
 from ubayfs.summary import answer, summarize
-from ubayfs.summary.answer_facts import validation_facts
+from ubayfs.summary.answer_facts import explanations, validation_facts
 from ubayfs.summary.trust_sentences import supported, three_facts, validation_sentences, why_out
 from ubayfs.trust import agreement, constraint_costs, left_out, substitutes
 from ubayfs.trust.noise import noise_of
@@ -113,6 +115,16 @@ def test_explanations_are_those_of_the_functions(summary, selection):
     expected = agreement(selection)
     assert summary["agreement"]["p_value"] == expected.p_value
     assert summary["agreement"]["at"]["half"] == list(expected.at["half"])
+
+
+def test_explanations_draw_from_a_generator_in_their_order(rng):
+    evidence = Evidence.from_sets(rng.random((20, 30)) < 0.3)
+    search = Genetic(n_sets=4, n_generations=2)  # so few that chance decides
+    selection = decide(evidence, {"x0": 5.0}, constraints=max_size(5), optimizer=search, random_state=0)
+    explained = explanations(selection, np.random.default_rng(3), None)
+    drawn = np.random.default_rng(3)
+    assert explained["substitutes"] == plain(substitutes(selection, drawn))
+    assert explained["costs"] == plain(constraint_costs(selection, drawn))
 
 
 def test_a_pair_of_stand_ins_is_alike_and_listed_once(rng):

@@ -354,10 +354,11 @@ def with_substitutes(records: list[dict[str, Any]], found: Iterable[Mapping[str,
 
 def explanations(selection: Selection, random_state: RandomState, blocks: Any) -> dict[str, Any]:
     """Return what could replace what, what is out and why, what constraints cost, and whether prior and data agree."""
-    known = None
-    if selection.problem is not None:
-        known = agreement(selection, blocks=blocks, random_state=random_state, node_limit=_NODES)
-    return replacements(selection, random_state) | what_is_out(selection, random_state) | {"agreement": plain(known)}
+    found = replacements(selection, random_state) | what_is_out(selection, random_state)
+    if selection.problem is None:
+        return found | {"agreement": None}
+    known = agreement(selection, blocks=blocks, random_state=random_state, node_limit=_NODES)
+    return found | {"agreement": plain(known)}
 
 
 def replacements(selection: Selection, random_state: RandomState) -> dict[str, Any]:
