@@ -273,9 +273,11 @@ def test_only_figures_that_changed_are_drawn_for_another_version(tmp_path, monke
     assert drawn
 
 
-def test_nothing_is_compared_with_an_answer_that_is_not_there(tmp_path):
+def test_requests_that_come_too_early_say_so(tmp_path):
     with pytest.raises(UBayFSError, match="no answer yet"):
         REQUESTS["compare"](Stages(tmp_path), None, None)
+    with pytest.raises(UBayFSError, match="not read yet"):
+        REQUESTS["estimate"](Stages(tmp_path))
 
 
 def test_exports(bench, tmp_path, blank_figures):

@@ -112,7 +112,7 @@ class Document:
             return {**self._resolved.get(expert, {}), **own}
 
     def subscribe(self, callback: Callable[[str], None]) -> Callable[[], Any]:
-        """Call a function after each change, from the thread that made it; returns what ends this.
+        """Call a function after each change, from the thread that made it; returns a function that ends this.
 
         Its argument names what changed: state, facts, status, problems, progress, votes, answer or versions.
         """

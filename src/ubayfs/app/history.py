@@ -123,7 +123,7 @@ class History:
                 self._go(by, entry.get("at"))
 
     def _go(self, by: int, at: int | None = None) -> None:
-        """Undo or redo the next edit, or one at a position, which takes its place in the order for that."""
+        """Undo or redo the next edit, or one at a position, which is moved there first."""
         nearest = self.position - (by < 0)
         if at is not None:
             self.steps.insert(nearest, self.steps.pop(at))

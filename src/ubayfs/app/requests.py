@@ -57,7 +57,7 @@ def questions(stages: Stages, n: int = 10) -> Any:
 
 def estimate(stages: Stages) -> dict[str, Any]:
     """Return about how many seconds the ensemble takes, from a few of its runs."""
-    study, data = stages.study, stages.known_data
+    data, study = stages.known_data, stages.study
     section = study.evidence
 
     def timed(n_models: int) -> tuple[float, int]:

@@ -99,7 +99,7 @@ class Stages:
         self.written = LastValue()  # the directory of the answer that the last export wrote
         self.drawn: dict[str, tuple[Any, Mapping[str, bytes]]] = {}  # displays and their files, as last written
         self.best_sets = LastValue()  # by size
-        # Without what cannot be read: finished runs are stored apart, and are used again.
+        # A file that cannot be read is ignored: finished runs are stored apart, and are used again.
         with suppress(UBayFSError, OSError):
             self.evidence = Evidence.load(directory / EVIDENCE)
         with suppress(UBayFSError, OSError):
@@ -122,7 +122,7 @@ class Stages:
     def decided(self) -> Selection:
         """The set that was found; UBayFSError if there is none."""
         if self.selection is None:
-            raise UBayFSError("There is no answer yet; collect evidence first.")
+            raise UBayFSError("There is no answer yet: the models have not voted, or the study has a problem.")
         return self.selection
 
     # -- data and evidence ---------------------------------------------------------------------------------------------

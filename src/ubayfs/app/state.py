@@ -33,7 +33,7 @@ def problem(
 ) -> dict[str, Any]:
     """Return something that is wrong, in plain types: where in the study file, and the positions of rules it is about.
 
-    One that is `passing` keeps nothing from being decided.
+    A `passing` one does not prevent a decision.
     """
     return {"path": list(path), "message": message, "rules": list(rules), "passing": passing, **more}
 

@@ -1,4 +1,4 @@
-"""What a table is made of, and whether its parts are of the same samples.
+"""The parts of a table, and the check that they are of the same samples.
 
 Of AnnData objects features are `var_names`, their values `X` or a layer; `obs` has target, groups and covariates.
 """
@@ -38,7 +38,7 @@ class Parts(NamedTuple):
     obs: Any = None  # of AnnData, for covariates
 
     def without(self, absent: Mask, code: str, facts: Mapping[str, Any]) -> tuple[Parts, Advice]:
-        """Leave samples out of all parts; also return the note on it, with these facts."""
+        """Return the parts without some samples, and the note on that, which has these facts, too."""
 
         def left(part: Any) -> Any:
             as_long = part is not None and np.ndim(part) > 0 and len(part) == len(absent)
@@ -86,7 +86,7 @@ def parts_of(X: Any, y: Any = None, groups: Any = None, target: Any = None, laye
 
 
 def check_aligned(name: str, values: Any, index: Any) -> None:
-    """Raise if values have an index which tells that their samples do not stand in the order of that of X.
+    """Raise if the index of some values shows that their samples are not in the order of those of X.
 
     An index 0, 1, 2, ... is the one that pandas makes up, so other labels do not contradict it; but they do when they
     are the same numbers in another order.

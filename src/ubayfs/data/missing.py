@@ -30,7 +30,7 @@ class Gaps:
 
     n_missing: Ints  # missing values of each column, (n_features,)
     rows: Mask  # samples that stay, (n_samples,)
-    columns: Mask  # features that stay: but for those of which more is missing than the rule allows, (n_features,)
+    columns: Mask  # features that stay: no more of their values are missing than the rule allows, (n_features,)
     notes: tuple[Advice, ...]  # what became of the missing values
 
     @classmethod
@@ -64,7 +64,7 @@ class Gaps:
         return cls(n_missing, everything, ~left_out, notes)
 
     def too_little(self, rule: str, better: str) -> str:
-        """Say that a rule leaves too little, and how a better one is chosen; empty if it does not."""
+        """Return the message on a rule that leaves too few samples or no feature; empty if it leaves enough."""
         if rule == "drop_rows" and self.rows.sum() < 2:
             return f"leaves {self.rows.sum()} of {len(self.rows)} samples; {better}."
         way_out = better if rule == "drop_columns" else "raise max_missing, or fill in more values"
@@ -82,7 +82,7 @@ class Gaps:
 
 
 def samples_of(values: Any, rows: Mask) -> Any:
-    """Return some samples of a table, of a target or of groups, which stay what they are."""
+    """Return some samples of a table, of a target or of groups, in the type that they have."""
     if values is None:
         return None
     positions = np.flatnonzero(rows)

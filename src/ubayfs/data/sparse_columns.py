@@ -16,7 +16,7 @@ _BLOCK_ENTRIES = 1 << 18
 
 
 class TableLike:
-    """What looks like an array of two dimensions; `values` has its shape and its precision."""
+    """A table that can be used like a two-dimensional array; its shape and dtype are those of `values`."""
 
     values: Any
     ndim: ClassVar[int] = 2

@@ -245,7 +245,7 @@ class _Features(NamedTuple):
     centering: Centering  # of these columns
 
     def joined(self, others: _Features) -> _Features:
-        """Return these and other ones behind them."""
+        """Return these features followed by others."""
         return _Features(
             np.concatenate([self.positions, others.positions]),
             np.concatenate([self.coded, others.coded]),

@@ -137,7 +137,7 @@ def draft_data(study: Study) -> tuple[Table | None, FeatureData | None, Problems
 
 
 class _Resolver:
-    """Ties a study to its features; what depends on something wrong, which has its default there, is not checked."""
+    """Resolves a study. Parts that are wrong have their defaults; what depends on them is not checked."""
 
     def __init__(self, study: Study, problems: Problems | None = None, n_models: int | None = None) -> None:
         self.study = study

@@ -275,7 +275,7 @@ class WeightResolver:
         table: Knowledge | None,
         tables: Mapping[str, Knowledge | None],
     ) -> PriorKnowledge:
-        """Return what is known of the features by weights and table, by experts and their tables, and since when."""
+        """Return the prior knowledge of weights and table, of experts and their tables, and when it was stated."""
         known = self._stated(weights, table)
         if prior.experts:
             default, stated = getattr(prior.weights, "default", DEFAULT_WEIGHT), {}

@@ -141,7 +141,7 @@ def _in_roles(
     ignore: Sequence[str],
     ordered: Mapping[str, Sequence[str]],
 ) -> tuple[Table, list[str], dict[str, Levels]]:
-    """Return the table with all columns but numbers made ready, its features, and the levels of the categories."""
+    """Return the table with target, covariates and categories prepared, its features, and the levels of categories."""
     targets, survival = target_columns(roles), roles if isinstance(roles, SurvivalColumns) else None
     names, problems = feature_columns(table, target=targets, groups=groups, ignore=ignore, adjust_for=covariates)
     if task is not None and (task == "survival") != (survival is not None):

@@ -276,7 +276,7 @@ class InspectedFiles:
 
     files: dict[str, Path]  # by block
     table: Table
-    keys: dict[str, str]  # of the data in a study file that are needed to read the files so, but for their paths
+    keys: dict[str, str]  # of the section data that a study needs to read the files in this way, without paths
     orientation: tuple[str, ...]  # found out about each file, in words; empty for a table with features in columns
     sheet: str | None  # of an Excel file
     other_sheets: tuple[str, ...]

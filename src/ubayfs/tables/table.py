@@ -126,7 +126,7 @@ class Table:
         return replace(self, frame=self.frame.iloc[rows], numbers=numbers[rows])
 
     def noted(self, *found: Advice | Problem) -> Table:
-        """Return the table with more that must be known of it, or that is wrong with it."""
+        """Return the table with further notes and problems."""
         notes = [note for note in found if isinstance(note, Advice)]
         problems = [problem for problem in found if isinstance(problem, Problem)]
         return replace(self, notes=(*self.notes, *notes), problems=(*self.problems, *problems))

@@ -97,7 +97,7 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
         return _tell(found)
 
     async def change(files: Callable[[dict[str, str], str | None], Files]) -> None:
-        """Read what becomes of the files that there are once nothing else is read: several may arrive at once."""
+        """Read the files after a change of their list, one change after another: several may arrive at once."""
         async with adding:
             await take(*files(*_files(bench)))
 
@@ -110,7 +110,7 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
 
         def with_it(tables: dict[str, str], samples: str | None) -> Files:
             if not known and not _is_read(bench):
-                return [path], None  # instead of what is no table
+                return [path], None  # instead of a file that is no table
             if tables and (path == samples or (samples is None and is_sample_sheet(path))):
                 return tables, path
             return [*_but(path, tables).values(), path], samples
