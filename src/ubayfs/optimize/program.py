@@ -450,7 +450,7 @@ class _SolverOutput:
 
     @cached_property
     def _library(self) -> ctypes.CDLL | None:
-        """The C library, with its variable `stdout` and a buffer; None where they lack: then nothing is held back."""
+        """The C library, with its variable `stdout` and a buffer; None without it: nothing is held back then."""
         mac = sys.platform == "darwin"
         if not mac and platform.libc_ver()[0] != "glibc":
             return None  # in other libraries it may be a constant, which must not be written to

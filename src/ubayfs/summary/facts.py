@@ -422,7 +422,7 @@ def hazard_ratio(data: FeatureData, position: int) -> float | None:
 
 
 def _values(data: FeatureData, position: int) -> tuple[Floats, Mask]:
-    """Return the values of a feature that there are, and which samples have one."""
+    """Return the values of a feature that are not missing, and the mask of the samples that have one."""
     x: Floats = np.asarray(data.X[:, [position]], dtype=np.float64)[:, 0]
     present = ~np.isnan(x)
     return x[present], present

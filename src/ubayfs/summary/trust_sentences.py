@@ -46,7 +46,7 @@ _UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
 
 
 def is_known(found: Facts) -> bool:
-    """Tell whether there is something to say of a part of trust."""
+    """Tell whether there is a sentence on a part of trust."""
     return found["state"] in ("known", "partial")
 
 

@@ -139,7 +139,7 @@ def full_rows(utility: Utility) -> dict[int, Floats]:
     return {row: coefficients for row, coefficients in found.items() if (coefficients != 0).all()}
 
 
-# -- what can replace a member: the best set without it, and what models chose in its stead ----------------------------
+# -- what can replace a member: the best set without it, and what models chose instead of it ---------------------------
 
 
 @dataclass(frozen=True)
