@@ -101,9 +101,29 @@ RECIPES = {
         assert ubayfs.reproduce(
             table, events, selector="tree", n_splits=2, constraints=one, **counted
         ).chosen_again[0] > 0.5
+        # Roots of counts are what the task computes with: as numbers of a regression they must give the same sets.
+        from sklearn.linear_model import LinearRegression
+        age = rng.normal(size=40)
+        of_age = rng.poisson(np.exp(2 + table[:, 0] / 2 + age))
+        def chosen(y, selector, **others):
+            return ubayfs.collect_evidence(table, y, selector, **{**counted, **others}).sets.toarray().tolist()
+        as_numbers = chosen(np.sqrt(of_age), "tree", adjust_for=age, task="regression")
+        assert chosen(of_age, "tree", adjust_for=age) == as_numbers
+        assert chosen(events, LinearRegression()) == chosen(events, LinearRegression(), task="regression")
         from ubayfs.data import FeatureData
+        from ubayfs.selectors import SELECTORS
         data = FeatureData.from_table(table, events, task="counts")
-        page = render_html(summarize(ubayfs.decide(evidence, constraints=one, X=data), data, n_draws=0))
+        wide = rng.normal(size=(40, 30))
+        as_number = FeatureData.from_table(table, np.sqrt(events), task="regression")
+        for name in ("hsic", "lasso", "mrmr", "rfe"):
+            orders = [
+                SELECTORS[name].select_many(wide, target, np.ones((1, 40), dtype=bool), 30, [rng])[0].tolist()
+                for target in (data.target, as_number.target)
+            ]
+            assert orders[0] == orders[1], name
+        summary = summarize(ubayfs.decide(evidence, constraints=one, X=data), data, n_draws=0)
+        assert summary["displays"]["profile"]["effect"] == "correlation"
+        page = render_html(summary)
         assert "predict how many events there are" in page
         assert "Number of events" in page
         for wrong, argument in (({"selector": "fisher"}, "selector"), ({"y": events / 2}, "y")):

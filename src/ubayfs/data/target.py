@@ -41,8 +41,8 @@ class Target:
         A key of `TASKS`.
     values : ndarray or None
         Class codes 0..n_classes-1 of shape (n_samples,) for classification, an int indicator matrix of shape
-        (n_samples, n_labels) for multi-label, floats of shape (n_samples,) for regression, floats of shape
-        (n_samples, 2) for survival, time and event (1; 0: censored), None without target.
+        (n_samples, n_labels) for multi-label, floats of shape (n_samples,) for numbers, floats of shape (n_samples, 2)
+        for survival, time and event (1; 0: censored), None without target.
     labels : ndarray or None
         The target as it was given; foreign selectors receive it. For survival the structured array of scikit-survival.
     classes : ndarray or None
@@ -68,6 +68,11 @@ class Target:
         """Name and number of samples of each class or label, of events and censored samples; empty for others."""
         count = TASKS[self.task].counts
         return [] if self.values is None or count is None else count(self)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether `values` are one number per sample, to be used as such."""
+        return TASKS[self.task].numeric
 
     @property
     def numbers(self) -> Floats | None:
@@ -353,6 +358,11 @@ class Task:
     def labeled(self) -> bool:
         """Whether samples have labels, whose spelling is unified when they are read from a file."""
         return self.read is not None and self.numbers is None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether a target is one number per sample and nothing else, such as an event."""
+        return self.numbers is not None and not self.fewest_events
 
 
 # In the order of messages and tables.

@@ -183,7 +183,7 @@ def _along(target: Target) -> Floats | None:
     """Return the numbers that put samples in an order: a measured target, or martingale residuals of survival."""
     if target.task == "survival":
         return RiskSets.of(target.time, target.event).null_residuals(np.ones((1, len(target.event))))[0]
-    return np.asarray(target.values, dtype=np.float64) if target.task == "regression" else None
+    return np.asarray(target.values, dtype=np.float64) if target.is_numeric else None
 
 
 def _by_importance(selection: Selection) -> Ints:

@@ -61,11 +61,11 @@ def classes_present(target: Target) -> Ints:
 def output_columns(target: Target) -> Floats:
     """Return what linear models are fitted to, of shape (n_samples, n_outputs), one column per model.
 
-    Regression: the standardized target. Binary: the class of higher code against the other, as +1 and -1.
+    Numbers: the standardized target. Binary: the class of higher code against the other, as +1 and -1.
     Multi-class: each class present against the rest. Multi-label: each label that is not constant here.
     """
     values = np.asarray(target.values)
-    if target.task == "regression":
+    if target.is_numeric:
         return standardized_target(values)[:, None]
     if target.task in CLASSIFICATION:
         present = classes_present(target)
@@ -78,7 +78,7 @@ def output_columns(target: Target) -> Floats:
 
 
 def standardized_target(values: Array) -> Floats:
-    """Return a regression target of shape (n_samples,) with mean 0 and variance 1."""
+    """Return a target of numbers, of shape (n_samples,), with mean 0 and variance 1."""
     if values.min() == values.max():
         raise UBayFSError("the target is constant in the subsample; a larger train_size keeps samples that differ.")
     return standardized(values)

@@ -76,7 +76,7 @@ class ForeignSelector(ElementarySelector):
 
     @property
     def tasks(self) -> frozenset[str]:  # type: ignore[override]
-        """Classification for classifiers, regression for regressors, otherwise everything that is possible."""
+        """Classification for classifiers, numbers for regressors, otherwise everything that is possible."""
         return _tasks_of(self.foreign)
 
     @abstractmethod
@@ -102,7 +102,7 @@ def _tasks_of(foreign: Any) -> frozenset[str]:
     except AttributeError:  # it has fit and get_params, but scikit-learn's base class is not among its parents
         return frozenset(TASKS)
     if tags.estimator_type == "regressor":
-        return frozenset({"regression"})
+        return frozenset(name for name, task in TASKS.items() if task.numeric)
     if tags.estimator_type == "classifier":
         several = tags.classifier_tags is not None and tags.classifier_tags.multi_label
         return CLASSIFICATION | ({"multilabel"} if several else frozenset())

@@ -297,6 +297,6 @@ def target_without_covariates(basis: Floats, target: Target) -> Target:
     share, left = target_left(basis, target)
     if share < DETERMINED:
         raise UBayFSError("covariates determine the target in the subsample; a larger train_size may help.")
-    if target.task != "regression":
+    if not target.is_numeric:
         return target
     return Target(target.task, left[:, 0], left[:, 0])

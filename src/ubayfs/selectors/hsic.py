@@ -28,7 +28,7 @@ class HSIC(ElementarySelector):
     """Features in the order in which they enter the path of HSIC Lasso (Yamada et al. 2014).
 
     Each feature becomes a matrix of similarities between rows (Gaussian kernel of width 1 on the standardized
-    column), and so does the target (1 for rows of the same class, 0 for others; a Gaussian kernel for regression). All
+    column), and so does the target (1 for rows of the same class, 0 for others; a Gaussian kernel for numbers). All
     are centered and scaled to norm 1, and the matrix of the target is regressed on those of the features with weights
     that may not be negative, by the lasso path. So relations of any shape count, and a feature that only repeats
     another one does not. Time and memory grow with the square of the number of rows for each chosen feature and its
@@ -63,7 +63,7 @@ class HSIC(ElementarySelector):
 def _target_kernel(target: Target) -> Floats:
     """Return the centered and normalized kernel matrix of the target, of shape (n_samples, n_samples)."""
     values = np.asarray(target.values)
-    if target.task == "regression":
+    if target.is_numeric:
         return centered(gaussian_kernel(standardized_target(values)))[0]
     classes_present(target)
     return centered((values[:, None] == values).astype(np.float64))[0]

@@ -64,4 +64,4 @@ def _losses(target: Target) -> list[Loss]:
         check_events(target, np.ones((1, len(target.event)), dtype=bool))
         return [partial_likelihood(RiskSets.of(target.time, target.event))]
     outputs = output_columns(target).T
-    return [squares(y) for y in outputs] if target.task == "regression" else [logistic((y + 1) / 2) for y in outputs]
+    return [squares(y) for y in outputs] if target.is_numeric else [logistic((y + 1) / 2) for y in outputs]

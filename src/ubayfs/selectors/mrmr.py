@@ -101,7 +101,7 @@ def _relevance_beyond(target: Target, residuals: Residuals, in_turns: bool) -> t
 
 def _relevance_to(target: Target, subsamples: Mask, in_turns: bool = False) -> tuple[Relevance, OfCategories]:
     """Return the relevance of numbers, and that of all categories: that of numbers with the same p-values."""
-    if target.task == "regression":
+    if target.is_numeric:
         return _relevance_by_correlation(_directions(np.asarray(target.values), subsamples), subsamples)
     if target.task != "survival":
         return _relevance_by_classes(target, subsamples, in_turns)

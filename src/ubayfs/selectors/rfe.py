@@ -49,7 +49,7 @@ class RFE(PerRunSelector):
 
     def select(self, X: Array, target: Target, n_features: int, rng: np.random.Generator) -> Ints:
         """Choose `n_features` columns (all, if there are no more), that of largest weight first."""
-        machines = LinearMachines(standardized(X), output_columns(target), self.C, target.task == "regression")
+        machines = LinearMachines(standardized(X), output_columns(target), self.C, target.is_numeric)
         remaining = np.arange(X.shape[1])
         while True:
             # The root of the sum of squares, relative to the largest: of order one, as the rule for ties expects.
