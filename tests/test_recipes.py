@@ -21,6 +21,10 @@ RECIPES = {
         """
         evidence = ubayfs.collect_evidence(X, y, "pearson", n_models=4, n_features_per_model=1, random_state=0)
         assert evidence.counts.tolist() == [4, 0]
+        from ubayfs.summary import summarize
+        methods = summarize(ubayfs.decide(evidence, constraints=ubayfs.max_size(1)), n_draws=0)["methods"]
+        assert "4 models by Pearson correlation (Pearson, 1895) voted" in methods["text"]
+        assert methods["references"][1].startswith("Pearson, K. (1895).")
         """,
     ),
     "Add a prior": (

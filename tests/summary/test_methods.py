@@ -1,9 +1,12 @@
 """The paragraph for the methods section of a paper."""
 
+import re
+
 import numpy as np
 import pytest
 
 from ubayfs import collect_evidence, decide, max_size
+from ubayfs.selectors import SELECTORS
 from ubayfs.selectors.mrmr import MRMR
 from ubayfs.summary import summarize
 
@@ -30,6 +33,16 @@ def test_selectors_are_named_and_those_of_a_paper_cited(selector, named, cited, 
     summary = summarize(decide(evidence, constraints=max_size(1)), n_draws=0)
     assert named is None or summary["ensemble"]["selector_names"] == [named]
     assert any("Ding" in reference for reference in summary["methods"]["references"]) == cited
+
+
+@pytest.mark.parametrize("selector", SELECTORS.values(), ids=SELECTORS)
+def test_every_selector_has_a_usual_name_and_a_reference_that_fits_its_citation(selector):
+    cited, reference = selector.reference
+    first_author, year = re.fullmatch(r"(\w+)\b.*, (\d{4})", cited).groups()
+    assert reference.startswith(f"{first_author}, ")
+    assert f" ({year}). " in reference
+    assert [other.name for other in SELECTORS.values() if other.usual_name == selector.usual_name] == [selector.name]
+    assert selector.usual_name
 
 
 @pytest.mark.parametrize(("optimizer", "words"), [("exact", "exact optimization"), ("genetic", "a genetic algorithm")])

@@ -26,6 +26,10 @@ class ElementarySelector(ABC):
         Its name in the registry, in messages and in results.
     tasks : frozenset of str
         The tasks it can do; any other is refused before work begins.
+    usual_name : str
+        What people call it, for reports; empty: its class with its settings.
+    reference : (str, str)
+        How a text cites it, such as "Ding and Peng, 2005", and the entry of a list of references; empty without one.
     joint : bool
         True when many runs together take far less time than each alone, and the work on them is shared among threads by
         :func:`~ubayfs.selectors.threads.each_block`. Up to 100 runs are then done at once.
@@ -50,6 +54,8 @@ class ElementarySelector(ABC):
 
     name: ClassVar[str]
     tasks: ClassVar[frozenset[str]]
+    usual_name: ClassVar[str] = ""
+    reference: ClassVar[tuple[str, str]] = ("", "")
     joint: ClassVar[bool] = False
     n_together: ClassVar[int] = 1
     nested: ClassVar[bool] = False

@@ -35,6 +35,12 @@ class Cox(JointSelector):
 
     name: ClassVar[str] = "cox"
     tasks: ClassVar[frozenset[str]] = frozenset({"survival"})
+    usual_name: ClassVar[str] = "martingale correlation"
+    reference: ClassVar[tuple[str, str]] = (
+        "Cox, 1972",
+        "Cox, D. R. (1972). Regression models and life-tables. Journal of the Royal Statistical Society, Series B, "
+        "34(2), 187-220. https://doi.org/10.1111/j.2517-6161.1972.tb00899.x",
+    )
 
     def _choose(self, X: Array, target: Target, runs: Runs, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features by correlation, from three matrix products for all runs."""

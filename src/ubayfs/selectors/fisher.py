@@ -43,6 +43,11 @@ class Fisher(JointSelector):
 
     name: ClassVar[str] = "fisher"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION
+    usual_name: ClassVar[str] = "Fisher score"
+    reference: ClassVar[tuple[str, str]] = (
+        "Duda et al., 2001",
+        "Duda, R. O., Hart, P. E., Stork, D. G. (2001). Pattern Classification. Wiley, New York.",
+    )
 
     classes: str = "weighted"
 

@@ -48,6 +48,13 @@ class HSIC(ElementarySelector):
 
     name: ClassVar[str] = "hsic"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"regression"}
+    usual_name: ClassVar[str] = "HSIC lasso"
+    reference: ClassVar[tuple[str, str]] = (
+        "Yamada et al., 2014",
+        "Yamada, M., Jitkrittum, W., Sigal, L., Xing, E. P., Sugiyama, M. (2014). High-dimensional feature selection "
+        "by feature-wise kernelized lasso. Neural Computation, 26(1), 185-207. "
+        "https://doi.org/10.1162/NECO_a_00537",
+    )
     n_together: ClassVar[int] = 5
 
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:

@@ -43,6 +43,12 @@ class Laplacian(ElementarySelector):
 
     name: ClassVar[str] = "laplacian"
     tasks: ClassVar[frozenset[str]] = frozenset(TASKS)
+    usual_name: ClassVar[str] = "Laplacian score"
+    reference: ClassVar[tuple[str, str]] = (
+        "He et al., 2005",
+        "He, X., Cai, D., Niyogi, P. (2005). Laplacian score for feature selection. Advances in Neural Information "
+        "Processing Systems, 18.",
+    )
     n_together: ClassVar[int] = 5
     nested: ClassVar[bool] = True
     categories_as_numbers: ClassVar[bool] = False  # which need a target

@@ -37,6 +37,12 @@ class Lasso(PerRunSelector):
 
     name: ClassVar[str] = "lasso"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"regression", "survival"}
+    usual_name: ClassVar[str] = "Lasso"
+    reference: ClassVar[tuple[str, str]] = (
+        "Tibshirani, 1996",
+        "Tibshirani, R. (1996). Regression shrinkage and selection via the lasso. Journal of the Royal Statistical "
+        "Society, Series B, 58(1), 267-288. https://doi.org/10.1111/j.2517-6161.1996.tb02080.x",
+    )
 
     min_penalty: float = 1e-4
 

@@ -63,6 +63,12 @@ class MRMR(JointSelector):
 
     name: ClassVar[str] = "mrmr"
     tasks: ClassVar[frozenset[str]] = frozenset({"binary", "multiclass", "regression", "survival"})
+    usual_name: ClassVar[str] = "mRMR"
+    reference: ClassVar[tuple[str, str]] = (
+        "Ding and Peng, 2005",
+        "Ding, C., Peng, H. (2005). Minimum redundancy feature selection from microarray gene expression data. Journal "
+        "of Bioinformatics and Computational Biology, 3(2), 185-205. https://doi.org/10.1142/S0219720005001004",
+    )
 
     classes: str = "turns"
 

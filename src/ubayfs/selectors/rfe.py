@@ -39,6 +39,12 @@ class RFE(PerRunSelector):
 
     name: ClassVar[str] = "rfe"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"multilabel", "regression"}
+    usual_name: ClassVar[str] = "RFE"
+    reference: ClassVar[tuple[str, str]] = (
+        "Guyon et al., 2002",
+        "Guyon, I., Weston, J., Barnhill, S., Vapnik, V. (2002). Gene selection for cancer classification using "
+        "support vector machines. Machine Learning, 46, 389-422. https://doi.org/10.1023/A:1012487302797",
+    )
 
     C: float = 1.0
     step: float = 0.1

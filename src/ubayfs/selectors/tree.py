@@ -39,6 +39,12 @@ class Tree(ElementarySelector):
 
     name: ClassVar[str] = "tree"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"multilabel", "regression", "survival"}
+    usual_name: ClassVar[str] = "Tree"
+    reference: ClassVar[tuple[str, str]] = (
+        "Breiman et al., 1984",
+        "Breiman, L., Friedman, J. H., Olshen, R. A., Stone, C. J. (1984). Classification and Regression Trees. "
+        "Wadsworth, Belmont.",
+    )
     n_together: ClassVar[int] = 5
     nested: ClassVar[bool] = True
 

@@ -31,7 +31,6 @@ from ..selectors import SELECTORS, describe
 from ..selectors.concordance import Concordance, Contrast
 from ..selectors.nominal_classes import is_nominal
 from ..utility import log_row_admissibility, score_tolerance
-from .methods import SELECTORS as NAMED
 from .sentences import advice_message, constraint_label
 
 _LISTED = 20  # constant columns that are named
@@ -119,7 +118,8 @@ def _missing_facts(data: FeatureData | None) -> Any:
 
 def _selector_name(kind: str, described: str) -> str:
     """Return the usual name of a built-in selector with its default settings; others are described."""
-    return NAMED[kind][0] if kind in NAMED and described == describe(SELECTORS[kind]) else described
+    built_in = SELECTORS.get(kind)
+    return built_in.usual_name or described if built_in and described == describe(built_in) else described
 
 
 def ensemble_facts(evidence: Evidence) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._plain import counted, listing, rounded
+from ..selectors import SELECTORS
 from .sentences import prior_name
 from .trust_sentences import is_known
 
@@ -26,57 +27,6 @@ CITATION = {
   year    = {2022},
   doi     = {10.1007/s10994-022-06221-9}
 }""",
-}
-# Selectors by their names in code: what people call them, how they are cited, and the reference.
-SELECTORS = {
-    "mrmr": (
-        "mRMR",
-        "Ding and Peng, 2005",
-        "Ding, C., Peng, H. (2005). Minimum redundancy feature selection from microarray gene expression data. Journal "
-        "of Bioinformatics and Computational Biology, 3(2), 185-205. https://doi.org/10.1142/S0219720005001004",
-    ),
-    "hsic": (
-        "HSIC lasso",
-        "Yamada et al., 2014",
-        "Yamada, M., Jitkrittum, W., Sigal, L., Xing, E. P., Sugiyama, M. (2014). High-dimensional feature selection "
-        "by feature-wise kernelized lasso. Neural Computation, 26(1), 185-207. "
-        "https://doi.org/10.1162/NECO_a_00537",
-    ),
-    "laplacian": (
-        "Laplacian score",
-        "He et al., 2005",
-        "He, X., Cai, D., Niyogi, P. (2005). Laplacian score for feature selection. Advances in Neural Information "
-        "Processing Systems, 18.",
-    ),
-    "fisher": (
-        "Fisher score",
-        "Duda et al., 2001",
-        "Duda, R. O., Hart, P. E., Stork, D. G. (2001). Pattern Classification. Wiley, New York.",
-    ),
-    "lasso": (
-        "Lasso",
-        "Tibshirani, 1996",
-        "Tibshirani, R. (1996). Regression shrinkage and selection via the lasso. Journal of the Royal Statistical "
-        "Society, Series B, 58(1), 267-288. https://doi.org/10.1111/j.2517-6161.1996.tb02080.x",
-    ),
-    "tree": (
-        "Tree",
-        "Breiman et al., 1984",
-        "Breiman, L., Friedman, J. H., Olshen, R. A., Stone, C. J. (1984). Classification and Regression Trees. "
-        "Wadsworth, Belmont.",
-    ),
-    "cox": (
-        "martingale correlation",
-        "Cox, 1972",
-        "Cox, D. R. (1972). Regression models and life-tables. Journal of the Royal Statistical Society, Series B, "
-        "34(2), 187-220. https://doi.org/10.1111/j.2517-6161.1972.tb00899.x",
-    ),
-    "rfe": (
-        "RFE",
-        "Guyon et al., 2002",
-        "Guyon, I., Weston, J., Barnhill, S., Vapnik, V. (2002). Gene selection for cancer classification using "
-        "support vector machines. Machine Learning, 46, 389-422. https://doi.org/10.1023/A:1012487302797",
-    ),
 }
 _PRIORS = {
     "generalized": (
@@ -135,7 +85,7 @@ def _ensemble(facts: Facts, references: list[str]) -> list[str]:
         return ["Importances of the features were given."]
     names = []
     for kind, name in zip(found["selector_kinds"], found["selector_names"], strict=True):
-        _, cited, reference = SELECTORS.get(kind, ("", "", ""))
+        cited, reference = SELECTORS[kind].reference if kind in SELECTORS else ("", "")
         names.append(f"{name} ({cited})" if cited else name)
         references += [reference] if reference else []
     by = f" by {listing(names)}" if names else ""
