@@ -23,6 +23,8 @@ from .exceptions import EnsembleError, InputError, UBayFSError, repr_of
 # How the content of a file is read; whoever needs a file at several places passes its own.
 ReadBytes = Callable[[Path], bytes]
 
+FIGURE_FORMATS = ("png", "svg", "pdf")
+
 _METADATA = "metadata"
 # Text that a spreadsheet takes for a formula, with as many apostrophes in front as there are. Numbers are none.
 _FORMULA = re.compile(r"'*(?![+-]*$|[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$)[=+\-@\t\r]", re.ASCII)

@@ -210,7 +210,7 @@ def test_a_study_with_all_of_it(folder):
 def test_the_study_of_a_result_needs_no_file_of_knowledge(folder):
     resolved = resolve_study(load_study(folder / "study.yaml"))
     evidence = resolved.collect()
-    alone = resolved.standalone()
+    alone = resolved.standalone
     alone.save(folder / "alone.yaml")
     for name in ("known.csv", "aliases.csv", "unlikely.txt", "sets.gmt"):
         (folder / name).unlink()
@@ -229,7 +229,7 @@ def test_weights_of_gene_sets_in_a_study(folder):
     resolved = resolve_study(load_study(folder / "study.yaml"), n_models=20)
     assert resolved.decision.weights.tolist() == [5, 7, 0.01, 0.01, 0.01, 0.01]
     assert [advice.code for advice in resolved.notes] == ["names_skipped", "highest_weight"]
-    alone = resolved.standalone()
+    alone = resolved.standalone
     assert resolve_study(alone, n_models=20).decision.weights.tolist() == [5, 7, 0.01, 0.01, 0.01, 0.01]
 
 

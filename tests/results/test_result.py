@@ -14,10 +14,10 @@ import pytest
 import ubayfs
 from kills import killed_at
 from ubayfs import max_size
+from ubayfs._files import FIGURE_FORMATS
 from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import EnsembleError, InputError, StudyError, UBayFSWarning
 from ubayfs.plotting import Display, read_displays, render_figures
-from ubayfs.plotting.figures import FORMATS
 from ubayfs.results import Result, StoredResult, check_directory, read_result, reserve, write_result
 from ubayfs.results.file_set import FileSet
 from ubayfs.study import DataSection, EvidenceSection, OutputSection, Study
@@ -629,4 +629,4 @@ def test_paths_that_cannot_be(plain, tmp_path, name):
 
 
 def test_a_study_knows_the_formats_of_figures():
-    assert OutputSection(figures=FORMATS).figures == FORMATS
+    assert OutputSection(figures=FIGURE_FORMATS).figures == FIGURE_FORMATS

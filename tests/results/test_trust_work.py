@@ -149,7 +149,7 @@ def test_a_size_that_nobody_knows_yet(resolved):
     work.size()
     assert work.study.supported == max(1, work.trust.noise.supported)
     assert len(work.study.decide(evidence).features) == work.study.supported
-    assert work.study.standalone().constraints == (max_size("supported"),)
+    assert work.study.standalone.constraints == (max_size("supported"),)
 
 
 def test_a_size_is_not_taken_from_shuffles_that_were_stopped(resolved):

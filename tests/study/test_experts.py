@@ -138,7 +138,7 @@ def test_files_of_python_and_of_yaml_are_the_same_study(study, tmp_path):
 
 
 def test_a_study_without_its_files_has_the_same_experts(study):
-    alone = resolved(study).standalone()
+    alone = resolved(study).standalone
     assert alone.inputs == ("x.csv",)
     again = resolved(alone).prior
     assert again.to_dict() == resolved(study).prior.to_dict()

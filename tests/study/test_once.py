@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from ubayfs import Evidence, InputError, max_size, workflow
 from ubayfs.cli.main import main
 from ubayfs.exceptions import StudyError
+from ubayfs.results.result import StoredResult
 from ubayfs.study import load_study, resolve, resolve_study
 
 STUDY = """\
@@ -185,6 +187,33 @@ def test_every_command_opens_each_file_of_a_result_once(folder, opened, monkeypa
         times = {name: n for name, n in opened.items() if name.startswith("first/") or "/" not in name}
         assert needed | more <= set(times), command
         assert {name: n for name, n in times.items() if n > 1} == {}, command
+
+
+def count_calls(monkeypatch, place, times):
+    """Count how often a function of the package is called."""
+    module, _, name = place.rpartition(".")
+    original = getattr(import_module(module), name)
+    monkeypatch.setattr(place, lambda *given, **more: (times.update([name]), original(*given, **more))[1])
+
+
+def test_select_finds_its_answer_and_makes_study_and_report_once(folder, monkeypatch):
+    few = "evidence: {n_models: 5}\noutputs: {n_draws: 3}\ntrust: {level: none}\n"
+    (folder / "study.yaml").write_text(STUDY + few)
+    times = Counter()
+    for place in ("summary.answer", "study.resolve._written_out", "report.content.Document"):
+        count_calls(monkeypatch, f"ubayfs.{place}", times)
+    assert main(["select", "study.yaml", "-o", "first"]) == 0
+    assert times == {"answer": 1, "_written_out": 1, "Document": 1}
+
+
+def test_only_figures_that_were_written_are_looked_for(folder, monkeypatch):
+    (folder / "study.yaml").write_text(STUDY + "evidence: {n_models: 5}\noutputs: {n_draws: 3}\ntrust: {level: none}\n")
+    assert main(["select", "study.yaml", "-o", "first"]) == 0
+    read, names = StoredResult._content, []
+    monkeypatch.setattr(StoredResult, "_content", lambda self, name: (names.append(name), read(self, name))[1])
+    assert main(["decide", "first", "-o", "second"]) == 0
+    assert "figures/evidence.png" in names
+    assert [name for name in names if not (folder / "first" / name).is_file()] == []
 
 
 @pytest.mark.parametrize("place", ["prior: {table: none.csv}\nblocks: {table: none.csv}", "prior: {aliases: none.csv}\n"

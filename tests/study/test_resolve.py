@@ -49,7 +49,7 @@ def weights_of(weights, names=NAMES, blocks=None, n_models=100):
 
 def standalone(study):
     """Return the study with the content of its tables written out, as a result has it."""
-    return resolve_study(study, data=None, feature_names=NAMES).standalone()
+    return resolve_study(study, data=None, feature_names=NAMES).standalone
 
 
 def problems_of(study, names=NAMES):

@@ -592,7 +592,7 @@ def test_words_of_the_scale_are_shown_as_written(evidence):
         decision=Decision(blocks=BLOCKS, random_state=0),
         version_advice=(),
         study=SimpleNamespace(folder=Path("studies"), outputs=SimpleNamespace(directory="my results")),
-        standalone=lambda: SimpleNamespace(to_dict=lambda: {"title": "What experts know"}),
+        standalone=SimpleNamespace(to_dict=lambda: {"title": "What experts know"}),
     )
     summary = summarize(selection, study=study, n_draws=0)
     assert summary["facts"][0]["command"] == "ubayfs trust . --level full"  # wherever the result is moved to

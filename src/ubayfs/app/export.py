@@ -118,7 +118,7 @@ def _side(stages: Stages, version: int | None) -> Result | StoredResult:
         return StoredResult(version_directory(stages.directory, version))
     selection = stages.decided  # raises if there is none
     assert stages.evidence is not None
-    return Result(stages.resolve().standalone(), stages.evidence, selection, {})
+    return Result(stages.resolve().standalone, stages.evidence, selection, {})
 
 
 def version_directory(directory: Path, version: int) -> Path:
@@ -145,7 +145,7 @@ def export(stages: Stages, what: str, version: int | None = None) -> Path:
         if version is not None:
             place = version_directory(stages.directory, version)
         elif what == "study":  # before there is any answer, too
-            stages.resolve().standalone().save(place / "study.yaml")
+            stages.resolve().standalone.save(place / "study.yaml")
         else:
             place = _present(stages, folder / "present")
         _KINDS[what][1](place, made)

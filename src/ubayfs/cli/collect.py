@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
             evidence = resolved.collect(on_progress=update, checkpoint=runs, part=part)
         for advice in (*resolved.version_advice, *evidence.advice):
             echo_error(f"Note: {advice}")
-        used = resolved.standalone()
+        used = resolved.standalone
         write(replace(used, evidence=replace(used.evidence, seed=evidence.settings["seed"]["entropy"])), evidence)
         shutil.rmtree(runs, ignore_errors=True)  # the evidence holds them all now
     then = "put all parts together with ubayfs merge"
@@ -136,4 +136,4 @@ def _is_finished(directory: Path, study: ResolvedStudy, part: tuple[int, int] | 
     assert study.data is not None
     same_runs = found == part and settings["data_fingerprint"] == study.data.fingerprint
     same_runs = same_runs and settings["n_features_per_model"] == study.features_per_model
-    return same_runs and steps.asked_for(earlier) == steps.asked_for(study.standalone())
+    return same_runs and steps.asked_for(earlier) == steps.asked_for(study.standalone)

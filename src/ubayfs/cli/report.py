@@ -34,18 +34,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Render and write; all files are refused or made together."""
     from .._arguments import check_choice
+    from .._files import FIGURE_FORMATS
     from ..exceptions import InputError
-    from ..plotting.figures import FORMATS
     from ..report import RENDERERS
     from ..results import StoredResult
 
-    result = StoredResult(arguments.result)
     if not arguments.output and arguments.figures is None:
         raise InputError("nothing to write: name a report with -o report.html (or .md, .json), or --figures DIRECTORY.")
     unknown = [path for path in arguments.output if path.suffix not in RENDERERS]
     if unknown:
         raise InputError(f"a report ends in {', '.join(RENDERERS)}; got {unknown[0]}.")
-    formats = [check_choice("--format", format, FORMATS) for format in arguments.format or ["png"]]
+    formats = [check_choice("--format", format, FIGURE_FORMATS) for format in arguments.format or ["png"]]
+    result = StoredResult(arguments.result)
     figures = {
         arguments.figures / f"{name}.{format}": (name, format)
         for name in (result.summary["displays"] if arguments.figures is not None else ())

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import check_choice
-from .._files import save_content
+from .._files import FIGURE_FORMATS, save_content
 from ..exceptions import Advice, InputError, UBayFSError, repr_of
 from .style import house_style, missing_letters
 
 DPI = 300
 _SCREEN_DPI, _CSS_DPI = 192, 96  # sharp on screens of twice the usual resolution, at the usual size
-FORMATS = ("png", "svg", "pdf")
 _MEDIA = {"png": "image/png", "svg": "image/svg+xml"}
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -42,7 +41,7 @@ class Drawing:
 
         The same figure gives the same bytes.
         """
-        check_choice("format", format, FORMATS)
+        check_choice("format", format, FIGURE_FORMATS)
         with house_style():
             self._lay_out()
             if format == "png":
@@ -94,7 +93,7 @@ class Drawing:
         """Write the figure to a .png, .svg or .pdf file, whole or not at all, and return its path."""
         path = Path(path)
         format = path.suffix.lower().removeprefix(".")
-        if format not in FORMATS:
+        if format not in FIGURE_FORMATS:
             raise InputError.of("path", f"must end in .png, .svg or .pdf; got {repr_of(str(path))}.", path)
         if self.missing_letters:
             Advice("missing_letters", {"letters": self.missing_letters}).warn()

@@ -20,13 +20,14 @@ from .sheets import render_xlsx
 _ADDRESS = re.compile(r"(https://doi\.org/[^\s<>\"]+)")
 
 
-def render_html(summary: Mapping[str, Any], figures: Figures | None = None) -> str:
+def render_html(summary: Mapping[str, Any], figures: Figures | None = None, report: Document | None = None) -> str:
     """Return the report on what :func:`~ubayfs.summary.summarize` gave, also after a way through JSON, as HTML.
 
-    Its displays are drawn now, unless :func:`~ubayfs.plotting.render_figures` did it already.
+    Its displays are drawn now, unless :func:`~ubayfs.plotting.render_figures` did it already. `report` is the document
+    of the summary, if it is known.
     """
     _template()  # whether Jinja2 is there, before any work
-    report = document(summary)
+    report = report or document(summary)
     if figures is None:
         figures = render_figures(read_displays(summary["displays"]))
     known = [Advice.from_dict(given) for given in summary["advice"]]

@@ -7,18 +7,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .content import document
-from .document import Cell, Fact, Listing, Section, Table, made_visible
+from .document import Cell, Document, Fact, Listing, Section, Table, made_visible
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]|#~$!^=])")
 _LEADING = re.compile(r"^(\s*)(?:([-+])|(\d+)([.)]))(?=\s|$)")
 
 
-def render_markdown(summary: Mapping[str, Any], figures: Mapping[str, str] | None = None) -> str:
+def render_markdown(
+    summary: Mapping[str, Any], figures: Mapping[str, str] | None = None, report: Document | None = None
+) -> str:
     """Return the report on what :func:`~ubayfs.summary.summarize` gave as Markdown.
 
-    It has those figures whose pictures are given: name of a display -> path, relative to the report.
+    It has those figures whose pictures are given: name of a display -> path, relative to the report. `report` is the
+    document of the summary, if it is known.
     """
-    report = made_visible(document(summary))
+    report = made_visible(report or document(summary))
     parts = [f"# {escaped(report.headline)}", f"{escaped(report.title)}, {escaped(report.created)}"]
     parts += [escaped(report.lead), "\n".join(_fact(fact) for fact in report.facts)]
     if report.warnings:

@@ -82,7 +82,7 @@ def finished(
     of_figures = advice_facts(figures.advice)
     summary["advice"] += of_figures
     summary["warnings"] += [given["message"] for given in of_figures]
-    return Result(study.standalone(), work.evidence, selection, summary, work.trust), figures, of_figures
+    return Result(study.standalone, work.evidence, selection, summary, work.trust), figures, of_figures
 
 
 def _with_data(

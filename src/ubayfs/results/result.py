@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._files import as_path, read_json, write_atomically
+from .._files import FIGURE_FORMATS, as_path, read_json, write_atomically
 from .._plain import listing
 from ..data.feature_data import FeatureData
 from ..data.reading_rules import target_columns
@@ -39,8 +39,8 @@ from ..ensemble.collect import versions
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError, UBayFSError
 from ..plotting import DISPLAYS, Figures, read_displays, render_figures
-from ..plotting.figures import FORMATS
 from ..report import render_csv, render_html, render_json, render_markdown
+from ..report.content import document
 from ..selection import FORMAT as SELECTION_FORMAT
 from ..selection import Selection
 from ..study import Study
@@ -62,7 +62,7 @@ _TRUST = "trust.npz"
 # Everything that this module ever writes, and so may replace.
 _OURS = (
     _FEATURES, _DATA, *_READ, _TRUST, _HTML, _MARKDOWN,
-    *(f"{_FIGURES}/{name}.{suffix}" for name in DISPLAYS for suffix in FORMATS),
+    *(f"{_FIGURES}/{name}.{suffix}" for name in DISPLAYS for suffix in FIGURE_FORMATS),
 )  # fmt: skip
 
 
@@ -159,15 +159,16 @@ class StoredResult(StoredEvidence):
 
     def figures(self, displays: Mapping[str, Any]) -> Figures:
         """Return the figures of those displays that are the same in this result, as far as their files are there."""
-        mine = self.summary
+        mine, formats = self.summary, self.study.outputs.figures
+        same_version = mine["versions"].get("ubayfs") == versions()["ubayfs"]
         files = {
             name: {
                 suffix: figure
-                for suffix in FORMATS
+                for suffix in formats
                 if (figure := self._if_as_written(f"{_FIGURES}/{name}.{suffix}")) is not None
             }
             for name, content in displays.items()
-            if mine["displays"].get(name) == content and mine["versions"].get("ubayfs") == versions()["ubayfs"]
+            if same_version and mine["displays"].get(name) == content
         }
         letters = [advice["facts"]["letters"] for advice in mine["advice"] if advice["code"] == "missing_letters"]
         return Figures(files, "".join(letters))
@@ -334,13 +335,14 @@ def _stage(folder: Path, directory: Path, result: Result, table: Table | None, f
     result.evidence.save(folder / EVIDENCE)
     if result.trust is not None and not result.trust.empty:
         write_atomically(folder / _TRUST, result.trust.encode())
+    report = document(summary)
     texts = {
         _FEATURES: render_csv(summary),
         _SELECTION: json.dumps(result.selection.to_dict(), ensure_ascii=False, allow_nan=False),
         STUDY: replace(study, versions=versions()).moved_to(directory).to_yaml(),
         _SUMMARY: render_json(summary),
-        _HTML: render_html(summary, figures),
-        _MARKDOWN: render_markdown(summary),
+        _HTML: render_html(summary, figures, report),
+        _MARKDOWN: render_markdown(summary, None, report),
     }
     for name, text in texts.items():
         write_atomically(folder / name, text.encode("utf-8"))

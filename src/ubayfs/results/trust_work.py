@@ -42,7 +42,7 @@ def chosen_level(study: ResolvedStudy) -> str:
 
 def decision_digest(study: ResolvedStudy, evidence: Evidence) -> str:
     """Return a digest of all that a validation depends on: the same exactly for the same decision on the same data."""
-    asked, trust = study.standalone().to_dict(), study.study.trust
+    asked, trust = study.standalone.to_dict(), study.study.trust
     decision = {key: value for key, value in asked.get("decision", {}).items() if key != "n_alternatives"}
     folds: list[Any] = [trust.cv, trust.n_repeats, trust.sizes, trust.seed]
     if any(map(asks_for_supported, study.decision.constraints)):
@@ -87,11 +87,12 @@ class TrustWork:
 
     def collect(self, level: str) -> None:
         """Run the ensembles that a level asks for; they belong to the evidence, whatever is decided on it."""
+        if level == "none":
+            return
         self.trust = replace(self.trust, level=higher(level, self.trust.level))
-        if level != "none" and self._has_target:
+        if self._has_target:
             self.find_noise()
-        if level != "none":
-            self._find_halves()
+        self._find_halves()
 
     @property
     def _has_target(self) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from .._arguments import check_choice, check_int, nearest
+from .._files import FIGURE_FORMATS
 from ..data.reading_rules import SurvivalColumns, as_target
 from ..ensemble.collect import check_ensemble
 from ..exceptions import InputError, repr_of
@@ -25,8 +26,6 @@ from ..priors import PRIORS, as_prior
 from ..selectors import SELECTORS, as_selector
 from .diagnostics import Path, Problems, Report, below, known_only, refuse, reported
 from .yaml_io import plain
-
-FIGURE_FORMATS = ("png", "svg", "pdf")
 
 S = TypeVar("S", bound="Section")
 F = TypeVar("F", bound="WithFiles")

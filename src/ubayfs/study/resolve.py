@@ -457,8 +457,9 @@ class ResolvedStudy:
         study = replace(self.study, prior=replace(self.study.prior, changed_after_votes=marks or None))
         return replace(self, study=study, prior=replace(self.prior, changed_after_votes=marks))
 
+    @cached_property
     def standalone(self) -> Study:
-        """Return the study with the content of its tables of knowledge written out: it needs no file but the data."""
+        """The study with the content of its tables of knowledge written out: it needs no file but the data."""
         prior, blocks = self.study.prior, self.study.blocks
         from_files = prior.table is not None or isinstance(blocks, GeneSetBlocks)
         given = [prior.weights, *(expert.weights for expert in (prior.experts or {}).values())]
