@@ -304,8 +304,17 @@ def test_min_votes_is_a_threshold(evidence):
         assert len(selection.indices) == min(8, (evidence.counts >= least).sum())
     with pytest.raises(
         InputError, match=r"min_votes=41 leaves no feature to select: the highest count is \d+, .*Lower it"
-    ):
+    ) as caught:
         decide(evidence, constraints=max_size(3), min_votes=41)
+    assert (caught.value.argument, caught.value.value) == ("min_votes", 41)
+
+
+@pytest.mark.parametrize("least", [0, 41])
+def test_min_votes_is_not_blamed_where_all_columns_are_constant(evidence, least):
+    constant = Evidence(evidence.sets, evidence.feature_names, np.ones(8, dtype=bool))
+    with pytest.raises(InputError, match=r"no feature to select: all 8 columns are constant\.") as caught:
+        decide(constant, constraints=max_size(3), min_votes=least)
+    assert caught.value.argument == "evidence"
 
 
 def test_constant_columns_are_never_chosen(evidence):
@@ -314,13 +323,10 @@ def test_constant_columns_are_never_chosen(evidence):
     for optimizer in ("exact", "genetic"):
         selection = decide(marked, weights={"a": 1000}, constraints=max_size(4), optimizer=optimizer, random_state=0)
         assert not set(selection.features) & {"a", "d"}
-    with pytest.raises(
-        InfeasibleError, match=r"require a.*2 feature\(s\) may not be selected at all, such as constant columns"
-    ):
+    with pytest.raises(InfeasibleError, match=r"require a.*2 feature\(s\) .* at all: constant columns\.\)"):
         decide(marked, constraints=[max_size(4), require("a")])
-    everything = Evidence(evidence.sets, evidence.feature_names, np.ones(8, dtype=bool))
-    with pytest.raises(InputError, match=r"no feature to select: .* 8 of 8 columns are constant"):
-        decide(everything, constraints=max_size(4))
+    with pytest.raises(InfeasibleError, match=r"at all: those that min_votes excludes and constant columns\.\)"):
+        decide(marked, constraints=[max_size(4), require("a")], min_votes=int(evidence.counts.min()) + 1)
 
 
 def test_the_optimizer_is_given_by_name_or_as_an_object(evidence):

@@ -249,6 +249,7 @@ class Utility:
     system: ConstraintSystem
     constraint_strength: float  # the paper's lambda, positive
     selectable: Mask  # features that a set may contain at all, (n_features,)
+    excluded_by: tuple[str, ...] = ()  # why not the others, for messages: "constant", and arguments such as "min_votes"
 
     def __post_init__(self) -> None:
         _refuse_prices(self.system)

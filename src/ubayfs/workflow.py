@@ -182,15 +182,22 @@ class Decision:
         constant = posterior.evidence.constant if data is None else posterior.evidence.constant | data.constant
         unselectable = {"min_votes": counts < self.min_votes, "constant": constant}
         selectable = ~np.logical_or.reduce([*unselectable.values()])
-        if not selectable.any():
-            raise InputError(
-                f"min_votes={self.min_votes} leaves no feature to select: the highest count is "
-                f"{counts.max(initial=0)}, and {constant.sum()} of {len(counts)} columns are constant. Lower it, or "
-                "check the data.",
-                argument="min_votes",
-                value=self.min_votes,
+        excluded_by = tuple(reason for reason, features in unselectable.items() if features.any())
+        if constant.all():
+            source = "evidence" if posterior.evidence.constant.all() else "X"
+            raise InputError.of(
+                source, f"has no feature to select: all {len(counts)} columns are constant. Check the data."
             )
-        utility = Utility(posterior.mean, system, self.constraint_strength, selectable)
+        if not selectable.any():
+            argument = next(reason for reason in excluded_by if reason != "constant")
+            value = getattr(self, argument)
+            raise InputError(
+                f"{argument}={value} leaves no feature to select: the highest count is {counts.max(initial=0)}, and "
+                f"{constant.sum()} of {len(counts)} columns are constant. Lower it, or check the data.",
+                argument=argument,
+                value=value,
+            )
+        utility = Utility(posterior.mean, system, self.constraint_strength, selectable, excluded_by)
         X = None if data is None else data.X
         return DecisionProblem(utility, names, counts, posterior.weights, X, unselectable)
 
@@ -357,7 +364,7 @@ def maximize(
     data = None if X is None else FeatureData.of_fit(X, names)
     system = resolve(decision.constraints, names, decision.blocks, data)
     constant = np.zeros(len(importance), dtype=bool) if data is None else data.constant
-    utility = Utility(importance, system, decision.constraint_strength, ~constant)
+    utility = Utility(importance, system, decision.constraint_strength, ~constant, ("constant",))
     X = None if data is None else data.X
     problem = DecisionProblem(utility, names, X=X, unselectable={"constant": constant})
     return _with_warnings(decision._select(problem, None))

@@ -35,10 +35,10 @@ def explain_conflict(utility: Utility, limit: Limit | None = None) -> Infeasible
     message = f"No feature set satisfies all hard constraints (rho = inf). These cannot hold together: {shown}."
     blocked = int((~utility.selectable).sum())
     if blocked:
-        message += (
-            f" ({blocked} feature(s) may not be selected at all, such as constant columns or those with fewer votes "
-            "than min_votes.)"
-        )
+        reasons = utility.excluded_by
+        kinds = ["constant columns" if reason == "constant" else f"those that {reason} excludes" for reason in reasons]
+        which = f": {' and '.join(kinds)}" if kinds else ""
+        message += f" ({blocked} feature(s) may not be selected at all{which}.)"
     message += " Drop one of them or make it soft with a finite rho."
     return InfeasibleError(message, labels, positions, conflict.reduced)
 
