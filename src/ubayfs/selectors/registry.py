@@ -13,12 +13,15 @@ from .rfe import RFE
 from .tree import Tree
 
 SELECTORS: dict[str, ElementarySelector] = {
-    "cox": Cox(),
-    "fisher": Fisher(),
-    "hsic": HSIC(),
-    "laplacian": Laplacian(),
-    "lasso": Lasso(),
-    "mrmr": MRMR(),
-    "rfe": RFE(),
-    "tree": Tree(),
+    selector.name: selector
+    for selector in (
+        Cox(),
+        Fisher(),
+        HSIC(),
+        Laplacian(),
+        Lasso(),
+        MRMR(),
+        RFE(),
+        Tree(),
+    )
 }
