@@ -34,6 +34,7 @@ RECIPES = {
         assert (selection.posterior.prior, selection.features) == ("tempered", ("a",))
         section = ubayfs.study.PriorSection(kind={"name": "tempered", "trust": 0.25})
         assert section.kind.settings == (("trust", 0.25),)
+        assert "`hyperdirichlet` or `tempered`" in section.keys()["kind"].help
         """,
     ),
     "Add a constraint": (

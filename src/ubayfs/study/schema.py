@@ -20,6 +20,8 @@ from ..data.missing import MAX_MISSING, MISSING_RULES
 from ..data.target import TASKS
 from ..ensemble.collect import MOST_MODELS
 from ..exceptions import repr_of
+from ..optimize import OPTIMIZERS
+from ..priors import PRIORS
 from ..priors.knowledge import POOLS
 from ..trust.noise import MAX_SUPPORTED
 from ..trust.trust import LEVELS
@@ -210,7 +212,7 @@ class PriorSection(Section):
     path_keys: ClassVar[tuple[str, ...]] = ("table", "aliases", "weights", "experts")
 
     kind: Any = setting(  # noqa: RUF009
-        "dirichlet", FAMILIES["prior"].read, "`dirichlet`, `generalized` or `hyperdirichlet`", in_parts=True,
+        "dirichlet", FAMILIES["prior"].read, _alternatives(PRIORS), in_parts=True,
         details="also with settings: `{name: hyperdirichlet, ...}`", option=Option("--prior")
     )
     weights: Any = setting(  # noqa: RUF009
@@ -277,7 +279,7 @@ class DecisionSection(Section):
         details="lambda of the paper", always=True, option=Option("--strength", "X", float)
     )
     optimizer: Any = setting(  # noqa: RUF009
-        "exact", FAMILIES["optimizer"].read, "`exact` or `genetic`", in_parts=True, always=True,
+        "exact", FAMILIES["optimizer"].read, _alternatives(OPTIMIZERS), in_parts=True, always=True,
         option=Option("--optimizer")
     )
     time_limit: float | None = setting(
