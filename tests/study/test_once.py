@@ -191,19 +191,23 @@ def test_every_command_opens_each_file_of_a_result_once(folder, opened, monkeypa
 
 def count_calls(monkeypatch, place, times):
     """Count how often a function of the package is called."""
-    module, _, name = place.rpartition(".")
-    original = getattr(import_module(module), name)
-    monkeypatch.setattr(place, lambda *given, **more: (times.update([name]), original(*given, **more))[1])
+    path, _, name = place.rpartition(".")
+    module = import_module(path)
+    original = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *given, **more: (times.update([name]), original(*given, **more))[1])
 
 
-def test_select_finds_its_answer_and_makes_study_and_report_once(folder, monkeypatch):
-    few = "evidence: {n_models: 5}\noutputs: {n_draws: 3}\ntrust: {level: none}\n"
+@pytest.mark.parametrize(("level", "answers"), [("none", 1), ("quick", 2)])  # what trust adds is told in a second one
+def test_select_finds_reasons_and_makes_study_and_report_once(folder, monkeypatch, level, answers):
+    few = "evidence: {n_models: 5}\noutputs: {n_draws: 3}\n"
+    few += f"trust: {{level: {level}, n_shuffles: 2, n_splits: 2}}\n"
     (folder / "study.yaml").write_text(STUDY + few)
     times = Counter()
-    for place in ("summary.answer", "study.resolve._written_out", "report.content.Document"):
+    places = ("attribution.attribution", "summary.attribution", "summary.answer", "study.resolve._written_out")
+    for place in (*places, "report.content.Document"):
         count_calls(monkeypatch, f"ubayfs.{place}", times)
     assert main(["select", "study.yaml", "-o", "first"]) == 0
-    assert times == {"answer": 1, "_written_out": 1, "Document": 1}
+    assert times == {"attribution": 1, "answer": answers, "_written_out": 1, "Document": 1}
 
 
 def test_only_figures_that_were_written_are_looked_for(folder, monkeypatch):

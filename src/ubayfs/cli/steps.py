@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +96,7 @@ def finish(
     `write` is from `results.reserve`. `level` is the trust that is asked for: what is missing of it is collected, with
     finished repeats in `runs`. By default what the earlier result knows is used.
     """
+    from ..attribution import attribution
     from ..results.finishing import finished
     from ..results.trust_work import TrustWork
     from ..summary import advice_facts, answer
@@ -106,11 +108,15 @@ def finish(
     with advice_as_values():
         of_size = work.size()
         selection = work.study.decide(evidence)
-    known, before = answer(selection, study=work.study, trust=work.trust), {given.code for given in shown}
+    reasons, before = attribution(selection, work.study.decision.random_state), {given.code for given in shown}
+    told = partial(answer, selection, study=work.study, reasons=reasons)
+    known, trust = told(trust=work.trust), work.trust
     echo_advice([*advice_facts(of_size), *(given for given in known["advice"] if given["code"] not in before)])
     unread = _unread(print_answer, known)
     if level is not None or write is not None:
-        known = _examined(work, selection, known, level)
+        _examine(work, selection, level)
+    if work.trust is not trust:
+        known = told(trust=work.trust)
     echo_advice(advice_facts(work.trust.advice))
     # What is not known of a decision that is not written, no command finds out.
     facts = three_facts({**known["trust"], "result": "" if directory is None else str(directory)})
@@ -148,11 +154,8 @@ def _unread(show: Callable[[Any], None], content: Any) -> OSError | None:
     return None
 
 
-def _examined(work: TrustWork, selection: Selection, known: dict[str, Any], level: str | None) -> dict[str, Any]:
-    """Find out what a level asks for, or judge by the ensembles that are known; return the answer with it."""
-    from ..summary import answer
-
-    before = work.trust
+def _examine(work: TrustWork, selection: Selection, level: str | None) -> None:
+    """Find out what a level asks for, or judge by the ensembles that are known."""
     with advice_as_values():
         if level is None:
             work.judge(selection)
@@ -160,7 +163,6 @@ def _examined(work: TrustWork, selection: Selection, known: dict[str, Any], leve
             work.find(level, selection)
     for part, problem in work.trust.problems.items():
         echo_error(f"Note: {part} is not known: {problem}")
-    return known if work.trust is before else answer(selection, study=work.study, trust=work.trust)
 
 
 def echo_advice(advice: Iterable[Mapping[str, Any]]) -> None:

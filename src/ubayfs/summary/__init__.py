@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._arguments import MOST_REPEATS, RandomState, check_int
 from .._plain import plain
-from ..attribution import attribution
+from ..attribution import Attribution, attribution
 from ..data.blocks import Blocks
 from ..ensemble.collect import versions
 from ..ensemble.progress import Progress, as_progress
@@ -49,15 +49,18 @@ def answer(
     blocks: Any = None,
     random_state: RandomState = 0,
     trust: Trust | None = None,
+    reasons: Attribution | None = None,
 ) -> dict[str, Any]:
     """Return the facts of the answer itself: three facts, chosen features and why, constraints, score, advice.
 
     This is the part of a summary that a decision shows at once. Blocks and seed are those of a `study`, if given.
+    `reasons` is the attribution of the selection, if it is known already.
     """
     check_selection(selection)
     if study is not None:
         blocks, random_state = study.decision.blocks, study.decision.random_state
-    reasons = None if selection.problem is None else attribution(selection, random_state)
+    if reasons is None and selection.problem is not None:
+        reasons = attribution(selection, random_state)
     result = None if study is None else trust_sentences.HERE
     records = answer_facts.chosen_features(selection, reasons, Blocks.of(blocks))
     given = {
