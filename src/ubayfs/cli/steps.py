@@ -109,14 +109,14 @@ def finish(
         of_size = work.size()
         selection = work.study.decide(evidence)
     reasons, before = attribution(selection, work.study.decision.random_state), {given.code for given in shown}
-    told = partial(answer, selection, study=work.study, reasons=reasons)
-    known, trust = told(trust=work.trust), work.trust
+    answer_with = partial(answer, selection, study=work.study, reasons=reasons)
+    known, trust = answer_with(trust=work.trust), work.trust
     echo_advice([*advice_facts(of_size), *(given for given in known["advice"] if given["code"] not in before)])
     unread = _unread(print_answer, known)
     if level is not None or write is not None:
         _examine(work, selection, level)
     if work.trust is not trust:
-        known = told(trust=work.trust)
+        known = answer_with(trust=work.trust)
     echo_advice(advice_facts(work.trust.advice))
     # What is not known of a decision that is not written, no command finds out.
     facts = three_facts({**known["trust"], "result": "" if directory is None else str(directory)})

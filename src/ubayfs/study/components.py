@@ -315,7 +315,12 @@ class WithFiles:
     def files(self) -> tuple[str, ...]:
         """The paths of all files."""
         found: list[str] = []
-        self.with_paths(lambda path: found.append(path) or path)  # type: ignore[func-returns-value]
+
+        def note(path: str) -> str:
+            found.append(path)
+            return path
+
+        self.with_paths(note)  # the one place that knows where a part has its paths
         return tuple(found)
 
 
