@@ -1,13 +1,17 @@
 """All problems of a study at once, each at its place: paths and lines, whatever the words."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from amounts import seeds
+from ubayfs import linear, log_admissibility, require
 from ubayfs.constraints import KINDS, Constraint
 from ubayfs.constraints.constraint import Kind
 from ubayfs.exceptions import InputError, StudyError
-from ubayfs.study import load_study, resolve_study
+from ubayfs.study import DataSection, Study, load_study, resolve_study
 from ubayfs.study.resolve import check_draft
 from ubayfs.study.study import read_draft
 
@@ -434,6 +438,16 @@ def test_no_mistake_hides_another(folder, seed):
     assert set(places_of(folder, text)) == expected
 
 
+@pytest.mark.parametrize(("share", "wrong"), [(0.01, True), (0.05, False), (0.95, False), (0.97, True)])
+@pytest.mark.parametrize("role", ["groups: patent", "groups: center"])
+def test_wrong_groups_hide_no_share_that_is_wrong_for_all_groups(folder, role, share, wrong):
+    """Of 12 samples, and of fewer groups."""
+    text = DATA.replace("center]", "steady]") + f"  {role}\nevidence: {{train_size: {share}}}\n"
+    found = places_of(folder, text)
+    assert (("evidence", "train_size"), 6) in found if wrong else ("evidence", "train_size") not in dict(found)
+    assert ("data", "groups") in dict(found)
+
+
 def test_ignoring_all_features_hides_no_other_mistake(folder):
     text = (
         DATA.replace("center]", "center, '*']")
@@ -608,6 +622,70 @@ constraints:
     linear = [(5, "rho"), (5, "b"), (5, "A"), (6, None), (6, "rho")]
     expected += [(("constraints", i, "linear", *([key] if key else [])), 6 + i) for i, key in linear]
     assert sorted(places_of(folder, DATA + text), key=str) == sorted(expected, key=str)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "positions"),
+    [
+        (["require: [radius, raduis]", "exclude: [radius]"], [0]),
+        (["exclude: [radius]", "require: [radius, 'zzz*']"], [1]),
+        (["exclude: [radius, 99]", "require: [radius]"], [0]),
+        (["require: [radius, area, texture, raduis]", "max_size: {n: 2, rho: hard}"], [0]),
+        (["must_link: {features: [radius, area, raduis], rho: hard}", "require: [radius]", "exclude: [area]"], [0]),
+        (["cost_budget: {costs: {radius: 4, raduis: 1}, budget: 3, rho: hard}", "require: [radius]"], [0]),
+        (["cost_budget: {costs: [4, 1, 1, 1, 1], budget: 3, rho: hard}", "require: [radius, raduis]"], [1]),
+        (["max_blocks: {n: 1, rho: hard}", "must_link: {features: [size, form, sise], on: blocks, rho: hard}"], []),
+        (["require: {features: [size, sise], on: blocks}", "exclude: [radius, area]"], [0]),
+        (["require: {features: [radius, sise], on: blocks}"], []),
+        # What wrong names mean may make these hold.
+        (["at_least_one: {features: [radius, raduis], rho: hard}", "exclude: [radius]"], []),
+        (["implies: {if_features: [radius], then_features: [raduis], rho: hard}", "require: [radius]"], []),
+        (["linear: {A: {radius: 2, raduis: -1}, b: 1, rho: hard}", "require: [radius]"], []),
+        (["require: [raduis]", "exclude: [radius]"], []),
+        (["require: [radius, raduis]", "exclude: {features: [radius], rho: 1}"], []),
+    ],
+)
+def test_a_wrong_name_hides_no_contradiction(folder, constraints, positions):
+    blocks = "blocks: {size: [radius, area], form: [texture]}\n"
+    text = DATA + blocks + "constraints:\n" + "".join(f"  - {given}\n" for given in constraints)
+    found = [path for path, _ in places_of(folder, text)]
+    assert [path[1] for path in found if len(path) == 3] == positions
+    assert [path for path in found if len(path) > 3]
+
+
+def random_constraint(rng):
+    """Return a hard constraint on some of the features and on a name that may not be one."""
+    kind = rng.choice(
+        ["require", "exclude", "must_link", "cannot_link", "at_least_one", "linear", "max_size", "min_size"]
+    )
+    if kind in ("max_size", "min_size"):
+        return KINDS[kind].build(int(rng.integers(1, 4)), rho=np.inf)
+    names = rng.choice([*NAMES, "raduis"], size=rng.integers(2, 5), replace=False).tolist()
+    if kind == "linear":
+        row = {name: int(rng.integers(-2, 3)) for name in names}
+        return linear(row, int(rng.integers(-1, 3)), rho=np.inf)
+    return KINDS[kind].build(names, rho=np.inf)
+
+
+def test_what_contradicts_whatever_a_wrong_name_means_contradicts_for_each_meaning(folder):
+    names, outcomes = [*NAMES, "steady"], set()
+    sets = np.array(list(product([False, True], repeat=4)))
+    sets = np.column_stack([sets, np.zeros(len(sets), dtype=bool)])  # one feature is constant
+    for seed in seeds(80):
+        constraints = [random_constraint(np.random.default_rng((seed, i))) for i in range(5)] + [require("raduis")]
+        section = DataSection(folder / "cells.csv", target="class", ignore=["patient", "center"])
+        with pytest.raises(StudyError) as caught:
+            resolve_study(Study(section, constraints=constraints))
+        contradicts = any(problem.related for problem in caught.value.problems)
+        of_sizes = [given for given in constraints if given.kind.endswith("size")]
+        others = [given for given in constraints if given not in of_sizes]
+        possible = False
+        for i in range(len(names)):  # the wrong name as one more column, equal to that of a feature
+            named = log_admissibility(np.column_stack([sets, sets[:, i]]), others, [*names, "raduis"])
+            possible |= np.isfinite(named + log_admissibility(sets, of_sizes, names)).any()
+        outcomes.add((contradicts, bool(possible)))
+        assert not (contradicts and possible)
+    assert outcomes == {(True, False), (False, True), (False, False)}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ _MOST_HINTS = 10
 
 
 class InvalidName(str):
-    """Replaces a value that cannot be a name and was reported, so that those beside it are still checked."""
+    """Replaces what is not a name and was reported, so that what stands beside it is still checked."""
 
 
 def is_pattern(item: object) -> bool:
@@ -106,10 +106,13 @@ class Names:
         nearest = hint(item, self.names) or hint(re.sub(r"[*?\[\]]", "", item), self.names)
         return nearest or f" There are {len(self.names)} {self.kind}s, {self.names[0]!r} first."
 
-    def expand(self, items: Iterable[Any], report: Callable[[tuple[int], str], None]) -> list[Any]:
+    def expand(
+        self, items: Iterable[Any], report: Callable[[tuple[int], str], None], keep_invalid: bool = False
+    ) -> list[Any]:
         """Return items with each pattern replaced by the names that it matches; no name occurs twice by patterns.
 
-        `report` is called with the position of each item that means nothing, and the rule that is broken.
+        `report` is called with the position of each item that means nothing, and the rule that is broken; the item is
+        left out, or an :class:`InvalidName` takes its place.
         """
         found: list[tuple[Any, list[str]]] = []
         for position, item in enumerate(items):
@@ -117,6 +120,9 @@ class Names:
                 found.append((item, self.find(item)))
             except InputError as error:  # noqa: PERF203 - all of them are wanted
                 report((position,), error.rule)
+                if keep_invalid:
+                    invalid = InvalidName(item)
+                    found.append((invalid, [invalid]))
         listed = {name for item, matches in found if is_single(item, matches) for name in matches}
         expanded: list[Any] = []
         for item, matches in found:

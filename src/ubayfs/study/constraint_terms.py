@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -150,7 +151,8 @@ def _readable_item(item: Any, report: Report) -> Any:
 def expand_constraint(constraint: Constraint, names: Names, block_names: Names, report: Report) -> Constraint | None:
     """Return a constraint with patterns replaced by the names that they match; its note has the patterns.
 
-    Names that mean nothing are reported, and None is returned then. Required arguments that are wrong stay absent.
+    Names that mean nothing are reported, and an InvalidName takes the place of each; None where that is not possible.
+    Required arguments that are wrong stay absent.
     """
     given = dict(constraint.arguments)
     own: Any = given.get("blocks")
@@ -169,16 +171,16 @@ def expand_constraint(constraint: Constraint, names: Names, block_names: Names, 
         )
     for name, value in given.items():
         if name in KINDS[constraint.kind].items:
-            changed[name] = tuple(columns.expand(value, below(collect, name)))
+            changed[name] = tuple(columns.expand(value, below(collect, name), keep_invalid=True))
         elif name == "blocks" and isinstance(value, tuple) and not _is_pairs(value):
-            changed[name] = tuple(block_names.expand(value, below(collect, name)))
+            changed[name] = tuple(block_names.expand(value, below(collect, name), keep_invalid=True))
         elif name != "blocks" and _is_pairs(value):
             changed[name] = tuple(_expand_pairs(value, columns, below(collect, name)).items())
     for problem in found:
         report(*problem)
-    if found:
+    if len(found) > len(_invalid_names(changed.items())):
         return None
-    if all(given[name] == value for name, value in changed.items()):
+    if not found and all(given[name] == value for name, value in changed.items()):
         return constraint
     with reported(report):
         expanded = replace(constraint, arguments=tuple((given | changed).items()))
@@ -191,6 +193,13 @@ def expand_constraint(constraint: Constraint, names: Names, block_names: Names, 
 
 def _is_pairs(value: Any) -> bool:
     return isinstance(value, tuple) and bool(value) and isinstance(value[0], tuple)
+
+
+def _invalid_names(arguments: Iterable[tuple[str, Any]]) -> list[InvalidName]:
+    """Return what stands in the place of wrong names in arguments of a constraint."""
+    listed = [value for _, value in arguments if isinstance(value, tuple)]
+    items = [item[0] if _is_pairs(value) else item for value in listed for item in value]
+    return [item for item in items if isinstance(item, InvalidName)]
 
 
 def _written(items: Any) -> str:
@@ -215,6 +224,8 @@ def _expand_pairs(pairs: Iterable[tuple[Any, float]], names: Names, report: Repo
                 first, before = by_pattern.setdefault(name, (item, number))
                 if before != number:
                     report((item,), f"gives {name!r} {number:g}, but {first!r} gives it {before:g}.")
+            continue
+        by_name[InvalidName(item)] = number
     named = {names.names[item] if isinstance(item, int) else item for item in by_name}
     return by_name | {name: number for name, (_, number) in by_pattern.items() if name not in named}
 
@@ -235,12 +246,14 @@ def check_constraints(
     The constraints are those of the study in their order; None where something is wrong already. Constraints on blocks
     are not checked if something is wrong with these, nor those with one number per feature if there may be so many:
     `n_features` are all numbers of features that are possible. Without data contradictions are looked for only if there
-    are problems already, since the decision, which knows the features that cannot be selected, finds them.
+    are problems already, since the decision, which knows the features that cannot be selected, finds them. Those with
+    wrong names are looked at, too, as far as they hold whatever these names mean.
     Returned is the system of all of them, for the decision; None if some are wrong, or wait for the data.
     """
     known = {position: constraint for position, constraint in enumerate(constraints) if constraint is not None}
     if len(n_features) > 1:
         known = _of_certain_width(known, n_features, problems)
+    unclear = {i: known.pop(i) for i in list(known) if _invalid_names(known[i].arguments)}
     named = {position: constraint for position, constraint in known.items() if not constraint.needs_data}
     used, system = _fitting(named, feature_names, blocks, problems)
     others = {
@@ -248,16 +261,45 @@ def check_constraints(
         for position, constraint in known.items()
         if constraint.needs_data and _is_complete(constraint)
     }
+    certain, positions = _certain_part(unclear, feature_names, blocks)
     # If the empty set satisfies all hard inequalities, nothing contradicts.
     correlations_only = all(constraint.kind in _OF_CORRELATIONS for constraint in others.values())
-    empty_set_holds = correlations_only and (system.b[np.isinf(system.rho)] >= 0).all()
+    empty_set_holds = correlations_only and all((part.b[np.isinf(part.rho)] >= 0).all() for part in (system, certain))
     if not empty_set_holds and (data is not None or problems.found):
         if data is not None and not (correlations_only and data.n_features > _MOST_CORRELATED):
             used = dict(sorted({**used, **others}.items()))
             system = resolve(used.values(), feature_names, blocks, data) if others else system
         constant = np.zeros(len(feature_names), dtype=bool) if data is None else data.constant
-        _report_contradictions(system, list(used), constant, problems)
+        _report_contradictions(system.joined(certain), [*used, *positions], constant, problems)
     return system if len(used) == len(constraints) else None
+
+
+def _certain_part(
+    constraints: Mapping[int, Constraint], feature_names: Sequence[str], blocks: Blocks | None
+) -> tuple[ConstraintSystem, list[int]]:
+    """Return the inequalities of constraints with wrong names that hold whatever these mean, and their positions.
+
+    A wrong name may mean any feature or block, or several. A sum to which they can only add must keep its bound without
+    them, too; an inequality that they may help to hold is left out.
+    """
+    if not constraints:
+        return ConstraintSystem.stack([], len(feature_names)), []
+    n_known, taken = len(feature_names), set(feature_names)
+    invalid = dict.fromkeys(name for given in constraints.values() for name in _invalid_names(given.arguments))
+    other = max([*feature_names, *invalid], key=len, default="") + "?"  # a name that nothing else has
+    names = [*feature_names, *(name for name in invalid if name not in taken), other]
+    if blocks is not None:
+        blocks = Blocks({**blocks.members, **{name: (other,) for name in invalid if name not in blocks.members}})
+    fitting: dict[int, Constraint] = {}
+    for position, given in constraints.items():
+        with suppress(ConstraintError):  # what else is wrong shows when the names are right
+            if _is_complete(given) and not given.needs_data and resolve(given, names, blocks).n_inequalities:
+                fitting[position] = given
+    found = resolve(fitting.values(), names, blocks)
+    unknown_blocks = found.blocks[:, n_known:].sum(axis=1) > 0
+    unknown = np.concatenate([np.arange(len(names)) >= n_known, unknown_blocks])
+    found = found.take(np.flatnonzero(found.A[:, unknown].minimum(0).sum(axis=1) == 0))
+    return replace(found, A=found.A[:, ~unknown], blocks=found.blocks[~unknown_blocks][:, :n_known]), list(fitting)
 
 
 def _is_complete(constraint: Constraint) -> bool:
@@ -312,8 +354,7 @@ def _report_contradictions(
             f"{excluded} Remove one of them, or make it soft: a wish with a price.{also}",
             related=tuple(involved),
         )
-        last = hard.rows_of(hard.parts[error.positions[-1]])
-        rest = hard.take(np.setdiff1d(np.arange(hard.n_inequalities), last))
+        rest = hard.take(np.flatnonzero(hard.owner != error.positions[-1]))
         _report_contradictions(rest, positions, constant, problems)
 
 

@@ -157,7 +157,7 @@ class StudyData:
         else:
             self.data, found = self._read_features(table, settings)
             sound = problems.is_sound("data", "groups") and problems.is_sound("data", "adjust_for")
-            if sound and (problems.is_sound("data", "keep") or len(section.files) == 1):
+            if sound and self.most_samples is not None:
                 self.samples = self.data
                 if not self.knows_target():
                     section, settings = replace(section, target=None), settings | {"target": None, "task": None}
@@ -181,6 +181,12 @@ class StudyData:
         absent = [given for given in patterns if not any(fnmatchcase(str(name), given) for name in table.frame)]
         n_meant = sum(_may_mean(given, name) for given in absent for name in names) - len(absent)
         return max(len(names) - len(misplaced) - n_meant - found.count("path"), 0)
+
+    @property
+    def most_samples(self) -> int | None:
+        """The most samples that there may be; None if that is not known."""
+        joined_alike = self.problems.is_sound("data", "keep") or len(self.study.data.files) == 1
+        return len(self.table.frame) if self.table is not None and joined_alike else None
 
     def knows_target(self) -> bool:
         """Tell whether nothing is wrong with target and task."""

@@ -28,7 +28,7 @@ from ..decision_problem import knowledge_advice, size_advice
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_advice, features_per_model
 from ..ensemble.progress import Progress
-from ..ensemble.subsampling import subsample_errors
+from ..ensemble.subsampling import share_error, subsample_errors
 from ..exceptions import Advice
 from ..knowledge.matching import blocks_of
 from ..knowledge.patterns import Names, is_pattern
@@ -303,10 +303,15 @@ class _Resolver:
             problems(("decision", "min_votes"), f"{rule}; got {least}.")
         stated = self.study.data.task if problems.is_sound("data", "task") else None
         self._check_selectors(stated if samples is None or not self.input.knows_target() else samples.target.task)
+        share = section.train_size if problems.is_sound("evidence", "train_size") else None
         if samples is not None:
-            share = section.train_size if problems.is_sound("evidence", "train_size") else None
             for error in subsample_errors(samples, share):
                 problems(("data", "target") if error.argument == "y" else ("evidence", "train_size"), error.rule)
+        elif share is not None and self.input.most_samples is not None:
+            units = "samples" if self.study.data.groups is None and problems.is_sound("data", "groups") else "groups"
+            about_share = share_error(self.input.most_samples, share, units, at_most=True)
+            if about_share is not None:
+                problems(("evidence", "train_size"), about_share.rule)
         if data is not None and data.constant.all():
             rule = "every feature has the same value in all samples, so that there is nothing to select."
             problems(("data", "path"), rule)
