@@ -19,7 +19,9 @@ def selectable_sets(utility):
 
 
 def one_row(coefficients, bound, rho, label="row", on_blocks=False):
-    A = sparse.csr_array(np.atleast_2d(np.asarray(coefficients, dtype=float)))
+    values = np.ravel(np.asarray(coefficients, dtype=float))
+    columns = np.flatnonzero(values)
+    A = sparse.csr_array((values[columns], columns, [0, len(columns)]), shape=(1, len(values)))
     return Inequalities(A, np.array([float(bound)]), np.array([float(rho)]), lambda _: label, on_blocks=on_blocks)
 
 

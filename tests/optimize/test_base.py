@@ -9,7 +9,7 @@ from ubayfs.optimize import Exact
 from ubayfs.optimize.base import Limit
 
 
-def tangled(n=40, n_pairs=300):
+def tangled(n=24, n_pairs=150):
     rng = np.random.default_rng(3)
     pairs = [
         one_row(np.isin(np.arange(n), rng.choice(n, 2, replace=False)), 1, rng.uniform(0.02, 0.2))

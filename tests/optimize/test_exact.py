@@ -168,7 +168,8 @@ def test_left_out_pair_rows_do_not_change_the_answer(seed, monkeypatch):
 
 def test_pair_rows_are_put_back_when_fillers_cannot_be_exchanged(monkeypatch):
     # A minimum size forces fillers in, and every two of them exclude each other softly.
-    n, tied = 54, 51
+    monkeypatch.setattr("ubayfs.optimize.presolve._SMALLEST_CORE", 12)
+    n, tied = 34, 31
     theta = np.concatenate([np.full(3, 0.2), np.full(tied, 1e-6)])
     ends = np.array(list(itertools.combinations(range(n), 2)))
     A = sparse.csr_array((np.ones(2 * len(ends)), ends.ravel(), np.arange(0, 2 * len(ends) + 1, 2)))
@@ -179,11 +180,14 @@ def test_pair_rows_are_put_back_when_fillers_cannot_be_exchanged(monkeypatch):
     assert solution.info["n_rounds"] > 1
     assert solution.gap <= 1e-9
     monkeypatch.setattr("ubayfs.optimize.presolve._FILLER_RATIO", 10**9)
-    assert solution.value == pytest.approx(Exact().maximize(utility).value, abs=1e-9)
+    monkeypatch.setattr("ubayfs.optimize.presolve._SMALLEST_CORE", 10**9)
+    eager = Exact().maximize(utility)
+    assert eager.info["n_rounds"] == 1
+    assert solution.value == pytest.approx(eager.value, abs=1e-9)
 
 
 def test_a_time_limit_gives_the_best_set_so_far_and_an_honest_bound():
-    utility = pair_problem(3, n=100, n_pairs=1500, size=12)
+    utility = pair_problem(3, n=60, n_pairs=500, size=12)
     hurried = Exact(time_limit=1e-6).maximize(utility)
     full = Exact().maximize(utility)
     assert not hurried.complete
@@ -319,6 +323,7 @@ def test_a_longer_search_comes_only_where_the_first_attempt_proves_nothing(monke
     ordinary = Exact().maximize(utility)
     assert not runs
     monkeypatch.setattr("ubayfs.optimize.exact._ATTEMPT_NODES", 0)
+    monkeypatch.setattr("ubayfs.optimize.exact._TABU_STEPS", 500)
     monkeypatch.setattr("ubayfs.optimize.exact.good_set", lambda utility, *_: np.zeros(utility.n_features, dtype=bool))
     searched = Exact().maximize(utility)
     assert len(runs) == 1

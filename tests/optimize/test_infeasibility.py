@@ -106,7 +106,7 @@ def test_contradictions_of_rows_of_any_kind_are_irreducible():
     assert explained >= 10
 
 
-def contradicting_pairs(n=20, size=9):
+def contradicting_pairs(n=14, size=7):
     """Random hard pairs and a least size that they do not allow; every inequality has its number as a label."""
     rng = np.random.default_rng(0)
     ends = [(i, j) for i in range(n) for j in range(i) if rng.random() < 0.4]
@@ -116,7 +116,7 @@ def contradicting_pairs(n=20, size=9):
 
 def test_without_time_all_hard_rows_are_named_as_not_reduced():
     rows = contradicting_pairs()
-    error = explain_conflict(utility_of(np.full(20, 1 / 20), rows), Limit(deadline=0.0))
+    error = explain_conflict(utility_of(np.full(14, 1 / 14), rows), Limit(deadline=0.0))
     assert not error.reduced
     assert len(error.labels) == len(rows)
     assert error.positions == tuple(range(len(rows)))
@@ -125,12 +125,12 @@ def test_without_time_all_hard_rows_are_named_as_not_reduced():
 
 def test_a_limit_ends_the_reduction_at_a_group_that_still_contradicts_itself():
     rows = contradicting_pairs()
-    utility = utility_of(np.full(20, 1 / 20), rows)
+    utility = utility_of(np.full(14, 1 / 14), rows)
     sizes = []
     for nodes in (1, 16, 10**6):
         error = explain_conflict(utility, Limit(nodes=nodes))
         group = [rows[int(label)] for label in error.labels]
-        assert Exact().search(utility_of(np.full(20, 1 / 20), group)) is None
+        assert Exact().search(utility_of(np.full(14, 1 / 14), group)) is None
         sizes.append(len(group))
         assert error.reduced == (nodes == 10**6)
     assert sizes == sorted(sizes, reverse=True)

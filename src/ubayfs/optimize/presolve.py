@@ -126,10 +126,11 @@ def reduce(utility: Utility, rows: Ints, features: Ints) -> Reduced:
     ):
         # The same system: what is derived from it need not be computed again.
         return Reduced(Utility(utility.theta, system, utility.constraint_strength, everything), features)
-    A = sparse.csc_array(system.A[rows])
-    used = np.flatnonzero(np.diff(A[:, n:].indptr))
-    blocks = sparse.csr_array(system.blocks[used][:, features])
-    A = sparse.csr_array(sparse.hstack([A[:, features], A[:, n + used]], format="csr"))
+    A = system.A[rows]
+    used = np.unique(A.indices[A.indices >= n])
+    blocks = system.blocks[used - n][:, features]
+    A = A[:, np.concatenate([features, used])]
+    A.sort_indices()
     part = ConstraintSystem(A, system.b[rows], system.rho[rows], blocks)
     part = with_tolerance(part, utility.admissibility.tolerance[rows])
     return Reduced(Utility(utility.theta[features], part, utility.constraint_strength, everything), features)

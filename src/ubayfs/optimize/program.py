@@ -91,11 +91,12 @@ class _Rows:
 
     def add(self, A: Any, low: Any, high: Any) -> None:
         """Add rows over the first columns; the columns that `A` lacks are zero."""
-        matrix = sparse.coo_array(np.atleast_2d(A) if isinstance(A, np.ndarray) else A)
-        if matrix.shape[0]:
-            matrix = sparse.coo_array((matrix.data, matrix.coords), shape=(matrix.shape[0], self.n_columns))
-            full = np.ones(matrix.shape[0])
-            self.parts.append((sparse.csr_array(matrix), low * full, high * full))
+        matrix = sparse.csr_array(np.atleast_2d(A) if isinstance(A, np.ndarray) else A)
+        full = np.ones(matrix.shape[0])
+        if len(full):
+            entries = (matrix.data, matrix.indices, matrix.indptr)
+            matrix = sparse.csr_array(entries, shape=(len(full), self.n_columns))
+            self.parts.append((matrix, low * full, high * full))
 
     def constraint(self) -> Any:
         """Return all rows as a constraint for the solver."""
@@ -209,8 +210,9 @@ class Programs:
     def _add_curve(self, rows: _Rows, layout: Layout, row: int, highest: float) -> None:
         """Add the pieces of one row's penalty."""
         slopes, intercepts = (SCALE * part for part in self._pieces(row, highest))
-        coefficients = self.grid.A[[row]]
-        columns, values = coefficients.indices, coefficients.data
+        A = self.grid.A
+        entries = slice(A.indptr[row], A.indptr[row + 1])
+        columns, values = A.indices[entries], A.data[entries]
         if row in layout.stepped:
             activity = layout.activity(row)
             rows.add(_same_columns(np.append(columns, activity), np.append(values, -1.0), rows.n_columns), 0.0, 0.0)
@@ -263,6 +265,8 @@ def _same_columns(columns: Array, values: Array, n_columns: int) -> sparse.coo_a
 def _block_rows(utility: Utility) -> sparse.csr_array:
     """Return rows <= 0 that tie block indicators to their members: d_n <= z_w, and z_w <= sum of the members."""
     n, n_blocks = utility.n_features, utility.system.n_blocks
+    if n_blocks == 0:
+        return sparse.csr_array((0, n))
     blocks = sparse.coo_array(utility.system.blocks)
     block, member = blocks.coords
     count = len(block)
