@@ -135,7 +135,7 @@ def test_an_empty_set_has_no_members_to_explain():
 @pytest.mark.parametrize("prior", [Dirichlet(), GeneralizedDirichlet(), Hyperdirichlet()])
 def test_an_expert_who_says_nothing_changes_nothing(prior):
     """Also where posterior means are simulated, twice, with other random numbers."""
-    selection = decide(evidence_of(2, n_models=30), prior=prior, constraints=max_size(4), random_state=7)
+    selection = decide(evidence_of(2, n_models=12), prior=prior, constraints=max_size(4), random_state=7)
     assert attribution(selection).without_prior == selection.features
 
 
@@ -249,7 +249,7 @@ def test_differences_within_the_error_of_a_simulation_flip_no_member(seed):
     sets[np.arange(40), 1 + np.arange(40) % 4] = True
     sets[:10, 7] = True
     constraints = [max_size(3, rho=INF), cannot_link(["a", "h"], rho=INF)]
-    prior = Hyperdirichlet(max_draws=200)
+    prior = Hyperdirichlet(n_warmup=20, n_draws=160, max_draws=160)
     selection = decide(Evidence.from_sets(sets, NAMES), {"h": 200.0}, prior, constraints, random_state=seed)
     others = set(selection.features) - {"h"}
     assert others < set("bcde")

@@ -102,7 +102,8 @@ def test_a_posterior_is_not_sampled_again(evidence, monkeypatch):
     updates = []
     update = Hyperdirichlet._update
     monkeypatch.setattr(Hyperdirichlet, "_update", lambda self, *args: updates.append(1) or update(self, *args))
-    first = decide(evidence, prior="hyperdirichlet", constraints=max_size(2), random_state=0)
+    prior = Hyperdirichlet(n_warmup=20, n_draws=160, max_draws=160)
+    first = decide(evidence, prior=prior, constraints=max_size(2), random_state=0)
     assert updates == [1]
     for constraint in (max_size(3), max_size(1, rho=INF)):
         other = decide(first.posterior, constraints=constraint)
@@ -241,7 +242,7 @@ def test_selection_probabilities_do_not_count_sets_that_break_hard_rows(evidence
         selection_probabilities(posterior, contradiction, optimizer=Genetic(n_sets=4, n_generations=2), n_draws=1)
 
 
-def slow_problem(n=60, n_pairs=700):
+def slow_problem(n=40, n_pairs=300):
     """Soft pairs everywhere: the local search alone does not prove its set."""
     rng = np.random.default_rng(3)
     pairs = [

@@ -124,8 +124,9 @@ def summary():
 
 
 @pytest.fixture(scope="module")
-def html(summary):
-    return render_html(summary)
+def html(summary, without_figures):
+    with without_figures():
+        return render_html(summary)
 
 
 @pytest.fixture(scope="module")

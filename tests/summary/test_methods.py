@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from ubayfs import collect_evidence, decide, max_size
+from ubayfs import Genetic, collect_evidence, decide, max_size
 from ubayfs.selectors import SELECTORS
 from ubayfs.selectors.mrmr import MRMR
 from ubayfs.summary import summarize
@@ -45,7 +45,10 @@ def test_every_selector_has_a_usual_name_and_a_reference_that_fits_its_citation(
     assert selector.usual_name
 
 
-@pytest.mark.parametrize(("optimizer", "words"), [("exact", "exact optimization"), ("genetic", "a genetic algorithm")])
+@pytest.mark.parametrize(
+    ("optimizer", "words"),
+    [("exact", "exact optimization"), (Genetic(n_sets=5, n_generations=2), "a genetic algorithm")],
+)
 def test_the_optimizer_is_named(optimizer, words, rng):
     X = rng.normal(size=(40, 5))
     evidence = collect_evidence(X, np.arange(40) % 2, "fisher", n_models=3, n_features_per_model=1, random_state=0)

@@ -43,6 +43,7 @@ from ubayfs.exceptions import Advice
 from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
 from ubayfs.summary import answer, summarize
+from ubayfs.summary.facts import constraint_facts
 from ubayfs.workflow import Decision
 
 INF = np.inf
@@ -178,7 +179,7 @@ def test_thousands_of_pairs_are_one_line_with_the_worst_few(rng):
     wanted = [require(list(range(8))), max_size(8, rho=INF), decorrelate(0.2)]
     with pytest.warns(OptimizationWarning, match="No set satisfies all of: require x0; require x1; decorrelate x0, x1"):
         selection = decide(evidence, constraints=wanted, X=X)
-    required, size, pairs = summarize(selection, n_draws=0)["constraints"]
+    required, size, pairs = constraint_facts(selection)
     assert pairs["n_inequalities"] > 1000
     assert (
         pairs["label"]
@@ -208,7 +209,7 @@ def test_a_constraint_of_few_rows_is_spelled_out(constraint, label):
     evidence = Evidence.from_sets(np.eye(6, dtype=bool)[[0, 1, 2, 3, 3, 4, 5]], list("abcdef"))
     blocks = {"one": ["a"], "two": ["b", "c"]}
     selection = decide(evidence, constraints=[constraint, max_size(2, rho=9)], blocks=blocks)
-    assert summarize(selection, n_draws=0)["constraints"][0]["label"] == label
+    assert constraint_facts(selection)[0]["label"] == label
 
 
 def test_alternatives(summary, selection):

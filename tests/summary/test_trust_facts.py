@@ -28,7 +28,7 @@ from ubayfs.attribution import attribution
 from ubayfs.plotting import NoiseDisplay
 from ubayfs.report import render_csv
 from ubayfs.summary import answer, summarize
-from ubayfs.summary.answer_facts import explanations, validation_facts
+from ubayfs.summary.answer_facts import explanations, validation_facts, what_is_out
 from ubayfs.summary.trust_sentences import supported, three_facts, validation_sentences, why_out
 from ubayfs.trust import agreement, constraint_costs, left_out, substitutes
 from ubayfs.trust.noise import noise_of
@@ -509,7 +509,7 @@ def test_reasons_are_found_under_many_inequalities(rng):
     constraints = [max_size(5, rho=float("inf")), decorrelate(0.8)]
     selection = decide(evidence, constraints=constraints, X=X)
     assert selection.problem.utility.system.n_inequalities > 10_000
-    found = summarize(selection, X, n_draws=0)
+    found = what_is_out(selection, None)
     assert found["left_out_known"]
     assert [entry["feature"] for entry in found["left_out"]] == [
         out.feature for out in left_out(selection) if out.count >= 1

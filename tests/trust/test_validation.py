@@ -50,13 +50,6 @@ def quick(X, y, **arguments):
     return validate(X, y, **{"constraints": [max_size(3, rho=math.inf)], **usual, **arguments})
 
 
-@pytest.fixture(scope="module", autouse=True)
-def small_forests():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ubayfs.trust.predictors.N_TREES", 10)
-        yield
-
-
 @pytest.fixture(scope="module")
 def found():
     X, y = planted()
