@@ -36,11 +36,6 @@ def make(name, selection, blocks=None):
     return DISPLAYS[name].from_selection(selection, **arguments.get(name, {}))
 
 
-@pytest.fixture(scope="module")
-def display(request, cancer_selection, cancer_blocks):
-    return make(request.param, cancer_selection, cancer_blocks)
-
-
 def words(figure):
     """All texts but numbers on axes: those beyond the limits of an axis exist, and are not drawn."""
     found = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
@@ -177,8 +172,9 @@ def test_a_given_axes_is_drawn_into(name, ugly_selection, ugly_blocks):
     assert figure.axes[0].get_title(loc="left") == ""
 
 
-@pytest.mark.parametrize("display", NAMES, indirect=True)
-def test_settings_of_the_user_change_nothing_and_stay(display):
+@pytest.mark.parametrize("name", NAMES)
+def test_settings_of_the_user_change_nothing_and_stay(name, ugly_selection, ugly_blocks):
+    display = make(name, ugly_selection, ugly_blocks)
     expected = display.plot().render("svg")
     with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "black", "savefig.bbox": "tight"}):
         before = dict(matplotlib.rcParams)
