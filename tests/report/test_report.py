@@ -124,9 +124,8 @@ def summary():
 
 
 @pytest.fixture(scope="module")
-def html(summary, without_figures):
-    with without_figures():
-        return render_html(summary)
+def html(summary):
+    return render_html(summary)
 
 
 @pytest.fixture(scope="module")
