@@ -1,4 +1,4 @@
-"""Each test runs in a process of its own, all of them forked from one: what counts is what arrives on its output."""
+"""Each test runs in a process of its own: what counts is what arrives in its pipe."""
 
 import subprocess
 import sys
@@ -7,45 +7,26 @@ import textwrap
 import pytest
 
 CODE = """
-import ctypes, os, sys, threading
+import ctypes, threading
 import numpy as np
 from ubayfs.optimize.program import solver_output_held_back
 library = ctypes.CDLL(None)
 stray = b"HighsMipSolverData::transformNewIntegerFeasibleSolution tmpSolver.run();\\n"
-for line in sys.stdin:
-    path, code = eval(line)
-    if os.fork() == 0:
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), 1)
-        exec(code)
-        break
-    assert os.wait()[1] == 0
-    print(path, flush=True)
 """
 
 
-@pytest.fixture(scope="module")
-def printed(tmp_path_factory):
-    """Function that runs code and returns what it printed."""
-    path = tmp_path_factory.mktemp("printed") / "output"
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-c", CODE], text=True, **pipes) as process:
-
-        def run(code):
-            path.unlink(missing_ok=True)
-            print(repr((str(path), textwrap.dedent(code))), file=process.stdin, flush=True)
-            done = process.stdout.readline()
-            assert done, process.stderr.read()
-            return path.read_text()
-
-        yield run
-        _, errors = process.communicate()
-    assert errors == ""
+def printed(code):
+    done = subprocess.run(
+        [sys.executable, "-c", CODE + textwrap.dedent(code)], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    return done.stdout
 
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library is called by name")
 
 
-def test_lines_of_the_solver_are_left_out_and_all_others_arrive_in_their_order(printed):
+def test_lines_of_the_solver_are_left_out_and_all_others_arrive_in_their_order():
     output = printed("""
         library.printf(b"before\\n")
         with solver_output_held_back:
@@ -59,7 +40,7 @@ def test_lines_of_the_solver_are_left_out_and_all_others_arrive_in_their_order(p
     assert output.splitlines() == ["before", "another library", "after", "again"]
 
 
-def test_what_python_prints_meanwhile_is_not_held_back(printed):
+def test_what_python_prints_meanwhile_is_not_held_back():
     output = printed("""
         with solver_output_held_back:
             thread = threading.Thread(target=print, args=("python",), kwargs={"flush": True})
@@ -72,7 +53,7 @@ def test_what_python_prints_meanwhile_is_not_held_back(printed):
     assert output.splitlines() == ["python", "more", "late"]
 
 
-def test_it_ends_with_the_last_of_several_threads_and_after_errors(printed):
+def test_it_ends_with_the_last_of_several_threads_and_after_errors():
     output = printed("""
         inside, leave = threading.Barrier(3), threading.Barrier(3)
 
@@ -99,8 +80,9 @@ def test_it_ends_with_the_last_of_several_threads_and_after_errors(printed):
     assert output.splitlines() == ["meanwhile", "afterwards"]
 
 
-def test_a_forked_process_has_its_output(printed):
+def test_a_forked_process_has_its_output():
     output = printed("""
+        import os
         with solver_output_held_back:
             child = os.fork()
             if child == 0:
@@ -112,7 +94,7 @@ def test_a_forked_process_has_its_output(printed):
     assert output.splitlines() == ["child"]
 
 
-def test_nothing_is_printed_where_the_solver_repairs_its_solutions(printed):
+def test_nothing_is_printed_where_the_solver_repairs_its_solutions():
     output = printed("""
         import ubayfs
         for seed in (2, 33, 44):
