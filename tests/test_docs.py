@@ -2,6 +2,7 @@
 
 import contextlib
 import doctest
+import glob
 import io
 import os
 import re
@@ -27,6 +28,8 @@ PAGES = sorted(str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROO
 FENCE = re.compile(r"^```(\w+(?: no-run)?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # What a page tells its reader to do in a terminal: files to make, commands and what they print.
 STEP = re.compile(r"^```(console|(?:csv|yaml|bash|snakemake) \S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# What a page adds to a command that is to fail.
+CODE = '; echo "exit code $?"'
 # Blocks of these begin with a comment that names the file they belong to.
 FILE = re.compile(r"# ((?:src|tests|docs)/\S+|README\.md)\n(.*)", re.DOTALL)
 
@@ -35,6 +38,7 @@ def blocks(page, language):
     return [code for kind, code in FENCE.findall((ROOT / page).read_text(encoding="utf-8")) if kind == language]
 
 
+@pytest.mark.usefixtures("blank_figures")
 @pytest.mark.parametrize("page", PAGES)
 def test_python_runs(page, tmp_path, monkeypatch):
     """The blocks of a page share their names, as in one session; files that they write go to an empty folder."""
@@ -96,14 +100,19 @@ def demo(tmp_path_factory):
 
 
 def typed(command, folder, demo):
-    """Run what a reader would type, without a shell if it needs none."""
-    words = shlex.split(command, comments=True)
+    """Run what a reader would type, without a shell if it needs none: names of files and the code are found here."""
+    asked = command.endswith(CODE)
+    words = shlex.split(command.removesuffix(CODE), comments=True)
     unread = words[-2:] == [">", "/dev/null"]
     plain = words[:-2] if unread else words
     known = plain[0] == "ubayfs" or (plain[:2] == ["python", "-c"] and len(plain) == 3)
-    if not known or set(plain) & {">", "|"} or (plain[0] == "ubayfs" and set(";*") & set(command)):
+    if not known or set(plain) & {">", "|"} or (plain[0] == "ubayfs" and ";" in command.removesuffix(CODE)):
         return in_terminal(command, folder)
+    if plain[0] == "ubayfs":
+        plain = [name for word in plain for name in sorted(glob.glob(word)) or [word]]
     run = demo(plain, folder) if plain[:2] == ["ubayfs", "demo"] else in_process(plain)
+    if asked:
+        return SimpleNamespace(returncode=0, stdout=f"{run.stdout}exit code {run.returncode}\n", stderr=run.stderr)
     return SimpleNamespace(returncode=run.returncode, stdout="", stderr=run.stderr) if unread else run
 
 
