@@ -1,6 +1,7 @@
 """A small study on disk, and a way to run commands in it."""
 
 import json
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -89,13 +90,21 @@ def run(capsys):
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory, cells):
+def finished(tmp_path_factory, cells, without_figures):
     """The directory of a result that tests only read."""
     folder = tmp_path_factory.mktemp("finished")
     cells.to_csv(folder / "cells.csv", index=False)
     (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
-    assert main(["select", str(folder / "study.yaml")]) == 0
+    with without_figures():
+        assert main(["select", str(folder / "study.yaml")]) == 0
     return folder / "results"
+
+
+@pytest.fixture
+def chosen(folder, finished):
+    """The same folder after ``select study.yaml``."""
+    shutil.copytree(finished, folder / "results")
+    return folder
 
 
 def summary_of(directory):

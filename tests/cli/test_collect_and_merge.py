@@ -201,8 +201,7 @@ def test_a_study_of_another_part_is_found(folder, run):
     assert "parts/2 cannot be trusted" in refused.err
 
 
-def test_evidence_does_not_replace_a_result(folder, run):
-    assert run("select", "study.yaml", "-o", "results").code == 0
+def test_evidence_does_not_replace_a_result(chosen, run):
     refused = run("collect", "study.yaml", "-o", "results", "--force")
     assert refused.code == 2
     assert "results holds a result, which evidence alone does not replace" in refused.err

@@ -9,7 +9,7 @@ import pytest
 from ubayfs import max_size
 from ubayfs.cli.main import main
 from ubayfs.comparison import compare
-from ubayfs.results import read_result
+from ubayfs.results import read_result, write_result
 
 
 @pytest.fixture(scope="module")
@@ -114,29 +114,38 @@ def test_what_is_not_a_result(finished, tmp_path, run, name):
     assert "result" in done.err
 
 
-def test_report_in_every_format(finished, tmp_path, run, real_figures):
+@pytest.fixture
+def drawn(finished, tmp_path, real_figures):
+    """The same result with figures of two displays, which are as good as all, and sooner drawn."""
+    found = read_result(finished)
+    displays = {name: found.summary["displays"][name] for name in ("evidence", "convergence")}
+    write_result(tmp_path / "drawn", replace(found, summary={**found.summary, "displays": displays}))
+    return tmp_path / "drawn"
+
+
+def test_report_in_every_format(drawn, tmp_path, run):
     names = [tmp_path / f"new/report.{suffix}" for suffix in ("html", "md", "json")]
     options = [part for name in names for part in ("-o", name)]
-    done = run("report", finished, *options, "--figures", tmp_path / "figures", "--format", "svg")
+    done = run("report", drawn, *options, "--figures", tmp_path / "figures", "--format", "svg")
     assert done.code == 0, done.err
 
     def here(text):  # a report elsewhere names the directory of the result
-        return text.replace(f"out: `ubayfs trust {finished}", "out, in the directory of this report: `ubayfs trust .")
+        return text.replace(f"out: `ubayfs trust {drawn}", "out, in the directory of this report: `ubayfs trust .")
 
-    assert here(names[1].read_text(encoding="utf-8")) == (finished / "report.md").read_text(encoding="utf-8")
-    html, before = (path.read_text(encoding="utf-8") for path in (names[0], finished / "report.html"))
-    assert f"ubayfs trust {finished} --level full" in html
-    assert html.replace(str(finished), ".").replace(", in the directory of this report", "") == before.replace(
+    assert here(names[1].read_text(encoding="utf-8")) == (drawn / "report.md").read_text(encoding="utf-8")
+    html, before = (path.read_text(encoding="utf-8") for path in (names[0], drawn / "report.html"))
+    assert f"ubayfs trust {drawn} --level full" in html
+    assert html.replace(str(drawn), ".").replace(", in the directory of this report", "") == before.replace(
         ", in the directory of this report", ""
     )
-    summaries = [json.loads(path.read_bytes()) for path in (names[2], finished / "summary.json")]
+    summaries = [json.loads(path.read_bytes()) for path in (names[2], drawn / "summary.json")]
     assert [summary.pop("facts") != [] and summary["trust"].pop("result") for summary in summaries]
     assert summaries[0] == summaries[1]
-    assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".svg"}
-    refused = run("report", finished, "-o", names[1])
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"evidence.svg", "convergence.svg"}
+    refused = run("report", drawn, "-o", names[1])
     assert refused.code == 2
     assert "exists already" in refused.err
-    assert run("report", finished, "-o", names[1], "--force").code == 0
+    assert run("report", drawn, "-o", names[1], "--force").code == 0
 
 
 def test_reports_are_written_together_or_not_at_all(finished, tmp_path, run):

@@ -17,16 +17,14 @@ READ = ("study.yaml", "evidence.npz", "result.json", "summary.json")
 
 
 @pytest.fixture
-def two(finished, tmp_path, run):
-    """Two results with different evidence."""
-    first = shutil.copytree(finished, tmp_path / "first")
-    study = finished.parent / "study.yaml"
-    assert run("select", study, "--seed", 7, "-o", tmp_path / "second").code == 0
-    return first, tmp_path / "second"
+def first(finished, tmp_path):
+    """A copy of a result, to be damaged."""
+    return shutil.copytree(finished, tmp_path / "first")
 
 
-def test_mixed_files_are_refused_by_every_command(two, run, tmp_path):
-    first, second = two
+def test_mixed_files_are_refused_by_every_command(finished, first, run, tmp_path):
+    second = tmp_path / "second"  # with other evidence
+    assert run("select", finished.parent / "study.yaml", "--seed", 7, "-o", second).code == 0
     for name in READ:
         good = (first / name).read_bytes()
         shutil.copy(second / name, first / name)
@@ -39,8 +37,7 @@ def test_mixed_files_are_refused_by_every_command(two, run, tmp_path):
     assert run("compare", first, second).code == 0
 
 
-def test_a_result_of_an_earlier_version_has_a_note(two, run):
-    first, _ = two
+def test_a_result_of_an_earlier_version_has_a_note(first, run):
     (first / "manifest.json").unlink()
     done = run("decide", first)
     assert done.code == 0
@@ -49,8 +46,7 @@ def test_a_result_of_an_earlier_version_has_a_note(two, run):
 
 
 @pytest.mark.parametrize("change", [{}, {"displays": {"evidence": 3}}, {"chosen": 5}, {"advice": [1]}, {"versions": 3}])
-def test_a_damaged_summary_without_a_manifest_is_not_a_bug(two, run, tmp_path, change):
-    first, _ = two
+def test_a_damaged_summary_without_a_manifest_is_not_a_bug(first, run, tmp_path, change):
     (first / "manifest.json").unlink()
     content = json.loads((first / "summary.json").read_text(encoding="utf-8"))
     content = {"format": content["format"]} if not change else {**content, **change}
@@ -61,8 +57,7 @@ def test_a_damaged_summary_without_a_manifest_is_not_a_bug(two, run, tmp_path, c
     assert run("decide", first, "-o", tmp_path / "new").code in (0, 2)
 
 
-def test_reports_never_replace_what_a_result_is_read_from(two, run):
-    first, _ = two
+def test_reports_never_replace_what_a_result_is_read_from(first, run):
     before = (first / "result.json").read_bytes()
     refused = run("report", first, "-o", first / "result.json", "--force")
     assert refused.code == 2

@@ -181,8 +181,7 @@ def full_disk(monkeypatch, module):
 
 
 @pytest.mark.parametrize("module", ["ubayfs.results.result", "ubayfs._files", "ubayfs.ensemble.checkpoint"])
-def test_a_full_disk_loses_nothing(folder, run, monkeypatch, module):
-    assert run("select", "study.yaml").code == 0
+def test_a_full_disk_loses_nothing(chosen, run, monkeypatch, module):
     before = {path: path.read_bytes() for path in Path("results").iterdir() if path.is_file()}
     with monkeypatch.context() as patched:
         full_disk(patched, sys.modules[module])
@@ -233,7 +232,7 @@ def test_a_compressed_table_is_read(folder, run):
     assert run("check", "cells.csv.gz", "--target", "diagnosis").code == 0
 
 
-def test_demo(tmp_path, run, real_figures):
+def test_demo(tmp_path, run):
     done = run("demo", "-o", tmp_path / "demo")
     assert done.code == 0, done.err
     assert "worst smoothness" in done.out
