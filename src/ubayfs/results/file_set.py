@@ -138,10 +138,11 @@ class FileSet:
         wanted = _read_manifest(switch / "new" / MANIFEST)
         if wanted is not None:  # it is the last to be moved
             for name in (*self.names, MANIFEST):
-                self._make_folder(name)
                 place, new, old = self.directory / name, switch / "new" / name, switch / "old" / name
-                waiting = os.path.lexists(new)
-                if os.path.lexists(place) and (waiting or name not in {*wanted, MANIFEST}):
+                waiting, there = os.path.lexists(new), os.path.lexists(place)
+                if waiting or there:
+                    self._make_folder(name)
+                if there and (waiting or name not in {*wanted, MANIFEST}):
                     old.parent.mkdir(exist_ok=True)
                     os.replace(place, old)
                 if waiting:

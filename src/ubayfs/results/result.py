@@ -237,7 +237,7 @@ def check_directory(
             "--force (in Python: force=True)."
         )
     for path in _inputs(study, source):
-        if path.exists() and any(path == (directory / name).resolve() for name in _OURS):
+        if path.exists() and any(path == (directory / name).resolve() for name in found):
             raise InputError(
                 f"{path} was read for this result, which would replace it. Name another directory for the result."
             )
