@@ -173,6 +173,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_a_study_with_all_of_it(folder):
     study = load_study(folder / "study.yaml")
     resolved = resolve_study(study)

@@ -116,10 +116,10 @@ def test_tables_of_aliases(tmp_path, text, alias, symbol):
 def test_hallmark_gene_sets_on_ovarian_proteins(data_dir):
     path = data_dir / "genesets" / "hallmark.gmt"
     proteins = pd.read_csv(data_dir / "tcga_ov" / "rppa.txt.gz", sep="\t", index_col=0).index.drop_duplicates()
-    literal = {}
+    literal, known = {}, set(proteins)
     for line in path.read_text().splitlines():
         name, _, *genes = line.split("\t")
-        members = {gene for gene in genes if gene in set(proteins)}
+        members = {gene for gene in genes if gene in known}
         if members:
             literal[name] = members
     blocks = Blocks.from_gene_sets(path, proteins)

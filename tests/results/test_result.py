@@ -19,6 +19,7 @@ from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import EnsembleError, InputError, StudyError, UBayFSWarning
 from ubayfs.plotting import Display, read_displays, render_figures
 from ubayfs.results import Result, StoredResult, check_directory, read_result, reserve, write_result
+from ubayfs.results import result as result_module
 from ubayfs.results.file_set import FileSet
 from ubayfs.study import DataSection, EvidenceSection, OutputSection, Study
 from ubayfs.summary import summarize
@@ -66,6 +67,12 @@ def made(project):
     # Two displays are as good as all, and sooner drawn.
     summary["displays"] = {name: summary["displays"][name] for name in ("evidence", "convergence")}
     return Result(study, evidence, selection, summary), data
+
+
+@pytest.fixture(scope="module")
+def figures(made):
+    """Its displays, drawn once."""
+    return render_figures(read_displays(made[0].summary["displays"]), ("png", "svg"))
 
 
 @pytest.fixture(scope="module")
@@ -231,6 +238,24 @@ def test_a_directory_that_may_not_be_written(plain, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture
+def reports_once(monkeypatch):
+    """Render the reports of a summary once, however often its result is written: they are the same."""
+
+    def once(function):
+        made = {}
+
+        def known(summary, *arguments):
+            if id(summary) not in made:
+                made[id(summary)] = function(summary, *arguments)
+            return made[id(summary)]
+
+        return known
+
+    for name in ("document", "render_html", "render_markdown"):
+        monkeypatch.setattr(result_module, name, once(getattr(result_module, name)))
+
+
 class Full:
     """Lets a function of the system work a number of times, then finds the disk full, once or ever after."""
 
@@ -258,6 +283,7 @@ def failure(directory, result, monkeypatch, full):
 
 # write_atomically syncs a file and its directory, and moves each file once; then each is moved to its place. The disk
 # is full at every step in turn.
+@pytest.mark.usefixtures("reports_once")
 @pytest.mark.parametrize("system_call", ["fsync", "replace"])
 @pytest.mark.parametrize("with_earlier", [False, True])
 def test_a_full_disk_changes_nothing(plain, other, tmp_path, monkeypatch, system_call, with_earlier):
@@ -415,9 +441,9 @@ def test_parts_are_read_when_they_are_used(without_manifest):
         _ = stored.summary
 
 
-def test_figures_are_taken_over_where_their_displays_are_the_same(made, tmp_path, monkeypatch):
+def test_figures_are_taken_over_where_their_displays_are_the_same(made, figures, tmp_path, monkeypatch):
     result, data = made
-    write_result(tmp_path / "out", result, data=data)
+    write_result(tmp_path / "out", result, data=data, figures=figures)
     stored = StoredResult(tmp_path / "out")
     displays = dict(stored.summary["displays"])
     displays["convergence"] = {**displays["convergence"], "n_chosen": 99}
@@ -426,10 +452,10 @@ def test_figures_are_taken_over_where_their_displays_are_the_same(made, tmp_path
     drawn = []
     plot = Display.plot
     monkeypatch.setattr(Display, "plot", lambda self, ax=None: drawn.append(self.name) or plot(self, ax))
-    figures = render_figures(read_displays(displays), ("png", "svg"), known)
+    found = render_figures(read_displays(displays), ("png", "svg"), known)
     assert drawn == ["convergence"]
     for suffix in ("png", "svg"):
-        assert figures.files["evidence"][suffix] == (tmp_path / "out" / "figures" / f"evidence.{suffix}").read_bytes()
+        assert found.files["evidence"][suffix] == (tmp_path / "out" / "figures" / f"evidence.{suffix}").read_bytes()
 
 
 def test_a_result_of_an_earlier_version_is_read_and_reported_as_unchecked(without_manifest, plain):
@@ -485,9 +511,9 @@ def test_a_flipped_bit_is_refused(copied, name):
     assert refused > 0
 
 
-def test_files_for_people_may_be_edited_and_removed_and_others_added(made, tmp_path):
+def test_files_for_people_may_be_edited_and_removed_and_others_added(made, figures, tmp_path):
     result, data = made
-    write_result(tmp_path, result, data=data)
+    write_result(tmp_path, result, data=data, figures=figures)
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "report.md").write_text("edited")
     (tmp_path / "report.html").unlink()
@@ -526,6 +552,7 @@ def test_a_result_that_is_replaced_while_it_is_opened_is_refused(copied, other, 
 # Stopped programs
 
 
+@pytest.mark.usefixtures("reports_once")
 @pytest.mark.filterwarnings("ignore:a program was stopped")
 @pytest.mark.parametrize("with_earlier", [False, True])
 def test_a_result_is_whole_wherever_its_writer_is_killed(plain, other, tmp_path, monkeypatch, with_earlier):
