@@ -43,11 +43,17 @@ def cells():
     return data.data[names].assign(diagnosis=data.target.map({0: "malignant", 1: "benign"}))
 
 
+@pytest.fixture(scope="session")
+def table(cells):
+    """Return the same as the text of a file."""
+    return cells.to_csv(index=False)
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch, cells):
+def folder(tmp_path, monkeypatch, table):
     """An own folder with a table and a study, which is the current one."""
     monkeypatch.chdir(tmp_path)
-    cells.to_csv("cells.csv", index=False)
+    Path("cells.csv").write_text(table, encoding="utf-8")
     Path("study.yaml").write_text(STUDY, encoding="utf-8")
     return tmp_path
 
@@ -90,10 +96,10 @@ def run(capsys):
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory, cells, without_figures):
+def finished(tmp_path_factory, table, without_figures):
     """The directory of a result that tests only read."""
     folder = tmp_path_factory.mktemp("finished")
-    cells.to_csv(folder / "cells.csv", index=False)
+    (folder / "cells.csv").write_text(table, encoding="utf-8")
     (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
     with without_figures():
         assert main(["select", str(folder / "study.yaml")]) == 0

@@ -18,14 +18,19 @@ from ubayfs.study.study import read_draft
 NAMES = ["radius", "area", "texture", "smooth"]
 
 
-@pytest.fixture
-def folder(tmp_path):
+@pytest.fixture(scope="module")
+def table():
     frame = pd.DataFrame({name: [1.0 * i, i % 3, i**2, -i][j] for j, name in enumerate(NAMES)} for i in range(12))
     frame["class"] = ["a", "b"] * 6
     frame["patient"] = [i // 2 for i in range(12)]
     frame["center"] = 1
     frame["steady"] = 5.0
-    frame.to_csv(tmp_path / "cells.csv", index=False)
+    return frame.to_csv(index=False)
+
+
+@pytest.fixture
+def folder(tmp_path, table):
+    (tmp_path / "cells.csv").write_text(table, encoding="utf-8")
     return tmp_path
 
 
