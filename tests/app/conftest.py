@@ -32,10 +32,10 @@ def server(tmp_path_factory):
 
 
 @pytest.fixture
-def page(context, server):
+def page(tab, context, server):
     """A page that the server has let in."""
     assert context.request.get(f"{server.base}/?token={server.token}").ok  # sets the cookie
-    return context.new_page()
+    return tab
 
 
 @pytest.fixture
@@ -53,8 +53,11 @@ def collected(server, request):
         address = server.studies[name]
         if name not in done:
             page.goto(f"{address}/evidence")
-            page.get_by_role("button", name="Run ", exact=False).first.click()
-            page.get_by_role("button", name="I have stated what I know", exact=False).first.click()
+            run, confirm = (page.get_by_role("button", name=name) for name in ("Run ", "I have stated what I know"))
+            expect(run).to_be_enabled()
+            run.press("Enter")  # a click misses a button that moves while what stands above it changes
+            confirm.press("Enter")
+            expect(confirm).to_be_hidden()
             page.get_by_text("models have voted", exact=False).first.wait_for()
             done.add(name)
         return address

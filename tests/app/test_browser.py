@@ -6,8 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from app_server import LONGEST
-from browsing import expect
+from browsing import expect, new_context
 
 pytest.importorskip("nicegui")
 
@@ -262,8 +261,7 @@ def test_a_page_of_another_site_gets_no_connection(page, browser, server):
                 socket.onopen = () => done("open"); socket.onerror = () => done("refused"); })"""
     page.goto(server.base + "/")
     assert page.evaluate(script, address) == "open"
-    foreign = browser.new_context()
-    foreign.set_default_timeout(LONGEST)
+    foreign = new_context(browser)
     foreign.add_cookies([cookie])
     elsewhere = foreign.new_page()
     elsewhere.route("http://localhost:1/*", lambda route: route.fulfill(body="<h1>evil</h1>", content_type="text/html"))

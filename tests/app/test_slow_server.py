@@ -9,48 +9,57 @@ from browsing import expect, undo, wait_until
 pytest.importorskip("nicegui")
 
 
-@pytest.fixture
-def line(page):
-    """The connection of the page; `hold` keeps what the server sends until `release`."""
+class Line:
+    """The connections of a page; `hold` keeps what the server sends until `release`."""
 
-    class Line:
-        def __init__(self):
-            self.held, self.waiting, self.stands = False, [], False
+    def __init__(self, page):
+        self.page, self.held, self.waiting, self.stands = page, False, [], False
+        page.route_web_socket("**/socket.io/**", self.take)
 
-        def take(self, socket):
-            server, self.stands = socket.connect_to_server(), False
+    def take(self, socket):
+        server, self.stands = socket.connect_to_server(), False
 
-            def ask(message):
-                server.send(message)
-                self.stands |= message == "5"  # of Engine.IO: from now on, messages take no other way
+        def ask(message):
+            server.send(message)
+            self.stands |= message == "5"  # of Engine.IO: from now on, messages take no other way
 
-            def answer(message):
-                if self.held:
-                    self.waiting.append((socket, message))
-                else:
-                    socket.send(message)
-                    self.stands |= str(message).startswith("40")  # of Socket.IO: connected, by this way from the start
-
-            socket.on_message(ask)
-            server.on_message(answer)
-
-        def hold(self):
-            wait_until(page, lambda: self.stands)
-            self.held = True
-
-        def release(self):
-            self.held = False
-            for socket, message in self.waiting:
+        def answer(message):
+            if self.held:
+                self.waiting.append((socket, message))
+            else:
                 socket.send(message)
-            self.waiting = []
+                self.stands |= str(message).startswith("40")  # of Socket.IO: connected, by this way from the start
 
-        def until_heard(self, word):
-            """Wait until the server has sent a word that the page does not know yet."""
-            wait_until(page, lambda: any(word in str(message) for _, message in self.waiting))
+        socket.on_message(ask)
+        server.on_message(answer)
 
-    connection = Line()
-    page.route_web_socket("**/socket.io/**", connection.take)
-    return connection
+    def hold(self):
+        wait_until(self.page, lambda: self.stands)
+        self.held = True
+
+    def release(self):
+        self.held = False
+        for socket, message in self.waiting:
+            socket.send(message)
+        self.waiting = []
+
+    def until_heard(self, word):
+        """Wait until the server has sent a word that the page does not know yet."""
+        wait_until(self.page, lambda: any(word in str(message) for _, message in self.waiting))
+
+
+@pytest.fixture(scope="module")
+def lines(tab):
+    """The line of the tab, whose connections are taken for good."""
+    return Line(tab)
+
+
+@pytest.fixture
+def line(lines, page):
+    """The line of the page, on which nothing is held."""
+    lines.stands = False
+    yield lines
+    lines.held, lines.waiting = False, []
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from browsing import expect
+from browsing import expect, new_context, nothing_wrong
 from ubayfs.cli.main import main
 from ubayfs.study.starter import write_demo
 
@@ -28,11 +28,28 @@ def results(browser, tmp_path_factory):
     return folder / "results"
 
 
+@pytest.fixture(scope="module")
+def address(results):
+    return (results / "report.html").as_uri()
+
+
 @pytest.fixture
-def page(context, results):
-    opened = context.new_page()
-    opened.goto((results / "report.html").as_uri())
-    return opened
+def page(tab, context, address):
+    tab.goto(address)
+    return tab
+
+
+@pytest.fixture
+def clocked(browser, address):
+    """The report in a browser of its own, whose clock stands from now on."""
+    opened = new_context(browser)
+    opened.grant_permissions(["clipboard-read", "clipboard-write"])
+    with nothing_wrong(opened):
+        page = opened.new_page()
+        page.goto(address)
+        page.clock.install()
+        yield page
+        opened.close()
 
 
 def names_of(results):
@@ -40,11 +57,10 @@ def names_of(results):
         return [row["feature"] for row in csv.DictReader(file)]
 
 
-def test_names_and_methods_are_copied_as_often_as_asked(page, context, results):
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
+def test_names_and_methods_are_copied_as_often_as_asked(clocked, results):
+    page = clocked
     expected = {"Copy the names": names_of(results)}
     expected["Copy the text"] = page.locator("#methods-text > p").all_text_contents()
-    page.clock.install()
     for words, lines in expected.items():
         button = page.get_by_role("button", name=words)
         place = page.locator(f'button[data-copy="{button.get_attribute("data-copy")}"]')
