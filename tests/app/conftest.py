@@ -21,6 +21,7 @@ def server(tmp_path_factory):
     library = Library(folder / "studies")
     ids = {make.__name__: library.create(make.__name__, make(folder)) for make in (laboratory, patients, hostile)}
     ids["demo"] = library.demo()
+    ids["stopped"] = library.create("stopped", folder / "patients.yaml")  # trust in many models would take long
     library.close()
     started = start_server(folder / "studies")
     started.ids = ids

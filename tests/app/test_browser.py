@@ -162,10 +162,7 @@ def test_a_file_that_is_not_a_table_is_reported_and_nothing_is_lost(page, server
 
 def test_stop_keeps_finished_runs_and_resume_completes_them(page, server):
     wanted = 200_000  # far more than there is time for, in short batches: a stop comes in between on any machine
-    new_study(page, server, "Stopped")
-    page.set_input_files("input[type=file]", [{"name": "cells.csv", "mimeType": "text/csv", "buffer": table()}])
-    expect_figure(page, "features", "6")
-    page.get_by_role("link", name="Evidence", exact=True).click()
+    page.goto(f"{server.studies['stopped']}/evidence")
     models = page.get_by_label("Models", exact=True)
     models.fill(str(wanted))
     models.press("Enter")
