@@ -193,37 +193,13 @@ def test_requests(bench):
         ask("nonsense")
 
 
-def test_a_worker_that_is_killed_is_started_again_and_nothing_is_lost(bench):
-    before, process = bench.answer["set"]["features"], bench._worker.pid
-    waiting = bench.request("sizes")
-    os.kill(process, KILL)
-    until(bench, lambda: getattr(bench._worker, "pid", process) != process)
-    if not waiting.done() or waiting.exception() is not None:
-        with pytest.raises(UBayFSError):
-            waiting.result(SECONDS)
-    bench.say(["gene3"], "likely")
-    bench.undo()
-    until(bench, answered(bench))
-    assert bench.answer["set"]["features"] == before
-    assert bench.evidence["complete"]
-
-
-def test_a_resting_study_answers_the_next_edit(bench):
-    bench.rest()
-    assert bench.resting
-    bench.set_size(1)
-    until(bench, answered(bench))
-    assert len(bench.answer["set"]["features"]) == 1
-
-
-def test_versions_are_results_of_the_command_line(bench):
+def test_versions_are_results_of_the_command_line(bench, capsys):
     first = bench.save_version("First").result(SECONDS)
     assert first["features"] == bench.answer["set"]["features"]
     stored = StoredResult(bench.directory / "versions" / str(first["number"]))
     assert list(stored.selection.features) == first["features"]
-    command = [sys.executable, "-m", "ubayfs", "decide", str(stored.directory), "--max-size", "1"]
-    again = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "1 of 12 features" in again.stdout
+    assert main(["decide", str(stored.directory), "--max-size", "1"]) == 0
+    assert "1 of 12 features" in capsys.readouterr().out
     state = bench.state
     bench.set_size(1)
     until(bench, answered(bench))
@@ -453,6 +429,29 @@ def test_a_version_has_the_set_of_its_state_whatever_is_edited_meanwhile(bench):
     (rule,) = json.loads((place / "version.json").read_text())["state"]["rules"]
     assert len(entry["features"]) == rule["constraint"]["max_size"]["n"]
     assert list(StoredResult(place).selection.features) == entry["features"]
+
+
+def test_a_worker_that_is_killed_is_started_again_and_nothing_is_lost(bench):
+    before, process = bench.answer["set"]["features"], bench._worker.pid
+    waiting = bench.request("sizes")
+    os.kill(process, KILL)
+    until(bench, lambda: getattr(bench._worker, "pid", process) != process)
+    if not waiting.done() or waiting.exception() is not None:
+        with pytest.raises(UBayFSError):
+            waiting.result(SECONDS)
+    bench.say(["gene3"], "likely")
+    bench.undo()
+    until(bench, answered(bench))
+    assert bench.answer["set"]["features"] == before
+    assert bench.evidence["complete"]
+
+
+def test_a_resting_study_answers_the_next_edit(bench):
+    bench.rest()
+    assert bench.resting
+    bench.set_size(1)
+    until(bench, answered(bench))
+    assert len(bench.answer["set"]["features"]) == 1
 
 
 def test_decisions_do_not_wait_for_files(tmp_path, monkeypatch):
