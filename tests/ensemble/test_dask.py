@@ -1,5 +1,6 @@
 """Many machines: a real Dask cluster of worker processes, some of which are killed."""
 
+import multiprocessing
 import os
 import pickle
 import signal
@@ -23,8 +24,22 @@ from ubayfs.exceptions import EnsembleError, EnsembleWarning, MissingDependencyE
 from ubayfs.selectors.base import ElementarySelector
 
 distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
+
+START = "distributed.worker.multiprocessing-method"
 
 # Selectors are functions inside functions, so that they travel by value: workers cannot import this module.
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frugal_dask():
+    """Workers that are copies of a process with all imports, where the system can, and that do not watch themselves."""
+    start = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    settings = {START: start, "distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
+    with dask.config.set(settings):
+        distributed.utils.get_mp_context()  # chooses other modules, once
+        multiprocessing.set_forkserver_preload(["distributed", "pandas", "sklearn.tree", "ubayfs.ensemble.batches"])
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -406,7 +421,8 @@ def test_errors_in_this_process_are_not_taken_for_losses(table, monkeypatch):
 
 def test_workers_of_our_own_keep_their_memory(table, tmp_path):
     options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
-    with on_cluster(**options, local_directory=str(tmp_path), silence_logs=50) as client:
+    options |= {"local_directory": str(tmp_path), "silence_logs": 50}
+    with dask.config.set({START: "spawn"}), on_cluster(**options) as client:  # as it is without settings
         (settings,) = client.run(lambda: {name: os.environ[name] for name in workers._MALLOC_THRESHOLDS}).values()
         found = collect(table)
     assert settings == {name: str(2**28) for name in workers._MALLOC_THRESHOLDS}
