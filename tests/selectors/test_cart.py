@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ubayfs.selectors import _bins, _cart
@@ -95,7 +96,9 @@ def importances_of(X, y, task, seed=0, **parameters):
 
 def reference(X, y, task, seed=0, **parameters):
     kind = DecisionTreeRegressor if task == "regression" else DecisionTreeClassifier
-    return kind(random_state=seed, **parameters).fit(X, y).feature_importances_
+    with config_context(skip_parameter_validation=True):
+        fitted = kind(random_state=seed, **parameters).fit(X.astype(np.float32), y, check_input=False)
+    return fitted.feature_importances_
 
 
 def make_target(task, signal, rng):

@@ -197,20 +197,20 @@ class SetSampler:
         from scipy.special import gammaln
 
         n_groups = len(self._alpha)
-        low = np.arange(parity, self._n_levels - 1, 2)
-        if len(low) == 0:
+        if parity + 1 >= self._n_levels:
             return
+        low, high = slice(parity, self._n_levels - 1, 2), slice(parity + 1, self._n_levels, 2)
         alpha = self._alpha.reshape(n_groups, self._n_levels, self.n_chains)
         counts = self._counts.reshape(alpha.shape)
-        below, above = counts[:, low], counts[:, low + 1]
-        alpha_below, alpha_above = alpha[:, low], alpha[:, low + 1]
+        below, above = counts[:, low], counts[:, high]
+        alpha_below, alpha_above = alpha[:, low], alpha[:, high]
         exchanged = gammaln(alpha_below + above) + gammaln(alpha_above + below)
         current = gammaln(alpha_below + below) + gammaln(alpha_above + above)
         log_ratio = (exchanged - current).sum(axis=0)
         accepted = -self._rng.standard_exponential(log_ratio.shape) < log_ratio
         source = self._columns.reshape(self._n_levels, self.n_chains).copy()
         source[low] += accepted * self.n_chains
-        source[low + 1] -= accepted * self.n_chains
+        source[high] -= accepted * self.n_chains
         # take, unlike indexing, keeps rows contiguous, which pair moves rely on.
         self._counts = self._counts.take(source.ravel(), axis=1)
         self._assigned = self._assigned.take(source.ravel(), axis=1)
