@@ -46,7 +46,7 @@ def diabetes():
     return X, y + 0.5
 
 
-FEW_SETS = Genetic(n_sets=20, n_generations=10)
+FEW_SETS = Genetic(n_sets=4, n_generations=2)
 FEW_DRAWS = Hyperdirichlet(n_warmup=10, n_draws=32, max_draws=32)
 CHECKS = parametrize_with_checks(
     [

@@ -205,10 +205,10 @@ def problem():
 
 
 def collect_all(problem, dtype=np.float32, n_jobs=None):
-    """What eight runs of each selector choose."""
+    """What four runs of each selector choose."""
     X, y = problem
     selectors = sorted(name for name, selector in SELECTORS.items() if "binary" in selector.tasks)
-    arguments = {"n_models": 8 * len(selectors), "n_features_per_model": 6, "random_state": 3, "n_jobs": n_jobs}
+    arguments = {"n_models": 4 * len(selectors), "n_features_per_model": 6, "random_state": 3, "n_jobs": n_jobs}
     return rows_of(collect_evidence(X.astype(dtype), y, selectors, **arguments))
 
 

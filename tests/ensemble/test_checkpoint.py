@@ -116,17 +116,18 @@ def test_interrupted_ensembles_resume_without_losing_or_repeating_a_run(table, t
 
 
 @pytest.mark.parametrize("selector", ["tree", "fisher", "lasso", ["fisher", "tree", "lasso"]])
-def test_no_number_of_workers_matters_on_resuming(table, tmp_path, selector):
-    expected = rows_of(collect(table, selector=selector, n_models=130))
+def test_no_number_of_workers_matters_on_resuming(table, tmp_path, selector, monkeypatch):
+    monkeypatch.setattr("ubayfs.ensemble.workers._MOST_TOGETHER", 25)
+    expected = rows_of(collect(table, selector=selector, n_models=60))
     for before, after in ((1, 3), (3, 1), (2, 16)):
         directory, told = tmp_path / f"{before}-{after}", []
         with pytest.warns(EnsembleWarning, match="cancelled after"):
-            collect(table, directory, selector, n_models=300, n_jobs=before, on_progress=lambda done, total: done < 20)
+            collect(table, directory, selector, n_models=120, n_jobs=before, on_progress=lambda done, total: done < 20)
         n_stored = len(stored_runs(directory))
-        resumed = {"n_models": 130, "n_jobs": after, "on_progress": lambda done, _, told=told: told.append(done)}
+        resumed = {"n_models": 60, "n_jobs": after, "on_progress": lambda done, _, told=told: told.append(done)}
         found = collect(table, directory, selector, **resumed)
-        assert 20 <= told[0] == n_stored < 130
-        assert stored_runs(directory) == list(range(130))
+        assert 20 <= told[0] == n_stored < 60
+        assert stored_runs(directory) == list(range(60))
         assert rows_of(found) == expected
 
 
@@ -170,9 +171,9 @@ def test_a_flipped_bit_costs_its_run_and_is_named(table, tmp_path, position):
 
 def test_a_log_may_end_anywhere(table, tmp_path):
     """What is cut off is done again, nothing else; the end of a log is no damage."""
-    collect(table, tmp_path, n_models=4)
+    collect(table, tmp_path, n_models=2)
     (log,) = logs(tmp_path)
-    content, expected = log.read_bytes(), rows_of(collect(table, n_models=4))
+    content, expected = log.read_bytes(), rows_of(collect(table, n_models=2))
     manifest = (tmp_path / "manifest.json").read_bytes()
     for size in range(len(content)):
         directory = tmp_path / f"cut-{size}"
@@ -180,8 +181,8 @@ def test_a_log_may_end_anywhere(table, tmp_path):
         (directory / "manifest.json").write_bytes(manifest)
         (directory / log.name).write_bytes(content[:size])
         selector = Counting()
-        assert rows_of(collect(table, directory, selector, n_models=4)) == expected
-        assert selector.n_runs == 4 - max(content[:size].count(b"\n") - 1, 0)
+        assert rows_of(collect(table, directory, selector, n_models=2)) == expected
+        assert selector.n_runs == 2 - max(content[:size].count(b"\n") - 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -577,7 +578,7 @@ def watched(path, last):
 def test_killed_at_any_write_only_what_is_under_way_is_lost(table, tmp_path, selector, n_calls, monkeypatch):
     """A process is killed at its first write, another one at its second, and so on, until one survives."""
     monkeypatch.setattr("ubayfs.ensemble.checkpoint._SYNC_AFTER", -1.0)  # after every write
-    arguments = {"n_models": 8, "selector": selector}
+    arguments = {"n_models": 6, "selector": selector}
     expected = rows_of(collect(table, **arguments))
 
     def killed_at(number, directory):
@@ -607,6 +608,6 @@ def test_killed_at_any_write_only_what_is_under_way_is_lost(table, tmp_path, sel
         found = collect(table, directory, **arguments, on_progress=lambda done, total, told=told: told.append(done))
         assert rows_of(found) == expected
         assert not stored or told[0] == len(stored)
-        assert stored_runs(directory) == list(range(8))  # each once
+        assert stored_runs(directory) == list(range(6))  # each once
     assert code == 0
     assert number >= n_calls

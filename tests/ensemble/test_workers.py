@@ -251,10 +251,10 @@ def test_a_million_runs_begin_at_once(table, selector):
     ids=["fisher", "mrmr", "tree", "laplacian", "hsic", "mixed", "joint", "separate"],
 )
 def test_runs_find_the_same_in_every_unit(table, selector, monkeypatch, always_worth_a_thread):
-    expected = collect(table, selector, n_models=30)
-    for size, n_jobs in [(1, 1), (1, 3), (4, 2), (30, 2)]:
+    expected = collect(table, selector, n_models=15)
+    for size, n_jobs in [(1, 1), (1, 3), (4, 2), (15, 2)]:
         monkeypatch.setattr(workers, "runs_per_unit", lambda *_, size=size: size)
-        found = collect(table, selector, n_models=30, n_jobs=n_jobs)
+        found = collect(table, selector, n_models=15, n_jobs=n_jobs)
         assert rows_of(found) == rows_of(expected)
         assert found.runs == expected.runs
 

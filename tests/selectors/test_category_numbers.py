@@ -133,7 +133,7 @@ def test_noise_of_many_levels_has_its_share_with_gaps_too(name):
         X = pd.DataFrame(np.hstack(blocks)).infer_objects().mask(rng.random((90, 30)) < 0.1)
         X.columns = [f"x{j}" for j in range(30)]
         found = collect_evidence(
-            X, np.arange(90) % 2, name, n_models=8, n_features_per_model=4, missing="available", random_state=seed
+            X, np.arange(90) % 2, name, n_models=4, n_features_per_model=4, missing="available", random_state=seed
         )
         votes += found.counts.reshape(3, -1).sum(axis=1)
     share = votes / votes.sum()

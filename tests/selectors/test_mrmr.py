@@ -269,7 +269,7 @@ def test_many_samples_are_counted_in_blocks(seed, n_samples, n_values, packed):
 @pytest.mark.parametrize("task", ["binary", "regression"])
 def test_many_samples_take_no_more_memory_than_the_data(task):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(20_000, 120))
+    X = rng.normal(size=(10_000, 120))
     signal = X[:, :20].sum(axis=1)
     data = FeatureData.from_table(X, signal > 0 if task == "binary" else signal)
     subsamples = rng.random((20, len(X))) < 0.75

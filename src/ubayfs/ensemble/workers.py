@@ -31,8 +31,8 @@ Unit = tuple[int, ...]
 # number per feature or per sample) stays below the larger of these entries and a quarter of the table.
 _MOST_TOGETHER, _FEWEST_TOGETHER = 100, 25
 _ENTRIES_TOGETHER = 1 << 23
-# Of other selectors: every worker gets several tasks, so that the last ones end at about the same time. A task has so
-# many entries of the table times runs at most, which is some seconds of `tree`.
+# Of other selectors: each of several workers gets several tasks, so that the last ones end at about the same time. A
+# task has so many entries of the table times runs at most, which is some seconds of `tree`.
 _MOST_IN_A_TASK = 25
 _TASKS_PER_WORKER = 4
 _ENTRIES_OF_A_TASK = 1 << 24
@@ -128,9 +128,10 @@ def runs_per_unit(
         room = max(_ENTRIES_TOGETHER, n_samples * n_features // 4) // max(n_samples, n_features)
         most = min(_MOST_TOGETHER, max(_FEWEST_TOGETHER, room))
         return _share(n_runs, max(_share(n_runs, most), n_workers))
-    most = max(selector.n_together for selector in ensemble.selectors) if recorded else _MOST_IN_A_TASK
+    together = max(selector.n_together for selector in ensemble.selectors)
+    most, least = together if recorded else _MOST_IN_A_TASK, together if n_workers == 1 else 1
     affordable = max(1, _ENTRIES_OF_A_TASK // (n_samples * n_features))
-    return min(most, affordable, _share(n_runs, _TASKS_PER_WORKER * n_workers))
+    return min(most, affordable, max(least, _share(n_runs, _TASKS_PER_WORKER * n_workers)))
 
 
 def _share(n_runs: int, n_shares: int) -> int:
