@@ -154,6 +154,8 @@ def test_errors_in_threads_over_columns_are_those_of_the_runs(table, always_wort
         ("lasso", 1, 1, False, 1),
         ("lasso", 10**9, 16, False, 25),
         ("lasso", 10**9, 1, True, 1),
+        ("tree", 10, 1, False, 5),
+        ("tree", 10, 2, False, 2),
         ("tree", 100, 1, True, 5),
         ("tree", 100, 16, True, 2),
         ("fisher", 100, 1, True, 100),
