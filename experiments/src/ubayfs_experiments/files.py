@@ -8,6 +8,7 @@ import json
 import os
 import uuid
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,8 @@ def read_csv(content: bytes, columns: Iterable[str]) -> Iterator[Row]:
     reader = csv.DictReader(io.StringIO(content.decode()))
     if missing := set(columns) - set(reader.fieldnames or ()):
         raise ValueError(f"no column {min(missing)!r}")
+    value = lru_cache(maxsize=None)(_value)  # most entries occur many times
     for row in reader:
         if None in row or None in row.values():
             raise ValueError(f"line {reader.line_num} has another number of columns than the first")
-        yield {key: _value(key, text) for key, text in row.items() if text or key == "features"}
+        yield {key: value(key, text) for key, text in row.items() if text or key == "features"}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import sparse
 
 from ubayfs import InputError
@@ -52,11 +53,22 @@ def aggregate(frame: pd.DataFrame, by: Sequence[str], scores: Sequence[str]) -> 
         raise InputError(
             f"by must name every column that tells cells apart; with {by}, split {split} occurs twice in one cell."
         )
+    # As arrays: parts of a table are slow to cut out.
+    columns = {name: frame[name].to_numpy() for name in (*scores, "features", "n_features", "size", "seconds")}
+    places = _places(frame, by)
+    keys = frame[by].iloc[[at[0] for at in places]].to_dict("records")
     cells = [
-        dict(zip(by, key, strict=True)) | _cell(rows, scores)
-        for key, rows in frame.groupby(by, sort=False, dropna=False, observed=True)
+        key | _cell({name: column[at] for name, column in columns.items()}, scores)
+        for key, at in zip(keys, places, strict=True)
     ]
     return pd.DataFrame(cells, columns=[*by, *_columns(scores)])
+
+
+def _places(frame: pd.DataFrame, by: list[str]) -> list[NDArray[np.intp]]:
+    """Return the positions of the rows of each cell, in the order in which cells occur."""
+    cell = frame.groupby(by, sort=False, dropna=False, observed=True).ngroup().to_numpy()
+    order = np.argsort(cell, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(cell[order])) + 1) if len(frame) else []
 
 
 def _columns(scores: Sequence[str]) -> list[str]:
@@ -68,20 +80,20 @@ def _columns(scores: Sequence[str]) -> list[str]:
     ]
 
 
-def _cell(rows: pd.DataFrame, scores: Sequence[str]) -> dict[str, Any]:
-    cell: dict[str, Any] = {"n": len(rows)}
+def _cell(rows: Mapping[str, NDArray[Any]], scores: Sequence[str]) -> dict[str, Any]:
+    cell: dict[str, Any] = {"n": len(rows["seconds"])}
     for score in scores:
         mean, spread, count = _moments(rows[score])
         cell |= {f"{score}_mean": mean, f"{score}_sd": spread, f"{score}_se": spread / np.sqrt(count)}
     found = stability_of(rows)
-    seconds = rows["seconds"].to_numpy(dtype=float)
+    seconds = np.asarray(rows["seconds"], dtype=float)
     q1, q3 = np.quantile(seconds, (0.25, 0.75))
     cell |= {
         "stability": found.value,
         "stability_low": found.lower,
         "stability_high": found.upper,
         "stability_variance": found.variance,
-        "size_mean": rows["size"].to_numpy().mean(),
+        "size_mean": rows["size"].mean(),
         "seconds_mean": _moments(seconds)[0],
         "seconds_sd": _moments(seconds)[1],
         "seconds_median": np.median(seconds),
@@ -99,14 +111,14 @@ def _moments(column: Any) -> tuple[float, float, int]:
     return values.mean() if n else np.nan, values.std(ddof=1) if n > 1 else np.nan, max(n, 1)
 
 
-def stability_of(rows: pd.DataFrame) -> Stability:
+def stability_of(rows: pd.DataFrame | Mapping[str, Any]) -> Stability:
     """Return the stability of the sets in the column ``features``; all nan for fewer than two of them."""
-    if len(rows) < 2:
+    sets = list(rows["features"])
+    if len(sets) < 2:
         return _UNDEFINED
     widths = set(rows["n_features"])
     if len(widths) > 1:
         raise InputError(f"the sets of one cell must be of the same data; got data of {sorted(widths)} features.")
-    sets = list(rows["features"])
     lengths = [len(one) for one in sets]
     columns = np.fromiter((feature for one in sets for feature in one), dtype=np.intp, count=sum(lengths))
     starts = np.concatenate([[0], np.cumsum(lengths)])

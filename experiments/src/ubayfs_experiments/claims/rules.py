@@ -181,7 +181,10 @@ def changes(
     by : sequence of str
         Columns that together with a setting tell cells apart.
     """
-    firsts, seconds = (dict(iter(_where(frame, one).groupby(list(by), sort=False))) for one in (before, after))
+    needed = ["features", "n_features"] if score == STABILITY else ["split", score]
+    firsts, seconds = (
+        dict(iter(_where(frame, one)[[*by, *needed]].groupby(list(by), sort=False))) for one in (before, after)
+    )
     compare = _of_stability if score == STABILITY else partial(_paired, score)
     return [
         Change(_in_words(dict(zip(by, key, strict=True))), *compare(firsts[key], seconds[key]))

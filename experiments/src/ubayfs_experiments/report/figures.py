@@ -72,11 +72,12 @@ def figure_1a(frame: pd.DataFrame) -> Drawing:
                     part = table[(table["data"] == name) & (table["method"] == method)].sort_values("n_models")
                     apart = 1.0 if measure is _SECONDS else 1.035 ** dodge(i, len(methods), len(methods))
                     draw_line(sheet, ax, look_of(method), part["n_models"] * apart, part, *measure[:3])
-                ax.set_xscale("log")
-                ax.set_xticks(sizes, [str(size) for size in sizes])
-                ax.minorticks_off()
             sheet.axes[0, column].set_title(_DATA[name], loc="left")
             sheet.axes[-1, column].set_xlabel("elementary models M")
+        sheet.axes[0, 0].set_xscale("log")  # which all panels share
+        sheet.axes[0, 0].set_xticks(sizes, [str(size) for size in sizes])
+        for ax in sheet.axes.flat:
+            ax.minorticks_off()
         _finish_rows(sheet.axes, rows)
     return sheet.drawing
 
@@ -121,9 +122,9 @@ def _by_setting(
                     at = [places.index(place) + dodge(i, len(methods), 0.72) for place in part[x]]
                     look = look_of(method)
                     draw_line(sheet, ax, look if joined else replace(look, dashes="none"), at, part, *measure[:3])
-                categories(ax, [_words(place) for place in places])
             sheet.axes[0, column].set_title(words, loc="left")
             sheet.axes[-1, column].set_xlabel(x_label)
+        categories(sheet.axes[0, 0], [_words(place) for place in places])  # which all panels share
         _finish_rows(sheet.axes, rows)
     return sheet.drawing
 
