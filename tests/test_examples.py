@@ -4,9 +4,11 @@ import runpy
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ubayfs
+from ubayfs.plotting.figures import encode_png
 
 pytest.importorskip("matplotlib")
 
@@ -38,10 +40,13 @@ def run(tmp_path, monkeypatch, capsys):
     """Function that runs a script as a program in an empty folder and returns what it prints.
 
     The script runs in this process, where pytest turns every warning into an error. What its figures look like is seen
-    in the gallery, which `make docs` builds from the same scripts.
+    in the gallery, which `make docs` builds from the same scripts: they are drawn, but not rendered.
     """
     import matplotlib.pyplot as plt
 
+    from ubayfs.plotting import Drawing
+
+    monkeypatch.setattr(Drawing, "render", lambda self, *how: encode_png(np.zeros((1, 1, 4), dtype=np.uint8), 100))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(plt, "show", lambda: None)
     plt.switch_backend("Agg")
