@@ -254,12 +254,16 @@ def test_a_page_without_places_is_refused(page):
         fill(page, pd.DataFrame())
 
 
-def test_the_page_holds_the_tables_of_the_stored_results():
+@pytest.fixture(scope="module")
+def stored():
+    return store.read_frames(RESULTS, [calibration.NAME])[calibration.NAME]
+
+
+def test_the_page_holds_the_tables_of_the_stored_results(stored):
     page = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8")
-    frame = store.read_frames(RESULTS, [calibration.NAME])[calibration.NAME]
-    assert fill(page, frame) == page
+    assert fill(page, stored) == page
     assert all(f"<!-- table: {name} -->" in page for name in TABLES)
-    assert len(facts_table(frame))
+    assert len(facts_table(stored))
 
 
 def test_the_stored_results_can_be_resumed():
@@ -274,11 +278,10 @@ def test_the_stored_results_can_be_resumed():
 
 
 @pytest.mark.parametrize("name", ["gauss/few-noise-fisher-0", "gauss/few-halves-fisher-0"])
-def test_a_simulation_that_is_run_again_gives_the_published_figures(name):
-    frame = store.read_frames(RESULTS, [calibration.NAME])[calibration.NAME]
+def test_a_simulation_that_is_run_again_gives_the_published_figures(stored, name):
     task = task_of(name, scale=False)
     _, (outcome,) = runner._run_one(task, calibration.run_split, 3, None, runner.SEED)
-    frame = frame[(frame["data"] == "gauss") & (frame["method"] == task.method) & (frame["split"] == 3)]
+    frame = stored[(stored["data"] == "gauss") & (stored["method"] == task.method) & (stored["split"] == 3)]
     (row,) = by_the_present_rule(frame).to_dict("records")
     assert outcome.features == row["features"]
     assert {key: row[key] for key in outcome.scores} == pytest.approx(outcome.scores)

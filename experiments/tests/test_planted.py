@@ -37,7 +37,7 @@ def test_gaussian_features_are_correlated_within_blocks_alone(rng):
 def test_signals_are_as_many_and_as_strong_as_stated(kind, rng):
     truth = gauss("gauss", kind)
     n_signals, strength = KINDS[kind]
-    X, y = truth.draw(20000, rng)
+    X, y = truth.draw(5000, rng)
     assert len(truth.signals) == n_signals
     assert (X[:, truth.signals] @ truth.weights).std() == pytest.approx(strength, rel=0.1, abs=0.01)
     assert y.mean() == pytest.approx(0.5, abs=0.05)

@@ -232,9 +232,11 @@ def _read_table(path: Path, source: Source) -> pd.DataFrame:
         raise InputError(
             f"{path} must have {source.n_samples} rows; it has {len(frame)}. Where to get it: {source.origin}."
         )
-    wrong = [name for name, column in frame.items() if column.dtype.kind not in "iufb" or not np.isfinite(column).all()]
-    if wrong:
-        raise InputError(f"column {wrong[0]!r} of {path} must hold finite numbers, none missing. {form}.")
+    are_numbers = np.array([dtype.kind in "iufb" for dtype in frame.dtypes])
+    are_numbers[are_numbers] = np.isfinite(frame.loc[:, are_numbers].to_numpy(dtype=np.float64)).all(axis=0)
+    if not are_numbers.all():
+        wrong = frame.columns[int(are_numbers.argmin())]
+        raise InputError(f"column {wrong!r} of {path} must hold finite numbers, none missing. {form}.")
     if set(frame["y"].unique()) != {0, 1}:
         raise InputError(f"y in {path} must be 0 and 1, both; it holds {sorted(frame['y'].unique())[:5]}.")
     return frame
