@@ -169,6 +169,20 @@ def test_same_sets_share_by_weight():
     assert share.var() == pytest.approx(0.25 * 0.75 / 1.08, rel=0.03)  # Beta(0.02, 0.06)
 
 
+@settings(max_examples=6)
+@given(st.integers(0, 2**32 - 1))
+def test_relabelling_permutes(seed):
+    rng = np.random.default_rng(seed)
+    sets, weights, order = rng.random((5, 5)) < 0.5, 10.0 ** rng.uniform(-2, 0, 5), rng.permutation(5)
+    prior = Hyperdirichlet(n_warmup=50, n_draws=160, max_draws=160)
+    one = prior.update(Evidence.from_sets(sets), weights, random_state=0)
+    other = prior.update(Evidence.from_sets(sets[:, order]), weights[order], random_state=1)
+    error = 0.0
+    if one.diagnostics is not None:
+        error = np.hypot(one.diagnostics.monte_carlo_error[order], other.diagnostics.monte_carlo_error) * 6 + 2e-3
+    assert (np.abs(one.mean[order] - other.mean) <= error + 1e-12).all()
+
+
 def test_breast_cancer_mrmr(cancer):
     evidence = collect_evidence(*cancer, selector="mrmr", n_models=100, n_features_per_model=10, random_state=0)
     posterior = Hyperdirichlet().update(evidence, weights=0.01, random_state=0)
