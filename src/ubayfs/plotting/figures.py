@@ -54,11 +54,9 @@ class Drawing:
 
     def _lay_out(self) -> None:
         """Place axes and labels, once for all formats: this takes as long as the drawing itself."""
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
         engine = self.figure.get_layout_engine()
         if engine is not None and self.figure.figure is self.figure:
-            before, _ = self.figure.dpi, FigureCanvasAgg(self.figure)
+            before, _ = self.figure.dpi, self._canvas()
             self.figure.dpi = DPI
             engine.execute(self.figure)
             self.figure.dpi = before
@@ -66,16 +64,21 @@ class Drawing:
 
     def _pixels(self, dpi: float) -> NDArray[np.uint8]:
         """Return the figure as an array of shape (height, width, 4)."""
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
         page = self.figure.figure
-        before, canvas = page.dpi, FigureCanvasAgg(page)
+        before, canvas = page.dpi, self._canvas()
         try:
             page.dpi = dpi
             canvas.draw()
         finally:
             page.dpi = before
         return np.asarray(canvas.buffer_rgba())
+
+    def _canvas(self) -> Any:
+        """Return what places and draws the figure: the same for both, since it knows the size of each text then."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        page = self.figure.figure
+        return page.canvas if type(page.canvas) is FigureCanvasAgg else FigureCanvasAgg(page)
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]] | None:
         """Return the picture for a notebook; none where pyplot has the figure, which the notebook shows anyway."""
