@@ -300,7 +300,7 @@ def _read_csv(content: bytes, delimiter: str, path: Path, **options: Any) -> pd.
                 engine="c",
                 **_EXACT,
                 **options,
-            )
+            ).copy()  # thousands of columns in one array rather than in one each
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise file_error(
             path, f"cannot be read as a table separated by {_DELIMITERS[delimiter]} ({str(error).strip()})."
