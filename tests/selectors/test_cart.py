@@ -168,7 +168,7 @@ def test_tied_features_are_drawn_uniformly_and_anew_in_every_node(task):
     y = make_target(task, X[:, 0] - X[:, 1] + np.round(rng.normal(size=14), 1), rng)
     expected = importance_probabilities(X, y, task)
     assert len(expected) > 4
-    n_draws = 2000
+    n_draws = 800
     everything = np.ones((n_draws, len(X)), dtype=bool)
     found = tree_importances(X, outputs_of(y, task), everything, [np.random.default_rng(s) for s in range(n_draws)])
     counts = Counter(rounded(dense(X.shape[1], *tree)) for tree in found)
