@@ -1,11 +1,15 @@
 """All experiments in small, from the command line to the report, as a newcomer without the data directory runs them."""
 
+from dataclasses import replace
+
 import pytest
 
+from ubayfs import Genetic
 from ubayfs_experiments import store
+from ubayfs_experiments.analysis.tables import GUIDED, TO_THE_LETTER
 from ubayfs_experiments.cli import OK, main
 from ubayfs_experiments.data.catalogue import ENVIRONMENT, SOURCES
-from ubayfs_experiments.designs import simulation
+from ubayfs_experiments.designs import causes, controls, optimizers, real_world, simulation
 from ubayfs_experiments.registry import EXPERIMENTS
 from ubayfs_experiments.report import content
 from ubayfs_experiments.report.content import Content
@@ -15,11 +19,21 @@ from ubayfs_experiments.tasks import Scale
 
 @pytest.fixture(scope="module", autouse=True)
 def smaller():
-    """All experiments, splits and figures of a quick run, but smaller ensembles, fast selectors, empty pictures."""
+    """All experiments, competitors, splits and figures of a quick run; few models and selectors, empty pictures."""
+    one = {"ubayfs_fisher": "fisher"}  # beside experiment 2, which has all
+    others = set(real_world.SELECTORS) - set(one)
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(ENVIRONMENT, raising=False)
         patch.setattr(Scale, "models", lambda self, full: min(full, 2))
-        patch.setattr(simulation, "QUICK_SELECTORS", ("mrmr", "fisher"))
+        patch.setattr(simulation, "QUICK_SELECTORS", ("fisher",))
+        for design in (controls, optimizers):
+            patch.setattr(design, "SELECTORS", one)
+        for name, variant in list(causes.VARIANTS.items()):
+            methods = tuple(method for method in variant.methods if method not in others) or variant.methods
+            options = (("optimizer", Genetic(5, 5)),) if variant.cause == "optimizer" else variant.options
+            patch.setitem(causes.VARIANTS, name, replace(variant, methods=methods, options=options))
+        for name in (GUIDED, TO_THE_LETTER):
+            patch.setitem(optimizers.SETTINGS, name, {**optimizers.SETTINGS[name], "n_sets": 5})
         patch.setattr(content, "png", lambda drawing: b"a picture: test_figures.py")
         yield
 
