@@ -41,9 +41,13 @@ def test_every_experiment_has_its_figures(drawn):
     assert {experiment: list(found) for experiment, found in drawn.items()} == fake.FIGURES
 
 
-def test_each_data_set_of_the_simulation_has_a_figure_of_its_own():
-    frame = fake.experiment_1b(n_splits=2).query("method == 'mrmr'")
-    assert list(figures.draw("1b", frame)) == ["1b_blocks", "1b_blocks-authors"]
+@pytest.mark.parametrize(("experiment", "data"), [("1b", "blocks"), ("1c", "blocks"), ("1d", "redundant")])
+def test_each_data_set_of_the_simulation_has_a_figure_of_its_own(monkeypatch, experiment, data):
+    monkeypatch.setattr(figures, "_by_setting", lambda frame, *how, **more: set(frame["data"]))
+    frame = fake.EXPERIMENTS[experiment](n_splits=1)
+    drawn = figures.draw(experiment, frame)
+    assert drawn == {f"{experiment}_{name}": {name} for name in (data, f"{data}-authors")}
+    assert list(drawn) == [f"{experiment}_{data}", f"{experiment}_{data}-authors"]
 
 
 @pytest.mark.parametrize("experiment", fake.FIGURES)
@@ -136,12 +140,12 @@ def test_seconds_are_medians_with_quartiles_in_every_setting():
 
 
 def test_sets_of_one_feature_have_no_redundancy_and_are_left_out():
-    frame = two_methods("1a")
+    frame = two_methods("1a").query("data == 'additive'")
     frame.loc[frame["n_models"] == 1, "redundancy"] = np.nan
     frame.loc[(frame["n_models"] == 5) & (frame["split"] == 0), "redundancy"] = np.nan
-    ax = figures.figure_1a(frame).figure.axes[4]
+    ax = figures.figure_1a(frame).figure.axes[2]
     (line,) = lines_of(ax, "tree")
-    rows = frame[(frame["data"] == "additive") & (frame["method"] == "tree")].groupby("n_models")["redundancy"]
+    rows = frame[frame["method"] == "tree"].groupby("n_models")["redundancy"]
     np.testing.assert_allclose(line.get_ydata(), rows.mean())
     assert np.isnan(line.get_ydata()).tolist() == [size == 1 for size in sorted(set(frame["n_models"]))]
 
@@ -215,7 +219,10 @@ def test_parts_that_are_absent_are_left_out():
 
 
 def test_one_split_has_no_bars_but_is_drawn():
+    others = ("non-additive", "blocks-authors", "redundant-authors")
     for experiment in ("1a", "1b", "1c", "1d", "2", "optimizers"):
         frame = fake.EXPERIMENTS[experiment](n_splits=1)
-        few = frame[frame["method"].isin(["mrmr", "ubayfs_mrmr"]) & ~frame["data"].str.endswith("-authors")]
+        few = frame[frame["method"].isin(["mrmr", "ubayfs_mrmr"]) & ~frame["data"].isin(others)]
+        if "constraint" in few:
+            few = few[few["constraint"] == "max_blocks 2"]
         assert list(figures.draw(experiment, few)) == fake.FIGURES[experiment]

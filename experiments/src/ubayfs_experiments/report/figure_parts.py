@@ -6,6 +6,7 @@ import io
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,7 @@ class _Sheet:
         return Drawing(self.figure, self.axes[0, 0])
 
 
+@lru_cache(maxsize=100)
 def _text_width(text: str) -> float:
     """Return the width of a label of the legend in points."""
     from matplotlib.textpath import TextPath
