@@ -121,7 +121,8 @@ def test_fresh_process_ends_at_its_cap(files):
 
 
 @pytest.mark.parametrize("maker", ["forest", "recursive_elimination", "sequential_selection"])
-def test_tools_choose_as_many_as_asked_for(rng, maker):
+def test_tools_choose_as_many_as_asked_for(rng, maker, monkeypatch):
+    monkeypatch.setattr(tools, "N_JOBS", 1)  # processes take seconds to begin
     X, y = rng.normal(size=(40, 6)), np.arange(40) % 2
     assert getattr(tools, maker)(n_features=2)(X, y) == 2
 
