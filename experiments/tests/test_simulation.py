@@ -28,14 +28,19 @@ def half(dataset):
     return Split(0, np.sort(rows[:middle]), np.sort(rows[middle:]))
 
 
-def run(experiment, data, dataset, method="fisher", times=1, **settings):
-    """Run one split of a quick task with other settings; twice with the same seed, if so wanted."""
+def run(experiment, data, dataset, method="fisher", seed=None, **settings):
+    """Run one split of a quick task with other settings."""
     chosen = BY_NAME[experiment]
     task = next(t for t in chosen.tasks(QUICK) if (t.data, t.method) == (data, method))
     task = replace(task, settings={**task.settings, **settings})
-    seed = seed_of(0, task.name, 0)
-    outcomes = [chosen.run_split(task, dataset, half(dataset), seed) for _ in range(times)]
-    return outcomes[0] if times == 1 else outcomes
+    return chosen.run_split(task, dataset, half(dataset), seed or seed_of(0, task.name, 0))
+
+
+@pytest.fixture(scope="module")
+def priors(datasets):
+    """The outcomes of a quick split of 1d, and the seed that was used up for them."""
+    seed = seed_of(0, "1d/redundant/fisher", 0)
+    return run("1d", "redundant", datasets["redundant"], seed=seed), seed
 
 
 def test_the_four_experiments():
@@ -126,11 +131,21 @@ def test_models_have_their_own_ensembles(datasets):
         assert outcome.seconds > 0
 
 
-@pytest.mark.parametrize(("experiment", "data"), [("1a", "additive"), ("1b", "blocks"), ("1d", "redundant")])
+def but_for_the_clock(outcomes):
+    return [(o.setting, o.features, o.scores) for o in outcomes]
+
+
+@pytest.mark.parametrize(("experiment", "data"), [("1a", "additive"), ("1b", "blocks")])
 def test_same_seed_same_outcomes(datasets, experiment, data):
-    settings = {"prior": ["hyperdirichlet"], "decorrelate": [False]} if experiment == "1d" else {}
-    first, again = run(experiment, data, datasets[data], times=2, **settings)
-    assert [(o.setting, o.features, o.scores) for o in first] == [(o.setting, o.features, o.scores) for o in again]
+    seed = seed_of(0, data)
+    first, again = (run(experiment, data, datasets[data], seed=seed) for _ in range(2))
+    assert but_for_the_clock(first) == but_for_the_clock(again)
+
+
+def test_same_seed_same_outcomes_whatever_other_priors_there_are(datasets, priors):
+    outcomes, seed = priors
+    again = run("1d", "redundant", datasets["redundant"], seed=seed, prior=["hyperdirichlet"], decorrelate=[False])
+    assert but_for_the_clock(again) == but_for_the_clock(outcomes[-2:-1])
 
 
 def test_weights_act_on_the_blocks_they_name(datasets):
@@ -164,9 +179,8 @@ def test_constraints_are_kept_when_hard_and_left_out_at_rho_0(datasets):
 
 
 @pytest.mark.filterwarnings("ignore:.*no vote of any model:ubayfs.OptimizationWarning")
-def test_priors_and_decorrelation(datasets):
-    data = datasets["redundant"]
-    outcomes = run("1d", "redundant", data)
+def test_priors_and_decorrelation(datasets, priors):
+    data, (outcomes, _) = datasets["redundant"], priors
     assert [(o.setting["prior"], o.setting["decorrelate"]) for o in outcomes] == list(
         product(simulation.PRIORS_GRID, [False, True])
     )
