@@ -31,9 +31,11 @@ def nothing_wrong(context):
     }
     for event, listener in heard.items():
         context.on(event, listener)
-    yield
-    for event, listener in heard.items():
-        context.remove_listener(event, listener)
+    try:
+        yield
+    finally:
+        for event, listener in heard.items():
+            context.remove_listener(event, listener)
     assert wrong == []
 
 

@@ -149,5 +149,6 @@ def context(tab):
             tab.evaluate("localStorage.clear(), sessionStorage.clear()")
         tab.goto("about:blank")
         tab.set_viewport_size(WINDOW)
+        tab.emulate_media(media="null")
         opened.clear_cookies()
         opened.clear_permissions()

@@ -98,7 +98,7 @@ BEFORE_THE_ENSEMBLE = {
     ),
     "train size": (
         GOOD + "evidence: {train_size: 0.001}\n",
-        "line 2, evidence.train_size: train_size=0.001 of 12 samples leaves 0 samples in a subsample; at least 2 "
+        "line 2, evidence.train_size: train_size=0.001 of 12 samples leaves 0 of them in a subsample; at least 2 "
         "are needed.",
     ),
     "a class with one row": (

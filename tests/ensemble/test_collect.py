@@ -549,7 +549,7 @@ def test_an_interrupt_is_not_a_failed_run(table):
         ({"train_size": -0.5}, r"train_size must be a number in \(0, 1\); got -0\.5"),
         ({"train_size": "half"}, r"train_size must be a number in \(0, 1\); got 'half'"),
         ({"train_size": np.nan}, r"train_size must be a number in \(0, 1\); got nan"),
-        ({"train_size": 0.01}, r"train_size=0.01 of 60 samples leaves 1 samples"),
+        ({"train_size": 0.01}, r"train_size=0.01 of 60 samples leaves 1 of them"),
         ({"n_features_per_model": 13}, "n_features_per_model must be at most the number of features, 12; got 13"),
         ({"n_features_per_model": 0}, "n_features_per_model must be a whole number >= 1; got 0"),
         ({"n_jobs": 0}, "n_jobs must be a whole number other than 0, or None; got 0. Use -1"),

@@ -185,7 +185,7 @@ def test_more_classes_than_groups_inside_are_refused():
 @pytest.mark.parametrize(
     ("n_samples", "train_size", "message"),
     [
-        (10, 0.1, r"train_size=0.1 of 10 samples leaves 1 samples in a subsample; at least 2 are needed. Raise"),
+        (10, 0.1, r"train_size=0.1 of 10 samples leaves 1 of them in a subsample; at least 2 are needed. Raise"),
         (10, 0.99, r"train_size=0.99 of 10 samples takes all of them.*Lower train_size to at most 0.9"),
     ],
 )
@@ -195,7 +195,7 @@ def test_subsamples_that_are_nothing_or_everything_are_refused(n_samples, train_
 
 
 def test_groups_that_are_nothing_or_everything_are_refused():
-    with pytest.raises(InputError, match=r"train_size=0.1 of 3 groups leaves 0 groups"):
+    with pytest.raises(InputError, match=r"train_size=0.1 of 3 groups leaves 0 of them"):
         plan_subsamples(table(n_samples=6, groups=[0, 0, 1, 1, 2, 2]), 0.1)
     with pytest.raises(InputError, match=r"train_size=0.9 of 3 groups takes all of them"):
         plan_subsamples(table(n_samples=6, groups=[0, 0, 1, 1, 2, 2]), 0.9)

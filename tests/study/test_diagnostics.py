@@ -1,17 +1,16 @@
 """All problems of a study at once, each at its place: paths and lines, whatever the words."""
 
-from itertools import product
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from amounts import seeds
-from ubayfs import linear, log_admissibility, require
 from ubayfs.constraints import KINDS, Constraint
 from ubayfs.constraints.constraint import Kind
 from ubayfs.exceptions import InputError, StudyError
-from ubayfs.study import DataSection, Study, load_study, resolve_study
+from ubayfs.study import load_study, resolve_study
 from ubayfs.study.resolve import check_draft
 from ubayfs.study.study import read_draft
 
@@ -632,21 +631,25 @@ constraints:
 @pytest.mark.parametrize(
     ("constraints", "positions"),
     [
-        (["require: [radius, raduis]", "exclude: [radius]"], [0]),
+        (["require: [radius, raduis]", "exclude: [radius]"], [1]),
         (["exclude: [radius]", "require: [radius, 'zzz*']"], [1]),
-        (["exclude: [radius, 99]", "require: [radius]"], [0]),
-        (["require: [radius, area, texture, raduis]", "max_size: {n: 2, rho: hard}"], [0]),
-        (["must_link: {features: [radius, area, raduis], rho: hard}", "require: [radius]", "exclude: [area]"], [0]),
-        (["cost_budget: {costs: {radius: 4, raduis: 1}, budget: 3, rho: hard}", "require: [radius]"], [0]),
+        (["exclude: [radius, 99]", "require: [radius]"], [1]),
+        (["require: [radius, area, texture, raduis]", "max_size: {n: 2, rho: hard}"], [1]),
+        (["must_link: {features: [radius, area, raduis], rho: hard}", "require: [radius]", "exclude: [area]"], [2]),
         (["cost_budget: {costs: [4, 1, 1, 1, 1], budget: 3, rho: hard}", "require: [radius, raduis]"], [1]),
         (["max_blocks: {n: 1, rho: hard}", "must_link: {features: [size, form, sise], on: blocks, rho: hard}"], []),
-        (["require: {features: [size, sise], on: blocks}", "exclude: [radius, area]"], [0]),
+        (["require: {features: [size, sise], on: blocks}", "exclude: [radius, area]"], [1]),
         (["require: {features: [radius, sise], on: blocks}"], []),
+        (["require: [radius, raduis, raduis, [1], {x: 1}]", "exclude: [radius]"], [1]),
+        (["require: {features: [size, sise], on: blocks}", "exclude: {features: [size], on: blocks}"], [1]),
+        (["require: {features: [size, sise], on: blocks}", "exclude: {features: [form], on: blocks}"], []),
         # What wrong names mean may make these hold.
         (["at_least_one: {features: [radius, raduis], rho: hard}", "exclude: [radius]"], []),
         (["implies: {if_features: [radius], then_features: [raduis], rho: hard}", "require: [radius]"], []),
         (["linear: {A: {radius: 2, raduis: -1}, b: 1, rho: hard}", "require: [radius]"], []),
         (["require: [raduis]", "exclude: [radius]"], []),
+        (["cost_budget: {costs: {'*': 4, raduis: 1}, budget: 3, rho: hard}", "require: [radius]"], []),
+        (["linear: {A: {area: minus, radius: 1}, b: 0, rho: hard}", "require: [radius]"], []),
         (["require: [radius, raduis]", "exclude: {features: [radius], rho: 1}"], []),
     ],
 )
@@ -659,38 +662,42 @@ def test_a_wrong_name_hides_no_contradiction(folder, constraints, positions):
 
 
 def random_constraint(rng):
-    """Return a hard constraint on some of the features and on a name that may not be one."""
-    kind = rng.choice(
-        ["require", "exclude", "must_link", "cannot_link", "at_least_one", "linear", "max_size", "min_size"]
-    )
-    if kind in ("max_size", "min_size"):
-        return KINDS[kind].build(int(rng.integers(1, 4)), rho=np.inf)
-    names = rng.choice([*NAMES, "raduis"], size=rng.integers(2, 5), replace=False).tolist()
-    if kind == "linear":
-        row = {name: int(rng.integers(-2, 3)) for name in names}
-        return linear(row, int(rng.integers(-1, 3)), rho=np.inf)
-    return KINDS[kind].build(names, rho=np.inf)
+    """Return a hard constraint on features, patterns, positions, blocks and on a name that means nothing."""
+    blocks = rng.random() < 0.2
+    names = ["size", "form", "raduis"] if blocks else [*NAMES, "r*", "*t*", 1, "raduis"]
+    chosen = [names[i] for i in rng.choice(len(names), size=rng.integers(2, 4), replace=False)]
+    kinds = ["require", "exclude", "must_link", "cannot_link", "at_least_one", "linear", "cost_budget", "max_size"]
+    kind = str(rng.choice(kinds[:5] if blocks else kinds))
+    if kind == "max_size":
+        return {kind: {"n": int(rng.integers(0, 3)), "rho": "hard"}}
+    if kind in ("linear", "cost_budget"):
+        number, bound = ("A", "b") if kind == "linear" else ("costs", "budget")
+        low = -2 if kind == "linear" else 0
+        row = {str(name): int(rng.integers(low, 3)) for name in chosen}
+        return {kind: {number: row, bound: int(rng.integers(0, 3)), "rho": "hard"}}
+    return {kind: {"features": chosen, "rho": "hard", **({"on": "blocks"} if blocks else {})}}
 
 
 def test_what_contradicts_whatever_a_wrong_name_means_contradicts_for_each_meaning(folder):
-    names, outcomes = [*NAMES, "steady"], set()
-    sets = np.array(list(product([False, True], repeat=4)))
-    sets = np.column_stack([sets, np.zeros(len(sets), dtype=bool)])  # one feature is constant
-    for seed in seeds(80):
-        constraints = [random_constraint(np.random.default_rng((seed, i))) for i in range(5)] + [require("raduis")]
-        section = DataSection(folder / "cells.csv", target="class", ignore=["patient", "center"])
-        with pytest.raises(StudyError) as caught:
-            resolve_study(Study(section, constraints=constraints))
-        contradicts = any(problem.related for problem in caught.value.problems)
-        of_sizes = [given for given in constraints if given.kind.endswith("size")]
-        others = [given for given in constraints if given not in of_sizes]
-        possible = False
-        for i in range(len(names)):  # the wrong name as one more column, equal to that of a feature
-            named = log_admissibility(np.column_stack([sets, sets[:, i]]), others, [*names, "raduis"])
-            possible |= np.isfinite(named + log_admissibility(sets, of_sizes, names)).any()
-        outcomes.add((contradicts, bool(possible)))
-        assert not (contradicts and possible)
-    assert outcomes == {(True, False), (False, True), (False, False)}
+    outcomes = set()
+    text = DATA + "blocks: {size: [radius, area], form: [texture]}\n"
+
+    def contradicts(constraints):
+        (folder / "study.yaml").write_text(f"{text}constraints: {constraints}\n")
+        try:
+            resolve_study(load_study(folder / "study.yaml"))
+        except StudyError as error:
+            return any(problem.related for problem in error.problems) or None  # None: something else is wrong
+        return False
+
+    for seed in seeds(50):
+        rng = np.random.default_rng(seed)
+        constraints = json.dumps([random_constraint(rng) for _ in range(3)] + [{"require": ["radius", "raduis"]}])
+        found = bool(contradicts(constraints))
+        meanings = [contradicts(constraints.replace("raduis", name)) for name in (*NAMES, "steady", "form")]
+        outcomes.add((found, False in meanings))
+        assert not (found and False in meanings), constraints
+    assert {(True, False), (False, True)} <= outcomes
 
 
 @pytest.mark.parametrize(

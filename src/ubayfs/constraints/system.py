@@ -146,7 +146,7 @@ class ConstraintSystem:
         return self._followed_by(ConstraintSystem.stack([extra], self.n_features, self.blocks))
 
     def joined(self, other: ConstraintSystem) -> ConstraintSystem:
-        """Return the system with the constraints of another one on the same features at its end, and its blocks."""
+        """Return the system with the constraints and blocks of another one on the same features at its end."""
         blocks = sparse.csr_array(sparse.vstack([self.blocks, other.blocks], format="csr"))
         return self._among(blocks, 0)._followed_by(other._among(blocks, self.n_blocks))
 

@@ -191,18 +191,17 @@ def _class_error(argument: str, name: Any, rule: str) -> InputError:
 def share_error(n_units: int, train_size: float, units: str, at_most: bool = False) -> InputError | None:
     """Return the error of subsamples of "samples" or "groups" that are nothing or everything.
 
-    What is wrong for some number of units is wrong for all smaller ones, so that it may be known `at_most`.
+    What is wrong for some number of units is wrong for all smaller ones, so that the number may be known `at_most`.
     """
     n_inside, at_least = round(train_size * n_units), 1 if units == "groups" else 2
     if at_least <= n_inside < n_units:
         return None
     if n_inside < at_least:
-        wrong = f"leaves {n_inside} {units} in a subsample; at least {at_least} are needed. Raise train_size."
+        wrong = f"leaves {n_inside} of them in a subsample; at least {at_least} are needed. Raise train_size."
     else:
-        wrong = (
-            "takes all of them, so that all subsamples would be the same. Lower train_size to at most "
-            f"{(n_units - 1) / n_units:.3g}, or give more {units}."
-        )
+        bound = "" if at_most else f" to at most {(n_units - 1) / n_units:.3g}"
+        wrong = "takes all of them, so that all subsamples would be the same."
+        wrong += f" Lower train_size{bound}, or give more {units}."
     message = f"train_size={train_size:g} of {'at most ' if at_most else ''}{n_units} {units} {wrong}"
     return InputError(message, argument="train_size", value=train_size)
 

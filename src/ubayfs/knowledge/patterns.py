@@ -120,8 +120,8 @@ class Names:
                 found.append((item, self.find(item)))
             except InputError as error:  # noqa: PERF203 - all of them are wanted
                 report((position,), error.rule)
-                if keep_invalid:
-                    invalid = InvalidName(item)
+                invalid = InvalidName(item)
+                if keep_invalid and (invalid, [invalid]) not in found:
                     found.append((invalid, [invalid]))
         listed = {name for item, matches in found if is_single(item, matches) for name in matches}
         expanded: list[Any] = []

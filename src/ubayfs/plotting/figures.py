@@ -63,7 +63,7 @@ class Drawing:
             self.figure.set_layout_engine("none")
 
     def _pixels(self, dpi: float) -> NDArray[np.uint8]:
-        """Return the figure as an array of shape (height, width, 4)."""
+        """Return the figure as an array of shape (height, width, 4), valid until it is drawn again."""
         page = self.figure.figure
         before, canvas = page.dpi, self._canvas()
         try:

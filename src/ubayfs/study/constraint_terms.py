@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -151,8 +151,8 @@ def _readable_item(item: Any, report: Report) -> Any:
 def expand_constraint(constraint: Constraint, names: Names, block_names: Names, report: Report) -> Constraint | None:
     """Return a constraint with patterns replaced by the names that they match; its note has the patterns.
 
-    Names that mean nothing are reported, and an InvalidName takes the place of each; None where that is not possible.
-    Required arguments that are wrong stay absent.
+    Names that mean nothing are reported. In a list, an InvalidName takes their place; None is returned if they have
+    numbers or are members of blocks. Required arguments that are wrong stay absent.
     """
     given = dict(constraint.arguments)
     own: Any = given.get("blocks")
@@ -169,16 +169,19 @@ def expand_constraint(constraint: Constraint, names: Names, block_names: Names, 
         changed["blocks"] = tuple(
             (name, tuple(names.expand(items, below(collect, "blocks", name)))) for name, items in own
         )
+    n_unusable = len(found)
     for name, value in given.items():
         if name in KINDS[constraint.kind].items:
             changed[name] = tuple(columns.expand(value, below(collect, name), keep_invalid=True))
         elif name == "blocks" and isinstance(value, tuple) and not _is_pairs(value):
             changed[name] = tuple(block_names.expand(value, below(collect, name), keep_invalid=True))
         elif name != "blocks" and _is_pairs(value):
+            n_before = len(found)
             changed[name] = tuple(_expand_pairs(value, columns, below(collect, name)).items())
+            n_unusable += len(found) - n_before
     for problem in found:
         report(*problem)
-    if len(found) > len(_invalid_names(changed.items())):
+    if n_unusable:
         return None
     if not found and all(given[name] == value for name, value in changed.items()):
         return constraint
@@ -195,11 +198,10 @@ def _is_pairs(value: Any) -> bool:
     return isinstance(value, tuple) and bool(value) and isinstance(value[0], tuple)
 
 
-def _invalid_names(arguments: Iterable[tuple[str, Any]]) -> list[InvalidName]:
-    """Return what stands in the place of wrong names in arguments of a constraint."""
-    listed = [value for _, value in arguments if isinstance(value, tuple)]
-    items = [item[0] if _is_pairs(value) else item for value in listed for item in value]
-    return [item for item in items if isinstance(item, InvalidName)]
+def _invalid_names(constraint: Constraint) -> list[InvalidName]:
+    """Return what stands in the place of wrong names in a constraint."""
+    lists = [value for _, value in constraint.arguments if isinstance(value, tuple)]
+    return [item for items in lists for item in items if isinstance(item, InvalidName)]
 
 
 def _written(items: Any) -> str:
@@ -224,8 +226,6 @@ def _expand_pairs(pairs: Iterable[tuple[Any, float]], names: Names, report: Repo
                 first, before = by_pattern.setdefault(name, (item, number))
                 if before != number:
                     report((item,), f"gives {name!r} {number:g}, but {first!r} gives it {before:g}.")
-            continue
-        by_name[InvalidName(item)] = number
     named = {names.names[item] if isinstance(item, int) else item for item in by_name}
     return by_name | {name: number for name, (_, number) in by_pattern.items() if name not in named}
 
@@ -253,7 +253,7 @@ def check_constraints(
     known = {position: constraint for position, constraint in enumerate(constraints) if constraint is not None}
     if len(n_features) > 1:
         known = _of_certain_width(known, n_features, problems)
-    unclear = {i: known.pop(i) for i in list(known) if _invalid_names(known[i].arguments)}
+    unclear = {i: known.pop(i) for i in list(known) if _invalid_names(known[i])}
     named = {position: constraint for position, constraint in known.items() if not constraint.needs_data}
     used, system = _fitting(named, feature_names, blocks, problems)
     others = {
@@ -270,7 +270,8 @@ def check_constraints(
             used = dict(sorted({**used, **others}.items()))
             system = resolve(used.values(), feature_names, blocks, data) if others else system
         constant = np.zeros(len(feature_names), dtype=bool) if data is None else data.constant
-        _report_contradictions(system.joined(certain), [*used, *positions], constant, problems)
+        every = system.joined(certain) if positions else system
+        _report_contradictions(every, [*used, *positions], constant, problems)
     return system if len(used) == len(constraints) else None
 
 
@@ -279,23 +280,25 @@ def _certain_part(
 ) -> tuple[ConstraintSystem, list[int]]:
     """Return the inequalities of constraints with wrong names that hold whatever these mean, and their positions.
 
-    A wrong name may mean any feature or block, or several. A sum to which they can only add must keep its bound without
-    them, too; an inequality that they may help to hold is left out.
+    A wrong name may mean any feature or block that a constraint does not name yet, or several. A sum to which they can
+    only add must keep its bound without them, too; an inequality that they may help to hold is left out.
     """
-    if not constraints:
-        return ConstraintSystem.stack([], len(feature_names)), []
-    n_known, taken = len(feature_names), set(feature_names)
-    invalid = dict.fromkeys(name for given in constraints.values() for name in _invalid_names(given.arguments))
-    other = max([*feature_names, *invalid], key=len, default="") + "?"  # a name that nothing else has
-    names = [*feature_names, *(name for name in invalid if name not in taken), other]
+    n_known, members = len(feature_names), {} if blocks is None else blocks.members
+    taken = {*feature_names, *members}
+    invalid = {position: _invalid_names(given) for position, given in constraints.items()}
+    fitting = {
+        position: given
+        for position, given in constraints.items()
+        if _is_complete(given) and not given.needs_data and taken.isdisjoint(invalid[position])
+    }
+    if not fitting:
+        return ConstraintSystem.stack([], n_known), []
+    new = dict.fromkeys(name for position in fitting for name in invalid[position])
+    other = max([*feature_names, *new], key=len) + "?"  # a name that nothing else has
+    names = [*feature_names, *new, other]
     if blocks is not None:
-        blocks = Blocks({**blocks.members, **{name: (other,) for name in invalid if name not in blocks.members}})
-    fitting: dict[int, Constraint] = {}
-    for position, given in constraints.items():
-        with suppress(ConstraintError):  # what else is wrong shows when the names are right
-            if _is_complete(given) and not given.needs_data and resolve(given, names, blocks).n_inequalities:
-                fitting[position] = given
-    found = resolve(fitting.values(), names, blocks)
+        blocks = Blocks({**members, **dict.fromkeys(new, (other,))})
+    found = _resolved(fitting, names, blocks, lambda *_: None)  # what else is wrong shows when the names are right
     unknown_blocks = found.blocks[:, n_known:].sum(axis=1) > 0
     unknown = np.concatenate([np.arange(len(names)) >= n_known, unknown_blocks])
     found = found.take(np.flatnonzero(found.A[:, unknown].minimum(0).sum(axis=1) == 0))
@@ -342,7 +345,8 @@ def _report_contradictions(
     except OptimizationError:
         pass  # not in this time; the decision may have more
     except InfeasibleError as error:
-        involved: list[Path] = [("constraints", positions[i], system.parts[i].kind) for i in error.positions]
+        order = sorted(error.positions, key=lambda i: positions[i])  # as they are written
+        involved: list[Path] = [("constraints", positions[i], system.parts[i].kind) for i in order]
         written = problems.origin.file or problems.origin.aliases  # somewhere to look; else they are named above
         places = [problems.place(path) for path in involved[:-1]] if written else []
         also = f" See also {'; '.join(places)}." if places else ""
@@ -354,7 +358,7 @@ def _report_contradictions(
             f"{excluded} Remove one of them, or make it soft: a wish with a price.{also}",
             related=tuple(involved),
         )
-        rest = hard.take(np.flatnonzero(hard.owner != error.positions[-1]))
+        rest = hard.take(np.flatnonzero(hard.owner != order[-1]))
         _report_contradictions(rest, positions, constant, problems)
 
 
@@ -371,12 +375,23 @@ def _fitting(
         except ConstraintError as error:
             if error.argument not in absent:
                 _report_misfit(error, constraints[position], position, blocks, problems)
+    refuse = partial(_report_misfit, blocks=blocks, problems=problems)
+    return fitting, _resolved(fitting, feature_names, blocks, refuse)
+
+
+def _resolved(
+    constraints: dict[int, Constraint],
+    feature_names: Sequence[str],
+    blocks: Blocks | None,
+    refuse: Callable[[ConstraintError, Constraint, int], None],
+) -> ConstraintSystem:
+    """Return the system of constraints; those that do not fit are taken out of them, and refused."""
     while True:
         try:
-            return fitting, resolve(fitting.values(), feature_names, blocks)
+            return resolve(constraints.values(), feature_names, blocks)
         except ConstraintError as error:  # noqa: PERF203 - all of them are wanted
-            position = list(fitting)[error.position or 0]
-            _report_misfit(error, fitting.pop(position), position, blocks, problems)
+            position = list(constraints)[error.position or 0]
+            refuse(error, constraints.pop(position), position)
 
 
 def _report_misfit(
