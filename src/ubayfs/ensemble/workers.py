@@ -129,7 +129,7 @@ def runs_per_unit(
         most = min(_MOST_TOGETHER, max(_FEWEST_TOGETHER, room))
         return _share(n_runs, max(_share(n_runs, most), n_workers))
     together = max(selector.n_together for selector in ensemble.selectors)
-    most, least = together if recorded else _MOST_IN_A_TASK, together if n_workers == 1 else 1
+    most, least = together if recorded else max(together, _MOST_IN_A_TASK), together if n_workers == 1 else 1
     affordable = max(1, _ENTRIES_OF_A_TASK // (n_samples * n_features))
     return min(most, affordable, max(least, _share(n_runs, _TASKS_PER_WORKER * n_workers)))
 

@@ -194,12 +194,14 @@ class _Group:
         shares *= self.weights
         impossible = equal_to_next(codes)
         impossible |= self.forbidden
-        np.copyto(shares, -1.0, where=impossible)
+        np.putmask(shares, impossible, -1.0)
         return shares, codes
 
     def best_shares(self, ranks: Array) -> Floats:
         """Return the largest share of each column in each node, of shape (n_columns, n_nodes)."""
-        return np.asarray(self.shares(ranks.reshape(-1, *self.rows.shape))[0].max(axis=2))
+        n_nodes, width = self.rows.shape
+        shares, _ = self.shares(ranks.reshape(-1, n_nodes, width))
+        return np.maximum.reduceat(shares.reshape(len(shares), -1), np.arange(n_nodes) * width, axis=1)
 
 
 class _Trees:
@@ -238,7 +240,8 @@ class _Trees:
 
     def _best_splits(self, nodes: _Nodes) -> tuple[Ints, Floats, Mask]:
         """Return the feature that splits each node, the share of its scatter (-1: none), and which slots go right."""
-        shares, tied = np.empty(len(nodes.sizes)), [np.empty(0, dtype=np.intp)] * len(nodes.sizes)
+        shares = np.empty(len(nodes.sizes))
+        tied = np.empty((len(shares), self._ranks.shape[1]), dtype=bool)
         groups = [
             _Group.of(nodes, numbers, self._ranks, self._kinds, self._min_samples_leaf)
             for numbers in self._similar(nodes.sizes)
@@ -246,10 +249,11 @@ class _Trees:
         for group in groups:
             best = self._best_shares(group)
             shares[group.nodes] = best.max(axis=0)
-            for node, own in zip(group.nodes, best.T, strict=True):
-                tied[node] = np.flatnonzero(own >= shares[node] - TIE)
-        draws = [self._rngs[tree].integers(len(equal)) for tree, equal in zip(nodes.trees, tied, strict=True)]
-        features = np.array([equal[draw] for equal, draw in zip(tied, draws, strict=True)], dtype=np.intp)
+            tied[group.nodes] = (best >= shares[group.nodes] - TIE).T
+        n_tied = tied.sum(axis=1)
+        chances = zip(nodes.trees.tolist(), n_tied.tolist(), strict=True)
+        draws = [self._rngs[tree].integers(n) if n > 1 else 0 for tree, n in chances]
+        features = np.nonzero(tied)[1][_starts(n_tied) + draws]
         right = np.empty(len(nodes.slots), dtype=bool)
         starts = _starts(nodes.sizes)
         for group in groups:

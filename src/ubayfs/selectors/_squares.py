@@ -15,6 +15,8 @@ What is sorted are codes: the rank of a row in the high half of a whole number, 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,7 +34,9 @@ class TwoClasses:
 
     def __init__(self, classes: Ints, absent: Mask, ranks: Array) -> None:
         self._n_rows, n_second = _count(~absent), _count((classes == 1) & ~absent)
-        self._expected = n_second * np.arange(1.0, absent.shape[1] + 1)  # n K
+        counted = n_second + _count(absent)  # absent rows have all bits, and that of the second class
+        before = np.cumsum(counted)[:, None] - counted  # in other nodes: one sum runs over all of them
+        self._expected = n_second * np.arange(1.0, absent.shape[1] + 1) + self._n_rows * before  # n K, and N times that
         self._low = _low(classes, absent, ranks)
         self.scatter = n_second * (self._n_rows - n_second)  # the mean of S^2 that all rows have alone, (n_nodes, 1)
 
@@ -42,7 +46,7 @@ class TwoClasses:
         `ranks` and both results have shape (n_columns, n_nodes, width).
         """
         codes = _in_order(ranks, self._low)
-        of_second = np.cumsum(codes & codes.dtype.type(1), axis=2, dtype=np.int32)
+        of_second = _running_sums(codes & codes.dtype.type(1), np.int32)
         squares = np.multiply(of_second, self._n_rows, dtype=np.float64)
         squares -= self._expected
         squares *= squares
@@ -104,10 +108,16 @@ Squares = TwoClasses | ManyClasses | Outputs
 
 
 def _squared_sums(units: NDArray[np.int64], slots: Ints) -> Floats:
-    sums = np.cumsum(units.take(slots, mode="clip"), axis=-1)
+    # Absent rows take the last place, which is absent, because the last node is the smallest. So each node has sum 0.
+    sums = _running_sums(units.take(slots, mode="clip"), np.int64)
     squares = sums.astype(np.float64)
     squares *= squares
     return squares
+
+
+def _running_sums(values: Array, dtype: Any) -> Array:
+    """Return sums over all nodes of each column: where nodes are small, this takes a fraction of the time."""
+    return np.cumsum(values.reshape(len(values), -1), axis=1, dtype=dtype).reshape(values.shape)
 
 
 def _count(rows: Mask) -> Ints:
@@ -141,8 +151,8 @@ def ranks_of(codes: Array) -> Array:
 
 
 def equal_to_next(codes: Array) -> Mask:
-    """Tell where a rank equals the next one; false behind the last."""
-    ranks = ranks_of(codes)
+    """Tell where a rank equals the next one; behind the last of a node, that is the first of another."""
+    ranks = ranks_of(codes).reshape(-1)
     equal = np.zeros(codes.shape, dtype=bool)
-    np.equal(ranks[..., :-1], ranks[..., 1:], out=equal[..., :-1])
+    np.equal(ranks[:-1], ranks[1:], out=equal.reshape(-1)[:-1])
     return equal
