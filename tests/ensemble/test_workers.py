@@ -154,9 +154,9 @@ def test_errors_in_threads_over_columns_are_those_of_the_runs(table, always_wort
         ("lasso", 1, 1, False, 1),
         ("lasso", 10**9, 16, False, 25),
         ("lasso", 10**9, 1, True, 1),
-        ("tree", 10, 1, False, 5),
+        ("tree", 10, 1, False, 50),
         ("tree", 10, 2, False, 2),
-        ("tree", 100, 1, True, 5),
+        ("tree", 100, 1, True, 50),
         ("tree", 100, 16, True, 2),
         ("fisher", 100, 1, True, 100),
         ("fisher", 110, 1, False, 55),
@@ -189,7 +189,7 @@ def test_every_worker_has_a_task_while_there_are_runs(selector, n_workers, n_run
 
 def test_large_tables_are_done_in_small_units():
     """Some seconds of a tree, whatever the table; what joint selectors hold of all runs stays a part of the table."""
-    assert [runs_per_unit((n, 1000), "tree", 10**6, 1) for n in (100, 1000, 10**4, 10**6)] == [25, 16, 1, 1]
+    assert [runs_per_unit((n, 1000), "tree", 10**6, 1) for n in (100, 1000, 10**4, 10**6)] == [50, 16, 1, 1]
     for shape in [(200, 10**6), (10**5, 500), (2000, 20_000)]:
         size = runs_per_unit(shape, "mrmr", 10**6, 1)
         assert 25 <= size <= 100

@@ -71,9 +71,11 @@ def own_correlations(v: Floats, block: Floats) -> Floats:
     """
     absent = np.isnan(block) | np.isnan(v)[:, None]
     sides = []
-    for values in (np.repeat(v[:, None], block.shape[1], axis=1), block):
+    for values in (block, np.repeat(v[:, None], block.shape[1], axis=1)):
         values = np.where(absent, np.nan, values)
         varies = varying_columns(values)
+        if not varies.any():  # what is asked for most often, about rare values in few samples
+            return np.zeros(block.shape[1])
         values = np.where(absent | ~varies, 0.0, values)
         values = np.ldexp(values, -np.frexp(np.abs(values).max(axis=0, initial=0.0))[1])  # exact; of order one
         n = np.maximum((~absent).sum(axis=0), 1)

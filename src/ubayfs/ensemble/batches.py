@@ -177,7 +177,8 @@ def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, ru
             outcomes.append(_failure(run, selector, error))
             continue
         # What does not vary in the subsample cannot tell its samples apart, whatever a foreign selector thinks.
-        outcomes.append(np.sort(columns[varying_columns(X[np.ix_(rows, columns)])]))
+        own = np.asfortranarray(X[np.ix_(rows, columns)])  # few columns, each in one piece
+        outcomes.append(np.sort(columns[varying_columns(own)]))
     return outcomes
 
 

@@ -180,9 +180,10 @@ def checked_columns(returned: Any, n_columns: int, n_features: int, name: str, m
     outside = picks[(picks < 0) | (picks >= n_columns)]
     if len(outside):
         raise InputError(f"{rule} from 0 to {n_columns - 1}; got {outside[0]}.")
-    values, counts = np.unique(picks, return_counts=True)
-    if (counts > 1).any():
-        raise InputError(f"{rule}; index {values[counts > 1][0]} came more than once.")
+    ascending = np.sort(picks)
+    repeated = ascending[1:][ascending[1:] == ascending[:-1]]
+    if len(repeated):
+        raise InputError(f"{rule}; index {repeated[0]} came more than once.")
     if len(picks) > n_features:
         raise InputError(f"{rule}, at most n_features={n_features} of them; got {len(picks)}.")
     return picks.astype(np.intp)
