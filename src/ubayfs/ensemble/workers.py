@@ -34,6 +34,7 @@ _ENTRIES_TOGETHER = 1 << 23
 # Of other selectors: each of several workers gets several tasks, so that the last ones end at about the same time. A
 # task has so many entries of the table times runs at most, which is some seconds of `tree`.
 _MOST_IN_A_TASK = 25
+_MOST_ALONE = 50  # of a single worker, where runs take less time together
 _TASKS_PER_WORKER = 4
 _ENTRIES_OF_A_TASK = 1 << 24
 
@@ -129,7 +130,9 @@ def runs_per_unit(
         most = min(_MOST_TOGETHER, max(_FEWEST_TOGETHER, room))
         return _share(n_runs, max(_share(n_runs, most), n_workers))
     together = max(selector.n_together for selector in ensemble.selectors)
-    most, least = together if recorded else max(together, _MOST_IN_A_TASK), together if n_workers == 1 else 1
+    most, least = together if recorded else _MOST_IN_A_TASK, together if n_workers == 1 else 1
+    if n_workers == 1 and together > 1 and not recorded:
+        most = least = _MOST_ALONE
     affordable = max(1, _ENTRIES_OF_A_TASK // (n_samples * n_features))
     return min(most, affordable, max(least, _share(n_runs, _TASKS_PER_WORKER * n_workers)))
 

@@ -45,7 +45,7 @@ class Tree(ElementarySelector):
         "Breiman, L., Friedman, J. H., Olshen, R. A., Stone, C. J. (1984). Classification and Regression Trees. "
         "Wadsworth, Belmont.",
     )
-    n_together: ClassVar[int] = 50
+    n_together: ClassVar[int] = 5
     nested: ClassVar[bool] = True
 
     _ranks: ClassVar[Array | None] = None  # of the table that a tree is prepared for
