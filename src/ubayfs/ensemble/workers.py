@@ -130,11 +130,10 @@ def runs_per_unit(
         most = min(_MOST_TOGETHER, max(_FEWEST_TOGETHER, room))
         return _share(n_runs, max(_share(n_runs, most), n_workers))
     together = max(selector.n_together for selector in ensemble.selectors)
-    most, least = together if recorded else _MOST_IN_A_TASK, together if n_workers == 1 else 1
-    if n_workers == 1 and together > 1 and not recorded:
-        most = least = _MOST_ALONE
+    alone = n_workers == 1 and together > 1
+    most = together if recorded else _MOST_ALONE if alone else _MOST_IN_A_TASK
     affordable = max(1, _ENTRIES_OF_A_TASK // (n_samples * n_features))
-    return min(most, affordable, max(least, _share(n_runs, _TASKS_PER_WORKER * n_workers)))
+    return min(most, affordable, most if alone else _share(n_runs, _TASKS_PER_WORKER * n_workers))
 
 
 def _share(n_runs: int, n_shares: int) -> int:

@@ -115,14 +115,16 @@ class Names:
         left out, or an :class:`InvalidName` takes its place.
         """
         found: list[tuple[Any, list[str]]] = []
+        invalid: set[str] = set()
         for position, item in enumerate(items):
             try:
                 found.append((item, self.find(item)))
             except InputError as error:  # noqa: PERF203 - all of them are wanted
                 report((position,), error.rule)
-                invalid = InvalidName(item)
-                if keep_invalid and (invalid, [invalid]) not in found:
-                    found.append((invalid, [invalid]))
+                name = InvalidName(item)
+                if keep_invalid and name not in invalid:
+                    found.append((name, [name]))
+                    invalid.add(name)
         listed = {name for item, matches in found if is_single(item, matches) for name in matches}
         expanded: list[Any] = []
         for item, matches in found:
