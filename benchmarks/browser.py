@@ -94,7 +94,7 @@ def served(root: Path, *arguments: str, log: Path | None = None) -> Iterator[Ser
         if found is None:
             raise RuntimeError(f"the app did not start: {log.read_text()}")
         url = urlsplit(found[1])
-        base, token = f"{url.scheme}://{url.netloc}", parse_qs(url.query)["token"][0]
+        base, token = f"{url.scheme}://{url.netloc}", parse_qs(url.fragment)["token"][0]
         yield Server(process, base, token, root, log, time.perf_counter() - start, begun)
     finally:
         process.terminate()
@@ -128,7 +128,8 @@ class Window:
     def page(self, server: Server, study: str = "", screen: str = "know", context: Any = None) -> Any:
         """Return a page that the server has let in."""
         page = (context or self.context()).new_page()
-        page.goto(f"{server.base}/?token={server.token}")
+        page.goto(f"{server.base}/#token={server.token}")
+        page.wait_for_url(f"{server.base}/")
         page.wait_for_selector("h1")
         if study:
             page.goto(server.url(study, screen))

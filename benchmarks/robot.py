@@ -178,7 +178,7 @@ class Robot:
         before = self.described()
         self.server = restart()
         for page in self.pages:
-            page.goto(f"{self.server.base}/?token={self.server.token}")
+            page.goto(f"{self.server.base}/#token={self.server.token}")
             page.wait_for_url(f"{self.server.base}/", timeout=60_000)
             page.wait_for_selector("h1", timeout=60_000)
             page.goto(self.server.url(self.study, "answer"), timeout=60_000)

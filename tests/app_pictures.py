@@ -20,7 +20,8 @@ def take_pictures():
         page = browser.new_page(viewport={"width": 1280, "height": 860})
         page.set_default_timeout(120_000)
         study = server.base + server.path.rpartition("/")[0]
-        page.goto(f"{server.base}/?token={server.token}")
+        page.goto(f"{server.base}/#token={server.token}")
+        page.wait_for_url(f"{server.base}/")
         page.get_by_role("heading", level=1).wait_for()
         page.goto(f"{study}/evidence")
         page.get_by_role("button", name="I have stated what I know").click()

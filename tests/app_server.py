@@ -28,9 +28,10 @@ def clean_environment():
     return {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "NICEGUI"))}
 
 
-def start_server(directory, *arguments):
+def start_server(directory, *arguments, with_browser=False):
     """Start the app; return its process, address and token once it answers."""
-    command = [sys.executable, "-m", "ubayfs", "app", "--no-browser", "--port", "0", "--directory", str(directory)]
+    command = [sys.executable, "-m", "ubayfs", "app", "--port", "0", "--directory", str(directory)]
+    command += [] if with_browser else ["--no-browser"]
     with open(Path(directory).with_suffix(".log"), "ab") as log:
         process = subprocess.Popen(
             [*command, *map(str, arguments)], env=clean_environment(), stdout=subprocess.PIPE, stderr=log, text=True
@@ -38,10 +39,15 @@ def start_server(directory, *arguments):
     for line in process.stdout:
         if found := re.match(r"Open (\S+)", line):
             url = urlsplit(found[1])
-            token = parse_qs(url.query)["token"][0]
+            token = parse_qs(url.fragment)["token"][0]
             base = f"{url.scheme}://{url.netloc}"
             return SimpleNamespace(process=process, base=base, token=token, path=url.path, directory=Path(directory))
     raise RuntimeError(f"the server did not start: {Path(directory).with_suffix('.log').read_text()}")
+
+
+def enter(context, server):
+    """Exchange the token for a cookie of a browser, as the page that refuses it does."""
+    assert context.request.post(server.base + "/", data=server.token, headers={"Origin": server.base}).ok
 
 
 def stop_server(server):

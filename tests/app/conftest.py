@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from app_server import start_server, stop_server
+from app_server import enter, start_server, stop_server
 from app_studies import hostile, laboratory, patients
 from browsing import expect, undo
 
@@ -35,7 +35,7 @@ def server(tmp_path_factory):
 @pytest.fixture
 def page(tab, context, server):
     """A page that the server has let in."""
-    assert context.request.get(f"{server.base}/?token={server.token}").ok  # sets the cookie
+    enter(context, server)
     return tab
 
 

@@ -57,7 +57,7 @@ def handshake(server, headers):
 def cookie(server):
     """The name and value of the cookie, as the server sets it."""
     connection = HTTPConnection(urlsplit(server.base).netloc, timeout=SECONDS)
-    connection.request("GET", f"/?token={server.token}")
+    connection.request("POST", "/", server.token, {"Origin": server.base})
     given = connection.getresponse().getheader("set-cookie")
     connection.close()
     return given.partition(";")[0]
@@ -68,6 +68,7 @@ def cookie(server):
     [
         {"Cookie": ""},
         {"Cookie": "{name}=wrong"},
+        {"Cookie": "{name}=wrong.wrong"},
         {"Host": "evil.example"},
         {"Host": "127.0.0.1.evil.example:80"},
         {"Origin": "http://evil.example"},

@@ -2,11 +2,15 @@
 
 import gzip
 import re
+import stat
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 import pytest
 
-from browsing import expect, new_context
+from app_server import start_server, stop_server
+from browsing import expect, new_context, wait_until
 
 pytest.importorskip("nicegui")
 
@@ -239,15 +243,51 @@ def test_accessible_and_no_wider_than_the_window(page, server, collected, check_
     check_access()
 
 
-def test_the_token_opens_and_nothing_else_does(context, server, study):
+def test_the_token_opens_and_nothing_else_does(context, server):
     stranger = context.new_page()
-    for address in (server.base + "/", f"{study}/data", f"{study}/features.json", f"{server.base}/?token=wrong"):
+    for address in (
+        server.base + "/",
+        f"{study}/data",
+        f"{study}/features.json",
+        f"{server.base}/s/a/data#token=wrong",
+    ):
         assert stranger.goto(address).status == 403
-    assert "No access" in stranger.content()
-    stranger.goto(f"{server.base}/?token={server.token}")
+    stranger.get_by_role("heading", name="No access").wait_for()
+    stranger.goto(f"{server.base}/#token={server.token}")
     stranger.get_by_role("heading", name="Your studies").wait_for()
     assert "token" not in stranger.url
     assert stranger.evaluate("document.cookie") == ""
+    stranger.goto(f"{server.base}/#token={server.token}")  # once more, with the cookie
+    stranger.wait_for_url(server.base + "/")
+
+
+def test_the_browser_is_opened_by_a_page_that_only_this_user_can_read(context, tmp_path, monkeypatch):
+    """Whoever lists the processes of the machine sees no token, and the page has it once."""
+    opener = tmp_path / "opener"
+    opener.write_text(f'#!/bin/sh\necho "$@" > {tmp_path / "part"}\nmv {tmp_path / "part"} {tmp_path / "arguments"}\n')
+    opener.chmod(0o700)
+    monkeypatch.setenv("BROWSER", f"{opener} %s")
+    server = start_server(tmp_path / "studies", "--demo", with_browser=True)
+    window = context.new_page()
+    try:
+        wait_until(window, (tmp_path / "arguments").is_file)
+        address = (tmp_path / "arguments").read_text().strip()
+        page = Path(unquote(urlsplit(address).path))
+        assert server.token not in address
+        assert server.token in page.read_text()
+        assert [stat.S_IMODE(place.stat().st_mode) for place in (page, page.parent)] == [0o600, 0o700]
+        asked = []
+        context.on("request", lambda request: asked.append((request.url.partition("#")[0], request.headers)))
+        window.goto(address)
+        window.get_by_role("heading", name="What are your data?").wait_for()
+        assert server.token not in str(asked)
+        assert "referer" not in asked[1][1]
+        assert not page.parent.exists()
+        window.go_back()
+        assert server.token not in window.url
+    finally:
+        stop_server(server)
+    assert server.token not in (tmp_path / "studies.log").read_text()
 
 
 def test_a_page_of_another_site_gets_no_connection(page, browser, server):

@@ -9,12 +9,12 @@ from ubayfs.app import guard
 from ubayfs.app.guard import Access, Guard
 
 ACCESS = Access(port=8470, token="secret-token")
-COOKIE = "ubayfs-8470=secret-token"
 HOST = "127.0.0.1:8470"
+COOKIE = ACCESS.new_cookie(HOST)
 ORIGIN = f"http://{HOST}"
 
 
-def answer(access=ACCESS, kind="http", path="/", query="", method="GET", **headers):
+def answer(access=ACCESS, kind="http", path="/", query="", method="GET", body=b"", twice=(), **headers):
     """Return status and headers of the answer to a request; 0 is a WebSocket that is closed, -1 one that is open."""
     sent = []
 
@@ -28,9 +28,13 @@ def answer(access=ACCESS, kind="http", path="/", query="", method="GET", **heade
     async def send(message):
         sent.append(message)
 
-    given = [(name.encode(), value.encode("utf-8")) for name, value in headers.items() if value is not None]
+    async def receive():
+        return {"type": "http.request", "body": body}
+
+    headers = [*headers.items(), *twice]
+    given = [(name.encode(), value.encode("utf-8")) for name, value in headers if value is not None]
     scope = {"type": kind, "path": path, "query_string": query.encode(), "method": method, "headers": given}
-    asyncio.run(Guard(app, access)(scope, None, send))
+    asyncio.run(Guard(app, access)(scope, receive, send))
     first = sent[0]
     if kind == "websocket":
         return (-1 if first["type"] == "websocket.accept" else 0), {}
@@ -45,7 +49,9 @@ def test_cookie_lets_in():
 
 
 @pytest.mark.parametrize("path", ["/", "/s/a/data", "/_nicegui/x.js", "/s/a/features.json", "/favicon.ico"])
-@pytest.mark.parametrize("cookie", [None, "", "ubayfs-8470=wrong", "ubayfs-8471=secret-token", "ubayfs-8470=é;;\x01="])
+@pytest.mark.parametrize("cookie", [None, "", "ubayfs-8470=wrong", "ubayfs-8470=secret-token",
+                                    COOKIE.replace("8470", "8471"), f"x{COOKIE}", f"{COOKIE}0", "ubayfs-8470=é;;\x01="]
+)  # fmt: skip
 def test_nothing_without_the_token(path, cookie):
     status, headers = answer(path=path, host=HOST, cookie=cookie)
     assert status == 403
@@ -53,27 +59,42 @@ def test_nothing_without_the_token(path, cookie):
     assert "set-cookie" not in headers
 
 
-@pytest.mark.parametrize("token", ["", "wrong", "secret-toke", "secret-token2", "é"])
+@pytest.mark.parametrize("token", ["", "wrong", "secret-toke", "secret-token2", "é", "secret-token" * 10**5])
 def test_a_wrong_token_gives_no_cookie(token):
-    status, headers = answer(query=f"token={token}", host=HOST)
-    assert status == 403
-    assert "set-cookie" not in headers
+    for given in ({"method": "POST", "body": token.encode()}, {"query": "token=secret-token"}):
+        status, headers = answer(host=HOST, origin=ORIGIN, **given)
+        assert status == 403
+        assert "set-cookie" not in headers
 
 
 def test_the_token_becomes_a_cookie_that_scripts_cannot_read():
-    status, headers = answer(path="/s/a/data", query="token=secret-token&x=1", host=HOST)
-    assert status == 200
-    assert headers["set-cookie"] == f"{COOKIE}; Path=/; HttpOnly; SameSite=Strict"
+    status, headers = answer(path="/s/a/data", method="POST", body=b"secret-token", host=HOST, origin=ORIGIN)
+    assert status == 204
+    cookie, _, rest = headers["set-cookie"].partition("; ")
+    assert rest == "Path=/; HttpOnly; SameSite=Strict"
+    assert "secret-token" not in str(headers)
+    assert answer(host=HOST, cookie=cookie)[0] == 200
+    assert answer(host=HOST, cookie=f"ubayfs-8470=other.other; {cookie}")[0] == 200  # of a server at another port
+    assert answer(host="localhost:8470", cookie=cookie)[0] == 403  # where it was not given
+
+
+def test_the_page_that_refuses_sends_a_token_nowhere_else():
+    _, headers = answer(host=HOST)
     assert headers["referrer-policy"] == "no-referrer"
-    assert 'url=/s/a/data?x=1"' in headers["body"]
-    assert "secret-token" not in headers["body"]
+    assert "connect-src 'self'" in headers["content-security-policy"]
+    assert "fetch(" in headers["body"]
+    assert "fetch(" not in answer(host="evil.example")[1]["body"]
+    assert answer(method="POST", body=b"secret-token", host=HOST, origin="null")[0] == 403
 
 
-def test_the_token_leads_to_no_other_site():
-    for path in ("//evil.example", "///evil.example", '/"><script>'):
-        body = answer(path=path, query="token=secret-token", host=HOST)[1]["body"]
-        assert "url=/e" in body or "url=/%22%3E%3Cscript%3E" in body
-        assert "<script" not in body
+@pytest.mark.parametrize("twice", [("host", HOST), ("host", "evil.example"), ("origin", ORIGIN)])
+@pytest.mark.parametrize(("kind", "refused"), [("http", 403), ("websocket", 0)])
+def test_headers_that_say_who_is_asked_come_once(kind, refused, twice):
+    assert answer(kind=kind, host=HOST, origin=ORIGIN, cookie=COOKIE, twice=[twice])[0] == refused
+
+
+def test_data_are_kept_by_no_cache():
+    assert answer(host=HOST, cookie=COOKIE)[1]["cache-control"] == "no-store"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +102,7 @@ def test_the_token_leads_to_no_other_site():
 )
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 def test_another_host_is_refused(host, kind):
-    status, _ = answer(kind=kind, host=host, origin=f"http://{host}", cookie=COOKIE, query="token=secret-token")
+    status, _ = answer(kind=kind, host=host, origin=f"http://{host}", cookie=ACCESS.new_cookie(host))
     assert status in (403, 0)
 
 
@@ -96,19 +117,21 @@ def test_another_origin_is_refused(origin, kind, refused):
 def test_websocket_and_changes_need_an_origin():
     assert answer(kind="websocket", host=HOST, cookie=COOKIE)[0] == 0
     assert answer(kind="websocket", host=HOST, cookie=COOKIE, origin=ORIGIN)[0] == -1
-    assert answer(kind="websocket", host=HOST, origin=ORIGIN, query="token=secret-token")[0] == 0
+    assert answer(kind="websocket", host=HOST, origin=ORIGIN)[0] == 0
     assert answer(method="POST", host=HOST, cookie=COOKIE)[0] == 403
     assert answer(method="POST", host=HOST, cookie=COOKIE, origin=ORIGIN)[0] == 200
 
 
 def test_behind_a_proxy_its_address_counts():
     access = Access(port=8470, token="secret-token", address="https://panels.lab.example")
-    seen = {"host": "panels.lab.example", "cookie": COOKIE}
-    assert access.url == "https://panels.lab.example/?token=secret-token"
+    seen = {"host": "panels.lab.example", "cookie": access.new_cookie("panels.lab.example")}
+    assert access.url == "https://panels.lab.example/#token=secret-token"
     assert answer(access, kind="websocket", origin="https://panels.lab.example", **seen)[0] == -1
     assert answer(access, kind="websocket", origin="https://other.lab.example", **seen)[0] == 0
-    entered = answer(access, query="token=secret-token", host="panels.lab.example")[1]
-    assert entered["set-cookie"].endswith("; Secure")
+    own = {"host": "panels.lab.example", "origin": "https://panels.lab.example"}
+    entered = answer(access, method="POST", body=b"secret-token", **own)[1]["set-cookie"]
+    assert entered.startswith("__Host-ubayfs-8470=")
+    assert entered.endswith("; Path=/; HttpOnly; SameSite=Strict; Secure")
 
 
 def test_a_server_for_the_network_is_known_by_its_addresses_only():
@@ -148,3 +171,26 @@ def test_a_missing_response_is_not_an_error_once_the_browser_has_left(leaves, an
     scope = {"type": "http", "path": "/", "query_string": b"", "method": "GET", "headers": headers}
     with nullcontext() if passes else pytest.raises(RuntimeError):
         asyncio.run(Guard(app, ACCESS)(scope, receive, send))
+
+
+def test_a_browser_that_does_not_go_on_sending_has_left(monkeypatch):
+    monkeypatch.setattr(guard, "_SECONDS_TO_SEND", 0.01)
+    pieces, sent, seen = [{"type": "http.request", "body": b"a", "more_body": True}], [], []
+
+    async def app(scope, receive, send):
+        seen.extend([await receive() for _ in range(2)])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def receive():
+        return pieces.pop() if pieces else await asyncio.sleep(1000)
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", HOST.encode()), (b"origin", ORIGIN.encode())]
+    scope = {"type": "http", "path": "/", "query_string": b"", "method": "POST", "headers": headers}
+    asyncio.run(Guard(app, ACCESS)(scope, receive, send))
+    assert sent[0]["status"] == 403
+    pieces.append({"type": "http.request", "body": b"a", "more_body": True})
+    asyncio.run(Guard(app, ACCESS)({**scope, "headers": [*headers, (b"cookie", COOKIE.encode())]}, receive, send))
+    assert [message["type"] for message in seen] == ["http.request", "http.disconnect"]

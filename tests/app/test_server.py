@@ -1,5 +1,6 @@
 """The command `ubayfs app` before its server runs, and what it finds out about files."""
 
+import asyncio
 import subprocess
 import sys
 
@@ -7,7 +8,7 @@ import pytest
 
 from ubayfs.app.guard import Access
 from ubayfs.app.intake import inspect
-from ubayfs.app.server import bound_socket
+from ubayfs.app.server import bound_socket, impatient
 from ubayfs.cli.main import main
 from ubayfs.exceptions import InputError
 
@@ -34,6 +35,30 @@ def test_without_nicegui_the_line_that_installs_it_is_shown(monkeypatch, capsys)
     monkeypatch.setitem(sys.modules, "nicegui", None)
     assert main(["app", "--no-browser"]) == 2
     assert 'pip install "ubayfs[app]"' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET"]
+)
+def test_a_request_that_is_not_sent_completely_is_given_up(sent):
+    uvicorn = pytest.importorskip("uvicorn")
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    async def visit():
+        config = uvicorn.Config(app, log_level="warning", lifespan="off", timeout_keep_alive=1000)
+        state = uvicorn.server.ServerState()
+        server = await asyncio.get_running_loop().create_server(lambda: impatient(0.01)(config, state, {}), "127.0.0.1")
+        async with server:
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            writer.write(sent)
+            answered = await asyncio.wait_for(reader.read(), 60)  # until it is closed
+            writer.close()
+        return answered
+
+    assert (b"204" in asyncio.run(visit())) == sent.endswith(b"\r\nGET")
 
 
 def test_nothing_else_imports_nicegui():

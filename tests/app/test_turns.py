@@ -2,9 +2,13 @@
 
 import multiprocessing
 import os
+import stat
+import tempfile
 from functools import partial
 
 from app_studies import answered, make, until
+from ubayfs.app.folders import OwnFolder
+from ubayfs.app.library import Library
 from ubayfs.app.turns import Turns
 from ubayfs.app.worker import Worker
 
@@ -47,3 +51,43 @@ def test_set_and_reasons_wait_for_no_other_study_and_the_rest_does(tmp_path):
         bench.close()
         for turns in others:
             turns.end()
+
+
+def own_folder(place, pipe):
+    folder = OwnFolder("ubayfs-turns-", place)
+    pipe.send(folder.path)
+    pipe.recv()  # until it is killed
+
+
+def test_folders_of_processes_that_were_killed_are_removed_and_no_others(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=own_folder, args=(tmp_path, there))
+    process.start()
+    theirs, foreign, other = here.recv(), tmp_path / "ubayfs-turns-foreign", tmp_path / "ubayfs-turns-link"
+    foreign.mkdir()  # of nobody knows whom
+    other.symlink_to(theirs)
+
+    def next_start():
+        for place in (theirs, foreign):
+            if place.exists():
+                os.utime(place, (0, 0))  # not about to be locked
+        OwnFolder("ubayfs-turns-", tmp_path).remove()
+
+    next_start()
+    assert theirs.is_dir()
+    process.kill()
+    process.join()
+    next_start()
+    assert not theirs.exists()
+    assert foreign.is_dir()
+    assert other.is_symlink()
+
+
+def test_a_library_keeps_its_turns_in_such_a_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    library = Library(tmp_path / "studies")
+    (folder,) = tmp_path.glob("ubayfs-turns-*")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    library.close()
+    assert not folder.exists()

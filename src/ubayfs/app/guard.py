@@ -1,30 +1,37 @@
 """Who may talk to the server: requests with its token, to its own address, from its own pages.
 
 A web page elsewhere can make a browser send requests to this machine, and a name elsewhere can be made to point to it.
-So every request, of HTTP or WebSocket, needs the token (in the address once, in a cookie later), a Host that is this
-server, and no foreign Origin.
+So every request, of HTTP or WebSocket, needs a cookie that the token was exchanged for, a Host that is this server, and
+no foreign Origin. The token stands behind the ``#`` of an address, which browsers send to nobody: a script of the page
+that refuses them sends it as the body of a request.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import ipaddress
+import re
 import secrets
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
-from urllib.parse import quote, urlencode, urlsplit
+from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _SAFE_METHODS = ("GET", "HEAD")
 _SECONDS_TO_LEAVE = 0.5  # for the news that a browser has left, after its request was given up
-_PRIVATE = {"cache-control": "no-store", "referrer-policy": "no-referrer"}
+_SECONDS_TO_SEND = 60.0  # for the next piece of a request
+_LONGEST_TOKEN = 200  # bytes that are read of a request that may bring it
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+BROWSER = "ubayfs.browser"  # key of a request with the id of the browser that sent it
 
 
 @dataclass(frozen=True)
@@ -52,12 +59,38 @@ class Access:
         if self.host in ("0.0.0.0", "::"):  # noqa: S104  # every interface: the name of the machine reaches one of them
             host = socket.gethostname()
         base = (self.address or f"http://{host}:{self.port}").rstrip("/")
-        return f"{base}/?{urlencode({'token': self.token})}"
+        return f"{base}/#token={self.token}"
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether browsers see the server with TLS."""
+        return (self.address or "").startswith("https:")
 
     @property
     def cookie(self) -> str:
         """Name of the cookie: browsers do not keep those of different ports apart."""
-        return f"ubayfs-{self.port}"
+        return f"{'__Host-' if self.is_encrypted else ''}ubayfs-{self.port}"
+
+    def new_cookie(self, host: str) -> str:
+        """Return a cookie for one more browser: its id, sealed with the token for the Host at which it came in."""
+        browser = secrets.token_urlsafe(12)
+        return f"{self.cookie}={browser}.{self._seal(browser, host)}"
+
+    def browser(self, cookies: str, host: str) -> str | None:
+        """Return the id of the browser that a cookie of this server belongs to; None if there is none.
+
+        >>> access = Access()
+        >>> cookie = access.new_cookie("127.0.0.1:8470")
+        >>> access.browser(cookie, "127.0.0.1:8470") is None, access.browser(cookie, "localhost:8470") is None
+        (False, True)
+        """
+        for browser, seal in re.findall(rf"(?:^|;) *{self.cookie}=([\w-]+)\.([\w-]+)(?=;|$)", cookies):
+            if is_same(seal, self._seal(browser, host)):  # a server at another port may have set a second one
+                return str(browser)
+        return None
+
+    def _seal(self, browser: str, host: str) -> str:
+        return hmac.new(self.token.encode(), f"{browser} {host}".encode(), "sha256").hexdigest()
 
     @property
     def is_local(self) -> bool:
@@ -76,7 +109,7 @@ class Access:
         name, _, port = host.rpartition(":")
         if port != str(self.port):
             return False
-        if name in _LOOPBACK:
+        if name in _LOOPBACK or name.endswith(".localhost"):  # names that no DNS may give away
             return True
         own = {self.host, socket.gethostname(), socket.getfqdn()}
         return not self.is_local and (name in own or _is_address(name.strip("[]")))
@@ -90,6 +123,11 @@ class Access:
         return origin == f"http://{host}"
 
 
+def is_same(given: str, secret: str) -> bool:
+    """Compare with a secret, in a time that does not tell how much of it is right."""
+    return secrets.compare_digest(given.encode("utf-8", "replace"), secret.encode())
+
+
 def _is_address(name: str) -> bool:
     try:
         ipaddress.ip_address(name)
@@ -101,9 +139,10 @@ def _is_address(name: str) -> bool:
 class Guard:
     """ASGI middleware that answers 403 to whatever is not of this server."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access, on_entry: Callable[[], Any] = lambda: None) -> None:
         self.app = app
         self.access = access
+        self.on_entry = on_entry  # called when the token was exchanged for a cookie
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on a request that is allowed."""
@@ -111,19 +150,24 @@ class Guard:
             await self.app(scope, receive, send)
             return
         request = HTTPConnection(scope)
-        problem, given = self._problem(request), request.query_params.get("token")
-        if problem is None and given is not None and scope["type"] == "http" and self._is_token(given):
-            await self._entrance(request)(scope, receive, send)
-        elif problem is None and self._is_token(request.cookies.get(self.access.cookie, "")):
-            await self._pass_on(scope, receive, _protected(send, request.headers["host"]))
+        problem, host = self._problem(request), request.headers.get("host", "")
+        browser = self.access.browser("; ".join(request.headers.getlist("cookie")), host)
+        if problem is None and browser is not None:
+            scope[BROWSER] = browser
+            await self._pass_on(scope, receive, _protected(send, host))
         elif scope["type"] == "websocket":  # a server answers 403 to a handshake that is closed
             await send({"type": "websocket.close", "code": 1008})
+        elif problem is None and scope["method"] == "POST" and is_same(await _short_body(receive), self.access.token):
+            self.on_entry()
+            more = f"Path=/; HttpOnly; SameSite=Strict{'; Secure' if self.access.is_encrypted else ''}"
+            await Response(None, 204, {"set-cookie": f"{self.access.new_cookie(host)}; {more}"})(scope, receive, send)
         else:
             refused = _REFUSED.format(escape(problem or "The token of this server is missing or wrong."))
-            await HTMLResponse(refused, 403, _PRIVATE)(scope, receive, send)
+            entrance = "" if problem else _ENTRANCE
+            await HTMLResponse(refused + entrance, 403, _REFUSED_HEADERS)(scope, receive, send)
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
-        seen = set[str]()
+        seen, receive = set[str](), _in_time(receive)
 
         async def received() -> Message:
             message = await receive()
@@ -140,11 +184,10 @@ class Guard:
             if "http.response.start" in seen or not await _has_left(received, seen):
                 raise
 
-    def _is_token(self, given: str) -> bool:
-        return secrets.compare_digest(given.encode("utf-8", "replace"), self.access.token.encode())
-
     def _problem(self, request: HTTPConnection) -> str | None:
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
+        if any(len(request.headers.getlist(name)) > 1 for name in ("host", "origin")):
+            return "The request names more than one host."
         if not self.access.knows_host(host):
             return "The request was sent to another host."
         if origin is None:
@@ -152,17 +195,30 @@ class Guard:
             return "The request does not tell which page sent it." if changes else None
         return None if self.access.knows_origin(origin, host) else "The request came from a page of another site."
 
-    def _entrance(self, request: HTTPConnection) -> HTMLResponse:
-        """Exchange the token in the address for a cookie.
 
-        By a page, not a redirection: after a link on another site a browser would not send a strict cookie with it.
-        """
-        rest = urlencode({name: value for name, value in request.query_params.items() if name != "token"})
-        target = quote("/" + request.scope["path"].lstrip("/")) + (f"?{rest}" if rest else "")
-        secure = "; Secure" if (self.access.address or "").startswith("https:") else ""
-        cookie = f"{self.access.cookie}={self.access.token}; Path=/; HttpOnly; SameSite=Strict{secure}"
-        page = f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(target)}"><title>ubayfs</title>'
-        return HTMLResponse(page, headers={**_PRIVATE, "set-cookie": cookie})
+async def _short_body(receive: Receive) -> str:
+    """Return the beginning of the body of a request, which is all of one that brings a token."""
+    receive, body, more = _in_time(receive), b"", True
+    while more and len(body) <= _LONGEST_TOKEN:
+        message = await receive()
+        body, more = body + message.get("body", b""), message.get("more_body", False)
+    return body.decode("utf-8", "replace")
+
+
+def _in_time(receive: Receive) -> Receive:
+    """Return `receive` for which a browser has left that does not go on sending its request."""
+    more = True
+
+    async def received() -> Message:
+        nonlocal more
+        try:
+            message = await asyncio.wait_for(receive(), _SECONDS_TO_SEND if more else None)
+        except asyncio.TimeoutError:
+            message = {"type": "http.disconnect"}
+        more = message["type"] == "http.request" and message.get("more_body", False)
+        return message
+
+    return received
 
 
 async def _has_left(receive: Receive, seen: set[str]) -> bool:
@@ -182,7 +238,7 @@ def _protected(send: Send, host: str) -> Send:
     )
     more = {
         "content-security-policy": policy, "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
-        "cross-origin-resource-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin", "cache-control": "no-store",  # unless a file says otherwise
     }  # fmt: skip
 
     async def send_protected(message: Message) -> None:
@@ -195,10 +251,24 @@ def _protected(send: Send, host: str) -> Send:
     return send_protected
 
 
+_REFUSED_HEADERS = {
+    "cache-control": "no-store", "referrer-policy": "no-referrer", "x-content-type-options": "nosniff",
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+}  # fmt: skip
 _REFUSED = (
     '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">'
     "<title>ubayfs: no access</title>"
     '<main style="font:1rem/1.6 system-ui,sans-serif;max-width:40em;margin:4rem auto;padding:0 1.5rem">'
     "<h1>No access</h1><p>{}</p><p>Open the address that <code>ubayfs app</code> printed when it "
-    "was started; it ends in a token, which is new after each start. Your studies are kept.</p></main></html>"
+    "was started; it ends in a token, which is new after each start. Your studies are kept.</p></main>"
 )
+# `replace` leaves no address with the token in the history; a page of this server asks, so strict cookies are sent.
+_ENTRANCE = """<script>
+const page = document.querySelector("main"), token = location.hash.match(/^#token=(.+)/);
+page.hidden = Boolean(token);
+addEventListener("hashchange", () => location.reload());
+if (token) fetch("", {method: "POST", body: token[1]}).then((answer) => {
+  if (answer.ok) location.replace(location.pathname + location.search); else page.hidden = false;
+});
+</script>"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import threading
 import time
@@ -10,7 +11,6 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from .._files import as_path, read_json
@@ -18,6 +18,7 @@ from ..exceptions import InputError, UBayFSError
 from ..study.schema import DataSection
 from ..study.starter import write_demo
 from ..study.study import Study, load_study, study_of
+from .folders import OwnFolder
 from .history import now
 from .state import APP, HISTORY, State, slug
 from .workbench import Workbench
@@ -56,7 +57,7 @@ class Library:
         self._extra: dict[str, Path] = {}  # studies outside the root, opened by name on the command line
         self._lock = threading.RLock()
         self._ended = threading.Event()
-        self._turns = TemporaryDirectory(prefix="ubayfs-turns-", ignore_cleanup_errors=True)
+        self._turns = OwnFolder("ubayfs-turns-")
         threading.Thread(target=self._tidy, name="ubayfs-idle-workers", daemon=True).start()
         atexit.register(self.close)
 
@@ -78,7 +79,7 @@ class Library:
     def _place(self, id: str) -> Path:
         """Return the directory of a study; an id never leads out of the root."""
         place = self._extra.get(id, self.root / Path(id).name)
-        if Path(id).name != id or not (place / HISTORY).is_file():
+        if Path(id).name != id or not os.path.isfile(place / HISTORY):  # False for names that no disk can have
             raise InputError.of("study", f"{id!r} does not exist here.", id)
         return place
 
@@ -151,7 +152,7 @@ class Library:
             if not idle:
                 return None
             min(idle, key=lambda bench: bench.used).rest()
-        return Worker(directory, receive, Path(self._turns.name))
+        return Worker(directory, receive, self._turns.path)
 
     def _tidy(self) -> None:
         """End workers that are idle for long, and start those that wait, until the library is closed."""
@@ -170,7 +171,7 @@ class Library:
             benches, self._open = list(self._open.values()), {}
         for bench in benches:
             bench.close()
-        self._turns.cleanup()
+        self._turns.remove()
 
 
 def first_study(source: str | Path | None) -> Study:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import threading
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
+from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError, UBayFSError
+from .folders import OwnFolder
 from .guard import Access, Guard
 from .library import Library
 from .workbench import Seat
 
 _RECONNECT = 60.0  # seconds that a page survives without its connection, with all that is typed
+_SECONDS_PER_LOOK = 30.0  # at connections: a request that is not sent completely by then is given up
 _PORTS = 20  # that are tried, from the default on
 
 
@@ -76,9 +81,10 @@ def bound_socket(host: str, port: int | None) -> socket.socket:
 
 
 def serve(
-    library: Library, listening: socket.socket, access: Access, on_start: Callable[[], Any] = lambda: None
-) -> None:
-    """Run the server until it is stopped; `on_start` is called once it answers."""
+    library: Library, listening: socket.socket, access: Access, on_start: Callable[[], Any] = lambda: None,
+    on_entry: Callable[[], Any] = lambda: None,
+) -> None:  # fmt: skip
+    """Run the server until it is stopped; `on_start` is called once it answers, `on_entry` when a browser comes in."""
     import uvicorn
     from fastapi import FastAPI
     from nicegui import app, ui
@@ -96,15 +102,49 @@ def serve(
     )  # fmt: skip
     app.config.quasar_config["loadingBar"]["skipHijack"] = True  # has no name for screen readers; pages say what waits
     config = uvicorn.Config(
-        Guard(outer, access), log_level="warning", ws="wsproto", timeout_graceful_shutdown=2, proxy_headers=False
+        Guard(outer, access, on_entry),
+        log_level="warning",
+        ws="wsproto",
+        timeout_graceful_shutdown=2,
+        proxy_headers=False,
     )
     with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def open_browser(url: str) -> None:
-    """Open the browser of this machine, if there is one, without waiting for it."""
-    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+def impatient(seconds: float = _SECONDS_PER_LOOK) -> type[asyncio.Protocol]:
+    """Return uvicorn's protocol, which closes connections that have begun no request between two looks at them."""
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    class Impatient(AutoHTTPProtocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.loop.call_later(seconds, self._look, self.cycle)
+
+        def _look(self, before: Any) -> None:
+            is_served = self.cycle is not before or (before is not None and not before.response_complete)
+            if is_served and not self.transport.is_closing():
+                self.loop.call_later(seconds, self._look, self.cycle)
+            elif self.transport.get_protocol() is self:  # else it is a WebSocket by now
+                self.transport.close()
+
+    return Impatient
+
+
+def open_browser(url: str, folder: Path) -> Callable[[], None]:
+    """Open the browser of this machine, if there is one, without waiting for it.
+
+    All users can read the arguments of a process. So the browser gets the path of a page that only this user can read,
+    and which leads to the address. It lies in a folder of the studies: some browsers read no temporary files. Returns a
+    function that removes the page.
+    """
+    private = OwnFolder("ubayfs-open-", folder)
+    page = private.path / "open.html"
+    with open(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        leads = f'<meta http-equiv="refresh" content="0;url={escape(url)}">'
+        file.write(f'<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">{leads}')
+    threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()
+    return private.remove
 
 
 _ICON = (

@@ -7,8 +7,10 @@ Without one there is a list of studies. The address has a token: whoever knows i
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from .console import echo, echo_error
 
@@ -55,13 +57,15 @@ def run(arguments: argparse.Namespace) -> None:
     study = _first(library, arguments)
     listening = bound_socket(arguments.host, arguments.port)
     access = Access(arguments.host, listening.getsockname()[1], arguments.address)
-    url = access.url if study is None else access.url.replace("/?", f"/s/{study}/data?")
+    url = access.url if study is None else access.url.replace("/#", f"/s/{quote(study)}/data#")
 
     def started() -> None:
-        if not access.is_local and not (arguments.address or "").startswith("https:"):
+        if not access.is_local and not access.is_encrypted:
             echo_error("Note: others on the network can read along, since there is no TLS; see docs/app.md for nginx.")
         echo(f"Open {url}\nStop with Ctrl-C; everything is stored.")
         if not arguments.no_browser:
-            open_browser(url)
+            with suppress(OSError):  # the address is printed
+                opened.callback(open_browser(url, library.root))
 
-    serve(library, listening, access, started)
+    with ExitStack() as opened:
+        serve(library, listening, access, started, opened.close)

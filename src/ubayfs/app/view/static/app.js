@@ -158,3 +158,6 @@ document.addEventListener("keydown", (event) => {
   const button = wanted.find((each) => each.offsetParent && !each.disabled);
   if (button) { event.preventDefault(); button.click(); }
 });
+// The token opens this page once more, after the server was started anew; else nobody needs to see it.
+addEventListener("hashchange", () => { if (location.hash.startsWith("#token=")) location.reload(); });
+if (location.hash.startsWith("#token=")) history.replaceState(null, "", location.pathname + location.search);
