@@ -1,4 +1,7 @@
-"""Files that hold data only, written whole or not at all: arrays and JSON in one .npz; cells of CSV."""
+"""Files that hold data only, written whole or not at all: arrays and JSON in one .npz; cells of CSV.
+
+What a file may unpack to is limited, so that no small file takes all memory.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,16 @@ ReadBytes = Callable[[Path], bytes]
 
 FIGURE_FORMATS = ("png", "svg", "pdf")
 
-_METADATA = "metadata"
+# The setting of the most memory that one file may unpack to, and which part of the free memory that is by default: a
+# table is held several times while it is read.
+_LIMIT, _SHARE = "UBAYFS_MEMORY_LIMIT", 4
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+# Where Linux tells the free memory of the machine and the limit of a container.
+_SYSTEM = {"/proc/meminfo": r"MemAvailable: +([0-9]+) (kB)", "/sys/fs/cgroup/memory.max": r"([0-9]+)()"}
+_UNKNOWN_MEMORY = 8 * 10**9
+_JSON = 25  # bytes of memory for each byte of JSON, which may be an empty list
+
+_METADATA, _TEXTS = "metadata", ("metadata", "about")  # of an archive; both are JSON
 # Text that a spreadsheet takes for a formula, with as many apostrophes in front as there are. Numbers are none.
 _FORMULA = re.compile(r"'*(?![+-]*$|[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$)[=+\-@\t\r]", re.ASCII)
 
@@ -36,20 +48,78 @@ def as_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
         raise InputError.of(argument, f"must be the path of a file; got {repr_of(path)}.", path)
     try:
         os.stat(path)
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+    except (FileNotFoundError, NotADirectoryError):
         pass
-    except (OSError, ValueError) as error:  # over-long, a loop of links, characters that no name can have
+    except (OSError, ValueError) as error:  # a folder that is closed, a loop of links, characters that no name can have
         reason = getattr(error, "strerror", None) or error
         shown = str(path)
         shown = shown if len(shown) <= 100 else f"{shown[:60]}...{shown[-30:]}"
-        message = f"{shown!r} cannot be the path of a file ({reason})."
+        message = f"{shown!r} cannot be the path of a file ({reason}). Name another path."
+        if isinstance(error, PermissionError):
+            message = f"{shown!r} cannot be looked up ({reason}). Ask for the right to search the folders above it."
         raise InputError(message, argument=argument, value=path) from error
     return Path(path)
 
 
 def read_bytes(path: Path) -> bytes:
     """Return the content of a file."""
+    check_unpacked(path, path.stat().st_size)
     return path.read_bytes()
+
+
+def memory_limit() -> int:
+    """Return the most bytes that one file may unpack to: what UBAYFS_MEMORY_LIMIT says, or a share of free memory."""
+    given = os.environ.get(_LIMIT, "")
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?) *([KMGT]?)I?B?", given.strip().upper())
+    if found:
+        return int(float(found[1]) * _UNITS[found[2]])
+    if given:
+        raise InputError.of(_LIMIT, f"must be a number of bytes, such as 8GB or 500MB; got {repr_of(given)}.", given)
+    memory = [_UNKNOWN_MEMORY]
+    for place, pattern in _SYSTEM.items():
+        with suppress(OSError):
+            told = re.search(pattern, Path(place).read_text(encoding="ascii"))
+            memory += [int(told[1]) * (1024 if told[2] else 1)] if told else []
+    return min(memory[1:] or memory) // _SHARE
+
+
+def check_unpacked(path: Path, size: int, more: bool = False) -> None:
+    """Refuse a file that takes more memory than one file may take; `more`: at least so much, it was not unpacked."""
+    limit = memory_limit()
+    if size > limit:
+        needed, allowed = (f"{n / 10**9:,.2f} GB" if n >= 10**7 else f"{n:,} bytes" for n in (size, limit))
+        raise InputError(
+            f"{path} unpacks to {'more than ' if more else ''}{needed}, and one file may take {allowed} of memory. "
+            f"Read a smaller file, or raise the limit by the environment variable {_LIMIT}, such as {_LIMIT}=16GB.",
+            argument="path",
+            value=path,
+        )
+
+
+class WatchedContent(io.BytesIO):
+    """The content of a file that is unpacked while it is read: refused when the program has grown by too much.
+
+    Elements of XML, for instance, take twenty times the bytes that the archive declares.
+    """
+
+    def __init__(self, content: bytes, path: Path) -> None:
+        super().__init__(content)
+        self._path, self._limit, self._before = path, memory_limit(), _most_memory()
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return the next bytes."""
+        if _most_memory() - self._before > self._limit:
+            check_unpacked(self._path, self._limit + 1, more=True)
+        return super().read(size)
+
+
+def _most_memory() -> int:
+    """Return the most bytes that this process has had so far; 0 where the system does not tell."""
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -61,8 +131,11 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # a full disk names no file, and the temporary one is gone
+            raise OSError(error.errno, error.strerror or str(error), str(path)) from error
         raise
     sync_directory(path.parent)
 
@@ -136,23 +209,30 @@ def save_record(path: Path, kind: str, version: int, metadata: Mapping[str, Any]
 
 
 def load_record(
-    path: Path, kind: str, version: int, read: ReadBytes = read_bytes
+    path: Path, kind: str, version: int, members: str, read: ReadBytes = read_bytes
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what :func:`save_record` wrote; anything else is refused with an EnsembleError that says why."""
+    """Read what :func:`save_record` wrote; anything else is refused with an EnsembleError that says why.
+
+    `members` is a pattern of the names of arrays. A file with others was not written by this package.
+    """
     if not as_path(path).is_file():
         raise EnsembleError(f"{path} does not exist or is not a file; expected {kind}.")
-    # From memory: numpy leaves the file open when an archive turns out to be damaged.
-    content = io.BytesIO(read(path))
-    if not zipfile.is_zipfile(content):
-        raise EnsembleError(f"{path} is not {kind}, or it was cut short: it is no .npz file.")
-    content.seek(0)
     try:
+        # From memory: numpy leaves the file open when an archive turns out to be damaged.
+        content = io.BytesIO(read(path))
+        if not zipfile.is_zipfile(content):
+            raise EnsembleError(f"{path} is not {kind}, or it was cut short: it is no .npz file.")
+        _check_members(path, content, kind, members)
         with np.load(content, allow_pickle=False) as archive:
             # Reading every member checks its CRC, so damage shows here and nowhere later.
             arrays = {name: archive[name] for name in archive.files}
-        if not all(isinstance(array, np.ndarray) for array in arrays.values()):  # bytes where the head is damaged
-            raise ValueError("a member is not an array")
+        if any(array.dtype.kind not in "biuf" for array in arrays.values()):  # no array where the head is damaged
+            raise ValueError("a member is not an array of numbers")
         metadata = json.loads(arrays.pop(_METADATA, np.empty(0, np.uint8)).tobytes() or b"{}")
+    except UBayFSError as error:
+        raise EnsembleError(str(error)) from error
+    except PermissionError as error:
+        raise EnsembleError(f"{path} cannot be read ({error.strerror}).") from error
     except Exception as error:  # a damaged zip archive may raise nearly anything
         raise EnsembleError(f"{path} is damaged and cannot be read ({type(error).__name__}: {error}).") from error
     if not isinstance(metadata, dict) or metadata.get("kind") != kind:
@@ -163,6 +243,21 @@ def load_record(
             f"{path} has format version {found!r}, but this ubayfs reads up to {version}; update ubayfs."
         )
     return metadata, arrays
+
+
+def _check_members(path: Path, content: io.BytesIO, kind: str, members: str) -> None:
+    """Refuse arrays that are not asked for, and more than memory holds, by what the archive declares of them.
+
+    Nothing is unpacked beyond the declared size.
+    """
+    with zipfile.ZipFile(content) as archive:
+        sizes = {entry.filename.removesuffix(".npy"): entry.file_size for entry in archive.infolist()}
+    others = [name for name in sizes if name != _METADATA and not re.fullmatch(members, name)]
+    if others:
+        raise EnsembleError(f"{path} is not {kind}: it was not written by ubayfs, since it has a part {others[0]!r}.")
+    texts = sum(size for name, size in sizes.items() if name.endswith(_TEXTS))
+    check_unpacked(path, sum(sizes.values()) + _JSON * texts)
+    content.seek(0)
 
 
 def read_json(path: Path, read: ReadBytes = read_bytes) -> dict[str, Any]:

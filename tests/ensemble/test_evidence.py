@@ -190,7 +190,7 @@ def test_every_truncation_and_every_flipped_byte_is_noticed_or_harmless(tmp_path
         (lambda path: path.write_text("feature,weight"), "is not ubayfs evidence, or it was cut short"),
         (lambda path: path.write_bytes(pickle.dumps({})), "is not ubayfs evidence, or it was cut short"),
         (lambda path: np.savez(path, X=np.eye(2)), "is not ubayfs evidence: it was not written by ubayfs"),
-        (lambda path: np.savez(path, X=np.array([{}])), "is damaged and cannot be read"),
+        (lambda path: np.savez(path, indices=np.array([{}])), "is damaged and cannot be read"),
         (lambda path: save_record(path, "something else", 1, {}), "is not ubayfs evidence"),
         (lambda path: save_record(path, "ubayfs evidence", 2, {}), "has format version 2, but.*up to 1; update ubayfs"),
         (lambda path: save_record(path, "ubayfs evidence", 1, {}), "its parts do not fit together"),

@@ -20,6 +20,7 @@ from ..exceptions import Advice, EnsembleError, InputError
 from .features_per_model import features_advice
 
 _KIND, _VERSION = "ubayfs evidence", 1
+ARRAYS = "indptr|indices|constant"
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,7 @@ class Evidence(ShownAsCard):
         EnsembleError
             If the file is missing, damaged, of a newer format, or something else.
         """
-        metadata, arrays = load_record(as_path(path), _KIND, _VERSION, read)
+        metadata, arrays = load_record(as_path(path), _KIND, _VERSION, ARRAYS, read)
         try:
             return cls.from_record(metadata, arrays)
         except EnsembleError as error:

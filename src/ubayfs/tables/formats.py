@@ -6,19 +6,22 @@ import gzip
 import io
 import os
 import warnings
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from .. import _files
 from .._arguments import did_you_mean
-from .._files import ReadBytes, as_path, protected, read_bytes, save_content
+from .._files import ReadBytes, WatchedContent, as_path, check_unpacked, protected, read_bytes, save_content
 from .._plain import quoted
-from ..exceptions import Advice, InputError, MissingDependencyError
+from ..exceptions import Advice, InputError, MissingDependencyError, UBayFSError
 from .columns import comma_decimals, has_point_beside_comma, is_number_type, n_title_rows, other_columns
 from .table import MISSING_CODES, Table, check_distinct, file_error, tidy
 from .text import read_text, text_lines
@@ -31,6 +34,7 @@ SUFFIXES = (*_TEXT, *_EXCEL, *_PARQUET, *_ANNDATA)
 _WRITABLE = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".xlsx", ".parquet")
 _SAMPLE = 20  # rows that decide about the header
 _EXCEL_ROWS, _EXCEL_COLUMNS = 1_048_576, 16_384
+_CELL = 16  # bytes of memory for a cell of a sheet or of Parquet, and its place
 
 
 def read_table(
@@ -87,8 +91,8 @@ def read_table(
         if suffix in _TEXT:
             return read_text(path, encoding, distinct, read)
         return _read_anndata(path) if suffix in _ANNDATA else _read_parquet(path, read)
-    except OSError as error:
-        raise file_error(path, f"cannot be read ({error.strerror or error}).") from error
+    except (OSError, MemoryError) as error:
+        raise _unreadable(path, error) from error
 
 
 def read_lines(path: str | os.PathLike[str], read: ReadBytes = read_bytes) -> list[str]:
@@ -96,8 +100,14 @@ def read_lines(path: str | os.PathLike[str], read: ReadBytes = read_bytes) -> li
     path = check_file(path)
     try:
         return text_lines(path, read)
-    except OSError as error:
-        raise file_error(path, f"cannot be read ({error.strerror or error}).") from error
+    except (OSError, MemoryError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError | MemoryError) -> InputError:
+    if isinstance(error, OSError):
+        return file_error(path, f"cannot be read ({error.strerror or error}).")
+    return file_error(path, "cannot be read: it takes more memory than there is. Read a smaller file.")
 
 
 def _shortened(path: Path) -> Path:
@@ -162,9 +172,12 @@ def _undamaged(path: Path, kind: str, also: str = "") -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
-    except MemoryError:
-        raise
-    except Exception as error:  # readers of binary formats raise nearly anything
+    except Exception as error:  # readers of binary formats raise nearly anything, and wrap it
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, MemoryError | PermissionError | UBayFSError):
+                raise cause from None
+            cause = cause.__context__
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise file_error(
             path, f"is not a valid {kind} file, or it is damaged{also} ({reason}). Write it again."
@@ -176,13 +189,36 @@ def _read_parquet(path: Path, read: ReadBytes) -> Table:
     with _needs("pyarrow", "parquet", path):
         from pyarrow.parquet import ParquetFile
     with _undamaged(path, "Parquet"):
-        stored = ParquetFile(io.BytesIO(read(path))).read()
+        stored = _columns(ParquetFile(io.BytesIO(read(path))), path)
     check_distinct(stored.column_names, path)
     with _undamaged(path, "Parquet"):
         frame = stored.to_pandas()
     if not frame.shape[1]:
         raise file_error(path, "is empty; a table with columns and rows is needed.")
     return tidy(frame, [str(name) for name in frame.columns], path)
+
+
+def _columns(file: Any, path: Path) -> Any:
+    """Return the columns of a Parquet file.
+
+    Texts and lists are read in parts: the file may hold a long text once, and say that it is in every row.
+    """
+    about, n_leaves = file.metadata, len(file.schema)
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    check_unpacked(path, sum(group.total_byte_size for group in groups) + _CELL * about.num_rows * n_leaves)
+    kinds = map(file.schema.column, range(n_leaves))
+    long = [j for j, kind in enumerate(kinds) if "BYTE_ARRAY" in kind.physical_type or kind.max_repetition_level]
+    if not long:
+        return file.read()
+    from pyarrow import Table as Columns
+
+    longest = max([sum(group.column(j).total_uncompressed_size for j in long) for group in groups], default=0)
+    parts, size = [], 0
+    for part in file.iter_batches(max(1, min(_files.memory_limit() // max(longest, 1), about.num_rows))):
+        size += part.nbytes
+        check_unpacked(path, size, more=True)
+        parts.append(part)
+    return Columns.from_batches(parts, file.schema_arrow)
 
 
 def _read_excel(sheets: dict[str, Any], path: Path, sheet: str | None, choose_sheet: bool, distinct: bool) -> Table:
@@ -207,7 +243,10 @@ def _open_sheets(path: Path, read: ReadBytes) -> dict[str, Any]:
         from openpyxl import load_workbook
     with _undamaged(path, "Excel", " or protected by a password"):
         # Values instead of formulas; from memory, because openpyxl leaves files open.
-        workbook = load_workbook(io.BytesIO(read(path)), read_only=True, data_only=True)
+        content = WatchedContent(read(path), path)
+        with zipfile.ZipFile(content) as archive:
+            check_unpacked(path, sum(part.file_size for part in archive.infolist()))
+        workbook = load_workbook(content, read_only=True, data_only=True)
         sheets = {found.title: found for found in workbook.worksheets}
     if not sheets:
         raise file_error(path, "has no sheet with cells.")
@@ -217,7 +256,7 @@ def _open_sheets(path: Path, read: ReadBytes) -> dict[str, Any]:
 def _read_sheet(sheets: dict[str, Any], title: str, path: Path, distinct: bool) -> Table:
     with _undamaged(path, "Excel"):
         sheets[title].reset_dimensions()  # what other programs note there is often wrong
-        rows = [list(row) for row in sheets[title].iter_rows(values_only=True)]
+        rows = _filled_rows(sheets[title].iter_rows(values_only=True), path)
     others = tuple(name for name in sheets if name != title)
     try:
         table = _from_cells(rows, path, title, distinct)
@@ -227,16 +266,31 @@ def _read_sheet(sheets: dict[str, Any], title: str, path: Path, distinct: bool) 
     return replace(table, sheet=title, other_sheets=others)
 
 
-def _from_cells(rows: list[list[Any]], path: Path, title: str, distinct: bool) -> Table:
+def _filled_rows(found: Iterable[Sequence[Any]], path: Path) -> dict[int, list[Any]]:
+    """Return the rows of a sheet with a cell that is not missing, by their positions, all of the same length.
+
+    The others separate parts of a table for the eye. A cell far to the right makes every row as long as that.
+    """
     missing = {None, "", *MISSING_CODES}
-    rows = [[None if isinstance(cell, str) and cell.strip() in missing else cell for cell in row] for row in rows]
-    filled = [i for i, row in enumerate(rows) if any(cell is not None for cell in row)]
-    if not filled:
+    rows: dict[int, list[Any]] = {}
+    width = 0
+    for i, row in enumerate(found):
+        if i >= _EXCEL_ROWS:
+            raise file_error(path, f"has more rows than a sheet can have, {_EXCEL_ROWS:,}. Write it again.")
+        cells = [None if isinstance(cell, str) and cell.strip() in missing else cell for cell in row]
+        if any(cell is not None for cell in cells):
+            rows[i], width = cells, max(width, len(cells))
+            if len(rows) % 256 == 0:
+                check_unpacked(path, _CELL * len(rows) * width, more=True)
+    return {i: row + [None] * (width - len(row)) for i, row in rows.items()}
+
+
+def _from_cells(rows: dict[int, list[Any]], path: Path, title: str, distinct: bool) -> Table:
+    if not rows:
         raise file_error(path, f"has an empty sheet {title!r}; a table with a header and rows is needed.")
-    width = max(map(len, rows))
-    rows = [row + [None] * (width - len(row)) for row in rows]
+    filled, width = list(rows), len(next(iter(rows.values())))
     n_titles = n_title_rows([rows[i] for i in filled[:_SAMPLE]])
-    header, *body = [rows[i] for i in filled[n_titles:]]  # rows without any cell separate parts of a table for the eye
+    header, *body = [rows[i] for i in filled[n_titles:]]
     names = ["" if cell is None else str(cell) for cell in header]
     # The constructor of a Series finds the type of each column, and keeps text as text.
     columns = {i: pd.Series([row[i] for row in body]) for i in range(width)}
@@ -257,9 +311,14 @@ def _read_anndata(path: Path) -> Table:
     """Read AnnData: `X` over `var_names` are the features, columns of `obs` annotations, `obs_names` row names."""
     with _needs("anndata", "anndata", path), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from anndata import read_h5ad
-    with _undamaged(path, "AnnData (.h5ad)"):
-        data = read_h5ad(path)
+        from anndata import AnnData, read_h5ad
+        from anndata.io import read_elem
+        from h5py import File
+    with _undamaged(path, "AnnData (.h5ad)"), File(path) as file:
+        needed = {name: file[name] for name in ("X", "obs", "var") if name in file}
+        of_today = all("encoding-type" in part.attrs for part in needed.values())
+        check_unpacked(path, sum(map(_stored_size, needed.values() if of_today else [file])))
+        data = AnnData(**{key: read_elem(part) for key, part in needed.items()}) if of_today else read_h5ad(path)
     if data.X is None:
         raise file_error(path, "has no matrix X; store the measurements in X of the AnnData object.")
     features, annotations = [str(name) for name in data.var_names], [str(name) for name in data.obs.columns]
@@ -275,6 +334,15 @@ def _read_anndata(path: Path) -> Table:
     values = pd.DataFrame(X.astype(np.float32, copy=False), columns=features, index=index)
     frame = pd.concat([values, data.obs.set_axis(annotations, axis=1).set_axis(index, axis=0)], axis=1)
     return Table(frame, frozenset(annotations), path)
+
+
+def _stored_size(part: Any) -> int:
+    """Return the bytes that a part of an HDF5 file takes in memory; a sparse matrix becomes a dense one of float32."""
+    sizes = [4 * prod(map(int, part.attrs["shape"]))] if "shape" in part.attrs else []
+    if hasattr(part, "dtype"):
+        return int(part.size) * part.dtype.itemsize
+    part.visititems(lambda _, found: sizes.append(_stored_size(found)) if hasattr(found, "dtype") else None)
+    return sum(sizes)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------

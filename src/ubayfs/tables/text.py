@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._files import ReadBytes, read_bytes, unprotected
+from .._files import ReadBytes, check_unpacked, memory_limit, read_bytes, unprotected
 from .._plain import listed
 from ..exceptions import Advice, InputError
 from .columns import comma_decimals, is_number_type, n_title_rows, other_columns
@@ -32,6 +32,7 @@ _SAMPLE = 20  # records that decide about the delimiter
 # Numbers that only one decimal sign can explain.
 _WITH_SIGN = {sign: re.compile(rf"[+-]?[0-9]*[{sign}][0-9]+(?:[eE][+-]?[0-9]+)?") for sign in ".,"}
 _BOM = b"\xef\xbb\xbf"  # how Excel marks UTF-8
+_LETTER, _CELL, _COLUMN = 30, 8, 1000  # bytes of memory: a letter of a list of names, a cell, a column
 _SAVE_AS = "In a spreadsheet: save as 'CSV UTF-8'."
 # Only exact reading gives back the numbers that were written; newer pandas does nothing else.
 _IS_EXACT = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
@@ -54,6 +55,7 @@ def read_text(path: Path, encoding: str | None = None, distinct: bool = True, re
     content = _as_utf8(_content(path, read), encoding, path)
     # One kind of line end: pandas does not see an empty first field after a lone carriage return.
     content = content.removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    _check_cells(content, path)
     content, n_above, series = without_series_lines(content)
     delimiter, shifted, n_titles = _find_delimiter(content, path)
     notes: tuple[Advice, ...] = ()
@@ -97,14 +99,16 @@ def _with_zeros(frame: pd.DataFrame, parse: Callable[..., pd.DataFrame]) -> pd.D
 
 def text_lines(path: Path, read: ReadBytes = read_bytes) -> list[str]:
     """Return the lines of a text file that is not a table, such as a list of names; .gz is decompressed."""
-    return _as_utf8(_content(path, read), None, path).removeprefix(_BOM).decode("utf-8").splitlines()
+    content = _as_utf8(_content(path, read), None, path).removeprefix(_BOM)
+    check_unpacked(path, _LETTER * len(content))
+    return content.decode("utf-8").splitlines()
 
 
 def _content(path: Path, read: ReadBytes) -> bytes:
     content = read(path)
     if path.suffix.lower() == ".gz" and content:
         try:
-            content = gzip.decompress(content)
+            content = _decompressed(content, path)
         except (OSError, EOFError, zlib.error) as error:
             raise file_error(
                 path,
@@ -116,6 +120,26 @@ def _content(path: Path, read: ReadBytes) -> bytes:
     if not content.removeprefix(_BOM).strip():
         raise file_error(path, "is empty; a table with a header and rows is needed.")
     return content
+
+
+def _decompressed(content: bytes, path: Path) -> bytes:
+    """Return what gzip has compressed, up to the limit: the size that such a file declares need not be true."""
+    limit, size, parts = memory_limit(), 0, []
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        while part := file.read(2**24):
+            size += len(part)
+            if size > limit:
+                check_unpacked(path, size, more=True)
+            parts.append(part)
+    return b"".join(parts)
+
+
+def _check_cells(content: bytes, path: Path) -> None:
+    """Refuse a table of more cells or columns than memory holds, before any of them is read."""
+    signs = [sign.encode() for sign in _DELIMITERS]
+    n_cells = max(map(content.count, signs)) + content.count(b"\n")
+    n_columns = max(line.count(sign) for line in islice(io.BytesIO(content), _SAMPLE) for sign in signs)
+    check_unpacked(path, len(content) + _CELL * n_cells + _COLUMN * n_columns)
 
 
 def _as_utf8(content: bytes, encoding: str | None, path: Path) -> bytes:
@@ -235,19 +259,19 @@ def _line_numbers(
     `n_above` lines of the file stand above the content.
     """
     try:
-        (first, _, _), *counts = _field_counts(content, delimiter)
+        found = np.fromiter(_field_counts(content, delimiter), [("line", "i8"), ("count", "i8"), ("empty", "?")])
     except csv.Error as error:
         raise file_error(
             path, f"cannot be read as a table ({error}); is there a quotation mark without its partner?"
         ) from error
-    while counts and counts[-1][2]:  # spreadsheets leave empty rows behind
-        counts.pop()
-    wrong = [(line, count) for line, count, _ in counts if count != n_fields]
-    if not wrong:
-        return np.array([line for line, _, _ in counts], dtype=np.intp) + n_above
-    shown = listed([f"line {line + n_above} has {count}" for line, count in wrong[:5]], 5, len(wrong))
+    filled = np.flatnonzero(~found["empty"][1:])
+    counts = found[1 : 2 + filled[-1] if len(filled) else 1]  # spreadsheets leave empty rows behind
+    wrong = counts[counts["count"] != n_fields]
+    if not len(wrong):
+        return counts["line"].astype(np.intp) + n_above
+    shown = listed([f"line {line + n_above} has {count}" for line, count, _ in wrong[:5].tolist()], 5, len(wrong))
     way_out = "Look there for a missing or unquoted delimiter, a decimal comma, or an open quotation mark."
-    if len(wrong) == len(counts) and {count for _, count in wrong} == {n_names + 1}:
+    if len(wrong) == len(counts) and (wrong["count"] == n_names + 1).all():
         way_out = (
             "Every row has one more: if rows begin with a name, give that column a name in the header too; if numbers "
             "have decimal commas, separate columns by semicolons."
@@ -256,8 +280,8 @@ def _line_numbers(
         way_out = "The header must be the first line, and have one name for each column."
     raise file_error(
         path,
-        f"has a header in line {first + n_above} of {n_names} column(s), separated by {_DELIMITERS[delimiter]}, but "
-        f"{shown}. {way_out}",
+        f"has a header in line {found['line'][0] + n_above} of {n_names} column(s), separated by "
+        f"{_DELIMITERS[delimiter]}, but {shown}. {way_out}",
     )
 
 

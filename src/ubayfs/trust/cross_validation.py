@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from .._arguments import MOST_REPEATS, RandomState, check_bool, check_choice, check_int, check_random_state
-from .._files import read_json, write_atomically
+from .._files import read_json, save_content
 from .._plain import decode, plain
 from ..data.feature_data import FeatureData
 from ..ensemble.checkpoint import Checkpoint, as_directory
 from ..ensemble.collect import check_ensemble, seed_of
 from ..ensemble.progress import Progress, as_progress
 from ..ensemble.workers import threads_for
-from ..exceptions import InputError
+from ..exceptions import EnsembleError, InputError
 from ..priors import PriorKnowledge
 from ..priors.weights import resolve_knowledge
 from ..workflow import Decision
@@ -271,7 +271,7 @@ def _run_folds(
 
     def save(position: int, outcome: Outcome) -> None:
         if directory is not None:
-            write_atomically(path(position), json.dumps(plain(outcome)).encode())
+            save_content(path(position), json.dumps(plain(outcome)).encode(), EnsembleError)
 
     n_needed = sum(not fold.control for fold in folds)
     return repeats.run(lambda position: evaluation.run(folds[position], repeats), load, save, n_needed)

@@ -17,6 +17,7 @@ from ..exceptions import Advice, EnsembleError, InputError
 from ..selectors.registry import SELECTORS
 from .ensembles import HalfEnsembles, NullEnsembles, different_settings
 from .noise import Noise, noise_of
+from .repeats import ARRAYS
 from .validation import Validation
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Trust:
     @classmethod
     def load(cls, path: Path, read: ReadBytes = read_bytes) -> Trust:
         """Read what :meth:`encode` returned; EnsembleError if the file is damaged, too new, or another one."""
-        metadata, arrays = load_record(path, _KIND, _VERSION, read)
+        metadata, arrays = load_record(path, _KIND, _VERSION, rf"(null|halves)\.({ARRAYS})", read)
         parts: dict[str, dict[str, Any]] = {"null": {}, "halves": {}}
         for name, array in arrays.items():
             part, _, key = name.partition(".")
