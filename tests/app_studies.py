@@ -46,7 +46,8 @@ def until(bench, condition, seconds=120):
     """Wait for what a worker does; the limit only ends a test that would hang."""
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, (bench.status, bench.problems, list(bench.answer), bench.progress)
+        known = bench and (bench.status, bench.problems, list(bench.answer), bench.progress)
+        assert time.monotonic() < end, known
         time.sleep(0.01)
 
 

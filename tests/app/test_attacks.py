@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from app_studies import HOSTILE
+from app_studies import HOSTILE, until
 from browsing import expect
 
 pytest.importorskip("nicegui")
@@ -118,11 +118,58 @@ def test_uploads_stay_in_the_folder_of_their_study(server, cookie, name):
 )  # fmt: skip
 def test_no_path_leads_out_of_the_studies(server, cookie, path):
     status, body = request(server, path=path.format(study=server.ids["demo"]), headers={"Cookie": cookie})
-    assert status in (200, 400, 404, 422)
+    assert status in (200, 400, 403, 404, 422)
     assert b"root:" not in body
     assert b"Traceback" not in body
     if status == 200:
         assert b"There is nothing here" in body or b"does not exist" in body
+
+
+@pytest.mark.parametrize(
+    ("path", "refused"),
+    [
+        ("/s/{long}/features.json", 404), ("/s/{long}/data", 200), ("/s/{long}/download/report", 404),
+        ("/s/{long}/upload?name=a&size=1", 413), ("/s/a%00b/features.json", 404), ("/s/a%ed%a0%80/features.json", 404),
+        ("/s/{study}/upload?name=a.csv&size={digits}", 413), ("/s/{study}/download/report?version={digits}", 403),
+        ("/s/{study}/upload?name=a.csv&size=-1", 200), ("/s/{study}/upload?name={emoji}.csv&size=1", 200),
+        ("/s/{study}/features.json?expert={digits}", 403), ("/s/{study}/know?expert={digits}", 200),
+    ],
+)  # fmt: skip
+def test_what_is_too_long_is_refused_in_words(server, cookie, path, refused):
+    odd = {"long": "x" * 256, "digits": "9" * 400, "emoji": quote("\U0001f600" * 120), "study": server.ids["demo"]}
+    status, body = request(server, path=path.format(**odd), headers={"Cookie": cookie})
+    assert status == refused, body
+    assert str(server.directory.parent).encode() not in body
+    assert refused == 200 or json.loads(body)["error"]
+
+
+def test_a_name_of_many_bytes_is_cut(server, cookie):
+    study, headers = server.ids["demo"], {"Cookie": cookie, "Origin": server.base}
+    path = f"/s/{study}/upload?name={quote(chr(0x1F600) * 120)}.csv"
+    status, body = request(server, "POST", path, headers, b"a,b\n1,2\n")
+    assert (status, json.loads(body)["path"]) == (200, f"uploads/{chr(0x1F600) * 25}.csv")
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(server, cookie):
+    """Nor anything in the log: the fixture `server` looks for it."""
+    study, netloc = server.ids["demo"], urlsplit(server.base).netloc
+    lines = [f"POST /s/{study}/upload?name=broken.csv HTTP/1.1", f"Host: {netloc}", f"Origin: {server.base}",
+             f"Cookie: {cookie}", "Content-Length: 1000", "", "a,b"]  # fmt: skip
+    uploads = server.directory / study / "uploads"
+    with socket.create_connection(netloc.split(":"), timeout=SECONDS) as connection:
+        connection.sendall("\r\n".join(lines).encode())
+        until(None, lambda: any(name.endswith(".part") for name in os.listdir(uploads)))
+    until(None, lambda: not any(name.endswith(".part") for name in os.listdir(uploads)))
+    assert not (uploads / "broken.csv").exists()
+
+
+def test_two_hosts_are_refused(server, cookie):
+    host, _, port = urlsplit(server.base).netloc.partition(":")
+    for second in (f"{host}:{port}", "evil.example"):
+        text = f"GET / HTTP/1.1\r\nHost: {host}:{port}\r\nHost: {second}\r\nCookie: {cookie}\r\n\r\n"
+        with socket.create_connection((host, int(port)), timeout=SECONDS) as connection:
+            connection.sendall(text.encode())
+            assert int(connection.recv(100).split()[1]) in (400, 403)
 
 
 # -- names -------------------------------------------------------------------------------------------------------------

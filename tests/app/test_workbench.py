@@ -421,3 +421,25 @@ def test_a_study_that_is_only_looked_at_is_not_changed(bench, monkeypatch):
     before = changed()
     monkeypatch.setattr(document, "now", lambda: "2099-01-01T00:00:00+00:00")
     assert changed() == before
+
+
+def test_what_shows_votes_is_asked_for_after_confirmation_only(bench, monkeypatch):
+    asked = []
+    monkeypatch.setattr(bench, "request", lambda kind, **payload: asked.append((kind, payload)))
+    ann, bob = Seat(bench, "Ann"), Seat(bench, "Bob")
+    ann.say(["gene1"], "likely")
+    hidden = [
+        lambda seat: seat.compare(1, None), lambda seat: seat.request("questions"), lambda seat: seat.export("report"),
+        lambda seat: seat.request("figure", name="votes"), lambda seat: seat.export("study", 1),
+    ]  # fmt: skip
+    for ask in [*hidden, lambda seat: seat.export("study")]:  # has what Ann stated
+        with pytest.raises(InputError, match="hidden") as caught:
+            ask(bob)
+        assert caught.value.argument == "votes"
+    bob.request("estimate")
+    ann.export("study")
+    assert asked == [("estimate", {}), ("export", {"what": "study", "version": None})]
+    bob.confirm()
+    for ask in hidden:
+        ask(bob)
+    assert len(asked) == 2 + len(hidden)

@@ -11,10 +11,14 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, Response
+
 from ..exceptions import InputError, UBayFSError
 from ..report.document import visible
+from .guard import BROWSER
 from .intake import size_problem, upload_name
-from .library import Library
+from .seats import Seats
 from .workbench import Seat
 
 _SPARE = 50 * 1024**2  # bytes of the disk that an upload leaves free: the log of edits needs some
@@ -85,7 +89,6 @@ def feature_rows(bench: Seat) -> dict[str, Any]:
 
 def add_static(app: Any, contents: Mapping[str, tuple[str, str]]) -> None:
     """Serve texts of the package at ``/_app/``."""
-    from starlette.responses import Response
 
     async def static(name: str) -> Any:
         text, kind = contents.get(name, ("", "text/plain"))
@@ -94,48 +97,55 @@ def add_static(app: Any, contents: Mapping[str, tuple[str, str]]) -> None:
     app.get("/_app/{name}", include_in_schema=False)(static)
 
 
-def add_routes(app: Any, library: Library) -> None:
+def add_routes(app: Any, seats: Seats) -> None:
     """Register the addresses of a study: features, uploads, downloads."""
-    from starlette.requests import Request
-    from starlette.responses import FileResponse, Response
 
-    def plain(value: Any, status: int = 200) -> Any:
+    def plain(value: Any, status: int = 200) -> Response:
         content = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
         return Response(content.encode("utf-8", "replace"), status, media_type="application/json")
 
-    async def features(study: str, expert: str = "") -> Any:
-        try:
-            return plain(feature_rows(Seat(await asyncio.to_thread(library.open, study), expert)))
-        except UBayFSError as error:
-            return plain({"error": visible(str(error))}, 404)
+    def refusal(error: Exception, status: int) -> Response:
+        """Return what is wrong, without the place of a file on this machine."""
+        reason = f"The server has refused it: {error.strerror}." if isinstance(error, OSError) else str(error)
+        hidden = isinstance(error, InputError) and error.argument in ("expert", "votes")
+        return plain({"error": visible(reason)}, 403 if hidden else status)
 
-    async def may_upload(study: str, name: str, size: int) -> Any:
+    async def seat(request: Request, study: str, expert: str = "") -> Seat:
+        return await asyncio.to_thread(seats.at, request.scope.get(BROWSER, ""), study, expert)
+
+    async def features(request: Request, study: str, expert: str = "") -> Response:
         try:
-            bench = await asyncio.to_thread(library.open, study)
-            check_length(bench.directory / "uploads", upload_name(name), size)
+            return plain(feature_rows(await seat(request, study, expert)))
+        except UBayFSError as error:
+            return refusal(error, 404)
+
+    async def may_upload(request: Request, study: str, name: str, size: int) -> Response:
+        try:
+            check_length((await seat(request, study)).directory / "uploads", upload_name(name), size)
         except (UBayFSError, OSError) as error:
-            return plain({"error": visible(str(error))}, 413)
+            return refusal(error, 413)
         return plain({})
 
-    async def upload(request: Any, study: str, name: str) -> Any:
+    async def upload(request: Request, study: str, name: str) -> Response:
         length = request.headers.get("content-length")
         try:
-            folder = (await asyncio.to_thread(library.open, study)).directory / "uploads"
+            folder = (await seat(request, study)).directory / "uploads"
             path = await store_upload(folder, name, request.stream(), int(length) if length else None)
         except (UBayFSError, OSError) as error:
-            return plain({"error": visible(str(error))}, 413)
+            return refusal(error, 413)
+        except ClientDisconnect:  # nobody reads this
+            return plain({"error": "The file did not arrive completely; send it again."}, 400)
         return plain({"path": f"uploads/{path.name}"})
 
-    async def download(study: str, kind: str, version: int | None = None) -> Any:
+    async def download(
+        request: Request, study: str, kind: str, version: int | None = None, expert: str = ""
+    ) -> Response:
         try:
-            bench = await asyncio.to_thread(library.open, study)
-            path = await asyncio.wrap_future(bench.export(kind, version))
+            path = await asyncio.wrap_future((await seat(request, study, expert)).export(kind, version))
         except (UBayFSError, OSError) as error:
-            return plain({"error": visible(str(error))}, 404)
+            return refusal(error, 404)
         return FileResponse(path, filename=Path(path).name)
 
-    # The name, not the class, would be looked up here where annotations are texts.
-    upload.__annotations__["request"] = Request
     app.get("/s/{study}/features.json", include_in_schema=False)(features)
     app.get("/s/{study}/upload", include_in_schema=False)(may_upload)
     app.post("/s/{study}/upload", include_in_schema=False)(upload)

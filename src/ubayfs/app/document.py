@@ -24,7 +24,7 @@ from .history import History, now
 from .sentences import sentence
 from .state import APP, HISTORY, STUDY, VERSION, VERSIONS, Rule, State, Word, problem
 
-_LONGEST_NAME = 100  # letters of an expert
+LONGEST_NAME = 100  # letters of an expert
 _MANY, _REST = 1000, 2.0  # words from which on the study file is written after so many seconds without an edit
 
 
@@ -171,7 +171,7 @@ class Document:
 
     def join(self, name: str) -> str:
         """Let an expert state words under a name and return it; the first one takes over what was stated before."""
-        name = name.strip()[:_LONGEST_NAME]
+        name = name.strip()[:LONGEST_NAME]
         with self._lock:
             if name and not self.state.study.prior.experts:
                 self._edit(f"What was stated is by {name}", lambda state: state.stated_by(name))

@@ -20,6 +20,8 @@ _PACKED = (".gz", ".xlsx", ".xlsm", ".xls", ".bz2", ".xz", ".zip")
 _SUGGESTED = 300  # columns that are offered to choose from
 _SHEETS = re.compile(r"(sample|clinic|pheno|annot|meta|patient|design)", re.IGNORECASE)
 
+# Bytes of a name that are kept: disks allow 255, and copies of a file have longer names.
+_STEM, _SUFFIX = slice(100), slice(-50, None)
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*\u2028-\u202e\u2066-\u2069]')
 
 
@@ -32,7 +34,8 @@ def upload_name(name: str) -> str:
     last = re.split(r"[/\\]", name)[-1]
     safe = _NOT_IN_NAMES.sub("_", last).strip(". ")
     stem, dot, suffix = safe.partition(".")
-    return f"{stem[:100]}{dot}{suffix[-50:]}" or "file"
+    short = [part.encode()[cut].decode(errors="ignore") for part, cut in ((stem, _STEM), (suffix, _SUFFIX))]
+    return dot.join(short) or "file"
 
 
 def is_sample_sheet(name: str) -> bool:
@@ -56,6 +59,7 @@ def size_problem(name: str, n_bytes: int) -> str | None:
         return None
     limited = f"{'a packed' if packed else 'a'} table is read up to {limit / 1024**3:.2g} GB here"
     way_out = "Leave out columns or samples that cannot matter, or store the numbers with fewer digits"
+    n_bytes = min(n_bytes, 10**18)  # more is nobody's file, and may be more than a float holds
     return f"{name} has {n_bytes / 10**9:.1f} GB; {limited}, since it takes several times as much memory. {way_out}."
 
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from ..exceptions import InputError, UBayFSError
 from .folders import OwnFolder
-from .guard import Access, Guard
+from .guard import BROWSER, Access, Guard
 from .library import Library
-from .workbench import Seat
+from .seats import Seats
 
 _RECONNECT = 60.0  # seconds that a page survives without its connection, with all that is typed
 _SECONDS_PER_LOOK = 30.0  # at connections: a request that is not sent completely by then is given up
@@ -27,7 +27,7 @@ _PORTS = 20  # that are tried, from the default on
 
 def build(library: Library) -> None:
     """Register the pages and addresses of the app with NiceGUI."""
-    from nicegui import app, ui
+    from nicegui import app, context, ui
 
     from . import api
     from .view.frame import SCREENS, frame, missing, stylesheet
@@ -36,7 +36,8 @@ def build(library: Library) -> None:
     kinds = {"app.js": "text/javascript", "know.js": "text/javascript", "know.css": "text/css"}
     texts = {name: (static.joinpath(name).read_text(encoding="utf-8"), kind) for name, kind in kinds.items()}
     api.add_static(app, texts | {"app.css": (stylesheet(), "text/css")})
-    api.add_routes(app, library)
+    seats = Seats(library)
+    api.add_routes(app, seats)
 
     app.on_page_exception(lambda error: missing(f"This page could not be drawn; please report it ({error!r})."))
 
@@ -53,7 +54,8 @@ def build(library: Library) -> None:
         try:
             if screen not in SCREENS:
                 raise InputError(f"there is no screen {screen!r}.")
-            seat = Seat(await asyncio.to_thread(library.open, study), expert)
+            browser = context.client.request.scope.get(BROWSER, "")
+            seat = await asyncio.to_thread(seats.at, browser, study, expert, take=True)
         except UBayFSError as error:
             missing(str(error))
             return

@@ -17,7 +17,7 @@ from typing import Any
 
 from .._files import read_json
 from ..exceptions import InputError, NotAnsweredError, UBayFSError
-from .document import Document
+from .document import LONGEST_NAME, Document
 from .history import History
 from .state import HISTORY, VERSION, VERSIONS, State, Word, problem
 from .worker import Worker
@@ -25,6 +25,8 @@ from .worker import Worker
 # Methods that take the name of an expert: edits, and labels of edits.
 _DONE = ("say", "say_all", "confirm", "undo", "redo")
 _LABELS = ("undo_label", "redo_label")
+_REQUESTS = ("compare", "export")  # methods whose requests are those of the expert
+_SHOWN_BEFORE = ("inspect", "estimate")  # requests whose answers tell nothing of votes
 _MOST_STARTS = 3  # times that a worker that died is started again by itself
 
 
@@ -285,13 +287,15 @@ class Seat:
     """
 
     def __init__(self, bench: Workbench, expert: str = "") -> None:
-        self.bench, self.expert = bench, expert.strip()
+        self.bench, self.expert = bench, expert.strip()[:LONGEST_NAME]
 
     def __getattr__(self, name: str) -> Any:
         """Return what belongs to the study, or does something there in the name of the expert."""
         found = getattr(self.bench, name)
         if name in _LABELS:
             return found(self.expert)
+        if name in _REQUESTS:
+            return partial(getattr(Workbench, name), self)
         return partial(found, expert=self.expert) if name in _DONE else found
 
     @property
@@ -308,6 +312,19 @@ class Seat:
     def answer(self) -> dict[str, Any]:
         """The answer by stages, if the expert may see it."""
         return {"revision": -1} if self.confirmed is None else self.bench.answer
+
+    def request(self, kind: str, **payload: Any) -> Future[Any]:
+        """Ask the worker for something that the expert may see; else raise InputError."""
+        is_open = kind in _SHOWN_BEFORE or (kind == "export" and self.may_export(payload["what"], payload["version"]))
+        if self.confirmed is None and not is_open:
+            rule = "Confirm first, on What I know or Evidence, that you have stated what you know."
+            raise InputError(f"Votes are hidden from you, and this shows them. {rule}", argument="votes")
+        return self.bench.request(kind, **payload)
+
+    def may_export(self, kind: str, version: int | None = None) -> bool:
+        """Tell whether the expert may see a file; before votes, only a study that has no words of other experts."""
+        others = set(self.bench.state.study.prior.experts or ()) - {self.expert}
+        return self.confirmed is not None or (kind == "study" and version is None and not others)
 
     @property
     def stated(self) -> dict[str, Word]:

@@ -11,7 +11,7 @@ from nicegui import ui
 from ..._plain import counted, listing
 from ...exceptions import InputError
 from ..view.fields import choice, entry, heading, panel
-from ..view.frame import button
+from ..view.frame import address, button
 from ..view.live import html, line, live, show_message
 from ..view.parts import badge, notice, paragraph, table, text
 from ..workbench import Seat
@@ -99,13 +99,13 @@ def _draw_exports(bench: Seat, version: int | None) -> None:
     with ui.element("div").classes("row exports").props("role=group") as group:
         group.props["aria-label"] = f"Export {of}"
         for kind, label in EXPORTS.items():
-            if bench.confirmed is None and kind != "study":
-                continue  # they show votes
+            if not bench.may_export(kind, version):
+                continue
 
             async def export(_: Any, kind: str = kind, label: str = label) -> None:
                 show_message("info", f"{label} of {of} is being written.", "Please wait.")
                 path = await asyncio.wrap_future(bench.export(kind, version))
-                ui.download.file(path)
+                ui.download.from_url(address(bench, f"download/{kind}", version=version))
                 show_message("success", f"{label} of {of}: {path.name}", "Downloaded")
 
             shown = button(label, export).props(f"data-export={kind}")

@@ -49,10 +49,11 @@ _STATUS = {
 }
 
 
-def address(bench: Seat, screen: str) -> str:
+def address(bench: Seat, screen: str, **more: Any) -> str:
     """Return the address of a screen, or of a file, of a study; who looks at it stays the same."""
-    who = f"?{urlencode({'expert': bench.expert})}" if bench.expert and screen != "upload" else ""
-    return f"/s/{quote(bench.directory.name)}/{screen}{who}"
+    given = {"expert": bench.expert if screen != "upload" else "", **more}
+    query = urlencode({name: value for name, value in given.items() if value not in ("", None)})
+    return f"/s/{quote(bench.directory.name)}/{screen}{'?' if query else ''}{query}"
 
 
 @lru_cache
