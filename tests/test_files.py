@@ -2,6 +2,9 @@
 
 import errno
 import os
+import subprocess
+import sys
+import tempfile
 import zipfile
 
 import numpy as np
@@ -97,3 +100,61 @@ def test_a_member_without_the_head_of_an_array_is_damage(tmp_path, member):
             archive.writestr(other, content)
     with pytest.raises(EnsembleError, match="is damaged and cannot be read"):
         Evidence.load(path)
+
+
+CLOSED = """
+import os, sys
+import numpy as np
+import ubayfs, ubayfs.cli.main, ubayfs.results, ubayfs.study, ubayfs.tables, ubayfs.tables.formats, ubayfs.trust
+
+folder = sys.argv[1]
+os.chdir(folder)
+X, y = np.random.default_rng(0).normal(size=(20, 4)), np.arange(20) % 2
+ubayfs.Evidence.from_sets([[1, 0]]).save("e.npz")
+open("t.csv", "w").write("a,y\\n1,x\\n2,z\\n")
+os.mkdir("closed")
+calls = {
+    "file": lambda: ubayfs.read_data("t.csv", target="y"),
+    "folder": lambda: ubayfs.read_data("closed/t.csv", target="y"),
+    "evidence": lambda: ubayfs.Evidence.load("e.npz"),
+    "evidence in folder": lambda: ubayfs.Evidence.load("closed/e.npz"),
+    "study": lambda: ubayfs.study.load_study("closed/s.yaml"),
+    "checkpoint": lambda: ubayfs.collect_evidence(X, y, n_models=2, checkpoint="closed"),
+    "below": lambda: ubayfs.collect_evidence(X, y, n_models=2, checkpoint="closed/below"),
+    "result": lambda: ubayfs.results.read_result("closed"),
+    "stored": lambda: ubayfs.results.stored_at("closed/below"),
+    "written": lambda: ubayfs.results.check_directory("closed"),
+    "saved": lambda: ubayfs.Evidence.from_sets([[1, 0]]).save("closed/new.npz"),
+}
+for call in calls.values():  # all that is imported is imported now
+    try:
+        call()
+    except ubayfs.UBayFSError:
+        pass
+for name in ("e.npz", "t.csv"):
+    os.link(name, f"closed/{name}")
+    os.chmod(name, 0)
+os.chmod("closed", 0o600)
+if os.geteuid() == 0:
+    os.chown(folder, 65534, 65534)
+    os.chown("closed", 65534, 65534)
+    os.seteuid(65534)
+for name, call in calls.items():
+    try:
+        call()
+        print(name, "allowed")
+    except ubayfs.UBayFSError as error:
+        print(name, "refused" if "Permission denied" in str(error) else error)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="no such permissions")
+def test_files_that_may_not_be_read_are_named_and_not_a_bug():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        done = subprocess.run([sys.executable, "-c", CLOSED, folder], capture_output=True, text=True, timeout=120)
+        os.chmod(os.path.join(folder, "closed"), 0o700)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 11
+    assert [line for line in lines if not line.endswith(" refused")] == []

@@ -187,6 +187,12 @@ def check_names(name: str, value: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
+def refuse_lazy(name: str, values: Any) -> None:
+    """Refuse a LazyFrame of polars: what it holds is not computed yet."""
+    if hasattr(values, "collect_schema") and hasattr(values, "collect"):
+        raise InputError.of(name, "is a LazyFrame of polars, which is not computed yet; pass its .collect().", values)
+
+
 def as_array(
     name: str, values: Any, rule: str = "must be an array of numbers", dtype: Any = None, way_out: str = ""
 ) -> Array:

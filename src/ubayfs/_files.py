@@ -38,8 +38,10 @@ _UNKNOWN_MEMORY = 8 * 10**9
 _JSON = 25  # bytes of memory for each byte of JSON, which may be an empty list
 
 _METADATA, _TEXTS = "metadata", ("metadata", "about")  # of an archive; both are JSON
-# Text that a spreadsheet takes for a formula, with as many apostrophes in front as there are. Numbers are none.
-_FORMULA = re.compile(r"'*(?![+-]*$|[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$)[=+\-@\t\r]", re.ASCII)
+# Text that a spreadsheet takes for a formula, with as many apostrophes in front as there are; numbers are none. Some
+# take full-width signs for the usual ones, and pass over a byte order mark.
+_NUMBER = r"[+-]*$|[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_FORMULA = re.compile(rf"'*(?!{_NUMBER})[=+\-@\t\r\ufeff\uff1d\uff0b\uff0d\uff20]", re.ASCII)
 
 
 def as_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
@@ -59,6 +61,13 @@ def as_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
             message = f"{shown!r} cannot be looked up ({reason}). Ask for the right to search the folders above it."
         raise InputError(message, argument=argument, value=path) from error
     return Path(path)
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names in a folder; none if it is not there or cannot be listed."""
+    with suppress(OSError):
+        return os.listdir(folder)
+    return []
 
 
 def read_bytes(path: Path) -> bytes:
@@ -232,7 +241,7 @@ def load_record(
     except UBayFSError as error:
         raise EnsembleError(str(error)) from error
     except PermissionError as error:
-        raise EnsembleError(f"{path} cannot be read ({error.strerror}).") from error
+        raise EnsembleError(f"{path} cannot be read ({error.strerror}). Name a file that you may read.") from error
     except Exception as error:  # a damaged zip archive may raise nearly anything
         raise EnsembleError(f"{path} is damaged and cannot be read ({type(error).__name__}: {error}).") from error
     if not isinstance(metadata, dict) or metadata.get("kind") != kind:
@@ -264,7 +273,9 @@ def read_json(path: Path, read: ReadBytes = read_bytes) -> dict[str, Any]:
     """Return the object in a JSON file; anything else is refused with an InputError that says why."""
     try:
         content = json.loads(read(path))
-    except (ValueError, OSError, RecursionError) as error:
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror or error}).") from error
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is damaged and cannot be read as JSON ({error}).") from error
     if not isinstance(content, dict):
         raise InputError(f"{path} is damaged: it must hold an object; got {type(content).__name__}.")

@@ -14,7 +14,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ._arguments import FeatureIndex, Mask, RandomState, check_int, did_you_mean, mask_of
+from ._arguments import FeatureIndex, Mask, RandomState, check_int, did_you_mean, mask_of, refuse_lazy
 from .constraints import as_constraints
 from .constraints.sizes import SUPPORTED, as_size, max_size
 from .data.anndata_object import is_anndata, parts_of
@@ -232,6 +232,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             Sparse if X is. Of AnnData, the columns of its `X` that are named like the selected features.
         """
         check_is_fitted(self)
+        refuse_lazy("X", X)
         if hasattr(X, "columns") and (len(self._columns) < self.n_features_in_ or has_text(X)):  # as they are
             validate_data(self, X, reset=False, skip_check_array=True)
             chosen = X[[X.columns[position] for position in np.flatnonzero(self._get_support_mask())]]

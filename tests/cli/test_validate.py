@@ -1,6 +1,8 @@
 """Validation alone."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -63,3 +65,33 @@ def test_the_same_command_resumes_from_a_checkpoint(folder, run, monkeypatch):
     other = run(*command, "--max-size", 2)
     assert other.code != 0
     assert "constraints" in other.err
+
+
+@pytest.mark.parametrize("command", ["validate", "select"])
+def test_a_full_disk_names_what_could_not_be_written_and_keeps_the_rest(folder, run, monkeypatch, command):
+    from ubayfs import _files
+
+    write = os.fsync
+
+    def full(descriptor):
+        name = os.readlink(f"/proc/self/fd/{descriptor}")
+        if ".fold-0-1.json" in name:
+            raise OSError(errno.ENOSPC, "No space left on device")  # as the system says it, without a name
+        write(descriptor)
+
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("no names of open files")
+    monkeypatch.setattr(_files.os, "fsync", full)
+    own = ["--checkpoint", "folds"] if command == "validate" else ["--trust", "full", "-o", "out"]
+    done = run(command, "study.yaml", *FOLDS[: 4 if command == "validate" else 0], *own)
+    assert "fold-0-1.json could not be written (No space left on device)" in done.err
+    assert "printed" not in done.err
+    assert done.code == (2 if command == "validate" else 0), done.err
+    if command == "validate":
+        assert (folder / "folds" / "fold-0-0.json").exists()
+        monkeypatch.undo()
+        monkeypatch.chdir(folder)
+        assert run(command, "study.yaml", *FOLDS, *own).code == 0
+    else:
+        assert "validation is not known" in done.err
+        assert (folder / "out" / "manifest.json").exists()

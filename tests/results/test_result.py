@@ -1,6 +1,7 @@
 """Results are written whole or not at all, read back as they were, and never lost."""
 
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ import pytest
 import ubayfs
 from kills import killed_at
 from ubayfs import max_size
-from ubayfs._files import FIGURE_FORMATS
+from ubayfs._files import FIGURE_FORMATS, encode_record
 from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import EnsembleError, InputError, StudyError, UBayFSWarning
 from ubayfs.plotting import Display, read_displays, render_figures
@@ -123,6 +124,29 @@ def test_tables_of_a_result(made, project, tmp_path):
     # F has gaps and was no feature, C was not chosen; whatever is no feature stays.
     assert list(reduced.columns) == ["id", "A", "B", "clinic", "ill"]
     pd.testing.assert_frame_equal(reduced, read_table(project / "patients.csv").frame[list(reduced.columns)])
+
+
+@pytest.mark.parametrize("samples", [None, "sheet.csv"])
+def test_the_reduced_table_is_read_again_by_the_same_study(project, tmp_path, samples):
+    whole = pd.read_csv(project / "patients.csv")
+    whole.to_csv(tmp_path / "patients.csv", index=False)
+    whole[["id", "ill"]].to_csv(tmp_path / "sheet.csv", index=False)
+    section = DataSection(
+        "patients.csv", samples=samples, id="id", target="ill", ignore=("clinic",), missing="drop_columns"
+    )
+    ensemble = EvidenceSection(selector="fisher", n_models=8, n_features_per_model=2)
+    study = Study(section, ensemble, constraints=[max_size(2)], folder=tmp_path)
+    study = replace(study, outputs=OutputSection(figures=(), reduced_table=True))
+    data = study.read_data()
+    evidence = study.collect(data)
+    selection = study.decide(evidence, data)
+    summary = {**summarize(selection, n_draws=0), "displays": {}}
+    write_result(tmp_path / "out", Result(study, evidence, selection, summary))
+    again = replace(study, data=replace(section, path="out/selected_data.csv")).read_data()
+    assert set(again.feature_names) == set(selection.features)
+    assert again.sample_names.tolist() == data.sample_names.tolist()
+    columns = [data.feature_names.tolist().index(name) for name in again.feature_names]
+    assert np.array_equal(again.X, data.X[:, columns])
 
 
 def test_a_table_at_hand_is_not_read_again(plain, project, tmp_path):
@@ -657,3 +681,35 @@ def test_paths_that_cannot_be(plain, tmp_path, name):
 
 def test_a_study_knows_the_formats_of_figures():
     assert OutputSection(figures=FIGURE_FORMATS).figures == FIGURE_FORMATS
+
+
+def forged(directory, name, content):
+    """Put other content into a file of a result, and its digest into the manifest."""
+    (directory / name).write_bytes(content)
+    manifest = json.loads((directory / "manifest.json").read_bytes())
+    manifest["files"][name] = hashlib.sha256(content).hexdigest()
+    (directory / "manifest.json").write_text(json.dumps(manifest))
+    return directory
+
+
+@pytest.mark.parametrize("key", ["created", "chosen", "trust", "versions", "displays", "advice", "sentences"])
+@pytest.mark.parametrize("value", [None, 0, [0]])
+def test_a_summary_of_another_form_is_damaged_though_its_digest_fits(copied, key, value):
+    summary = json.loads((copied / "summary.json").read_bytes())
+    del summary[key]
+    if value is not None:
+        summary[key] = value
+    stored = StoredResult(forged(copied, "summary.json", json.dumps(summary).encode()))
+    with pytest.raises(InputError, match=r"summary\.json is damaged: .* on using it\. Write the result again"):
+        _ = stored.summary
+
+
+@pytest.mark.parametrize(
+    "settings", [0, [], {"parts": 0}, {"parts": [0]}, {"part": 0}, {"part": {"number": "1"}}, {"adjust_for": 3}]
+)
+def test_settings_of_another_form_are_damage_though_the_digest_fits(copied, settings):
+    evidence = StoredResult(copied).evidence
+    metadata, arrays = evidence.record()
+    content = encode_record("ubayfs evidence", 1, {**metadata, "settings": settings}, **arrays)
+    with pytest.raises(EnsembleError, match="its parts do not fit together"):
+        _ = StoredResult(forged(copied, "evidence.npz", content)).evidence

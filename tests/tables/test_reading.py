@@ -218,7 +218,7 @@ def test_joins_are_those_of_pandas(tmp_path_factory, members, keep, with_sheet):
     table = read_files(paths, keep=keep, **given)
     found = table.frame[[name for name in table.frame if name != "y"]]
     assert list(found.columns) == list(expected.columns)
-    pd.testing.assert_frame_equal(found, expected.loc[found.index], check_dtype=False, check_index_type=False)
+    pd.testing.assert_frame_equal(found, expected.loc[found.index], check_dtype=False, check_names=False, check_index_type=False)
     assert set(found.index) == set(expected.index)
     if with_sheet:
         assert table.frame["y"].tolist() == [int(name[1:]) % 2 for name in found.index]
@@ -530,7 +530,8 @@ def test_a_sheet_without_the_target_or_that_is_not_there(frame, tmp_path):
     ("argument", "value"),
     [
         ("features_in", "row"), ("keep", "some"), ("duplicates", "last"), ("below_detection", "zero"),
-        ("features", "asis"), ("encoding", "latin-99"), ("path", []),
+        ("features", "asis"), ("encoding", "latin-99"), ("path", []), ("encoding", "base64"), ("encoding", "zlib"),
+        ("encoding", "rot13"), ("encoding", "hex"), ("encoding", "a\0b"),
     ],
 )  # fmt: skip
 def test_choices(frame, tmp_path, argument, value):
@@ -622,3 +623,12 @@ def test_characteristics_of_a_series_matrix(tmp_path):
     assert doses.target.values.tolist() == [1.5, 2, 3, 4, 5]
     sides = read_data(tmp_path / "g.txt", target="characteristics_ch1.2")
     assert sides.target.classes.tolist() == ["left", "right"]
+
+
+@pytest.mark.parametrize("role", ["adjust_for", "target"])
+def test_a_column_that_is_named_twice_in_a_role(frame, tmp_path, role):
+    frame.to_csv(tmp_path / "t.csv")
+    columns = {"target": "status", role: ["status", "status"] if role == "target" else ["MYC", "MYC"]}
+    with pytest.raises(StudyError, match="is named more than once; name it once") as caught:
+        read_data(tmp_path / "t.csv", **columns)
+    assert {problem.path for problem in caught.value.problems} == {(role,)}

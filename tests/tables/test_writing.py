@@ -71,6 +71,23 @@ def test_text_never_becomes_a_formula(tmp_path, text):
     assert read_table(tmp_path / "t.xlsx").frame[text].tolist() == [text]
 
 
+@pytest.mark.parametrize("sign", ["=", "\ufeff=", "\ufeff", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
+def test_what_some_spreadsheets_take_for_a_formula_has_an_apostrophe_in_front(tmp_path, sign):
+    text = f"{sign}1+1"
+    write_table(pd.DataFrame({"a": [1, 2], text: [text, "b"]}), tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text(encoding="utf-8") == f"a,'{text}\n1,'{text}\n2,b\n"
+    assert read_table(tmp_path / "t.csv").frame[text].tolist() == [text, "b"]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.xlsx"])
+def test_names_of_rows_keep_their_heading(tmp_path, name):
+    index = pd.Index(["s1", "s2"], name="sample")
+    write_table(pd.DataFrame({"a": [1, 2]}, index=index), tmp_path / name)
+    assert read_table(tmp_path / name).frame.to_dict("list") == {"sample": ["s1", "s2"], "a": [1, 2]}
+    write_table(pd.DataFrame({"sample": [1, 2]}, index=index), tmp_path / name)
+    assert read_table(tmp_path / name).frame.index.tolist() == ["s1", "s2"]
+
+
 def test_equal_tables_are_equal_files(tmp_path):
     frame = pd.DataFrame({"a": [1, 2]})
     write_table(frame, tmp_path / "1.csv.gz")

@@ -75,7 +75,6 @@ def run(arguments: argparse.Namespace) -> None:
         if earlier is not None:  # who decides again has seen the votes
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
             resolved = resolved.changed_since(earlier.selection.knowledge, now)
-            stack.enter_context(earlier.damage_named())
         notes = [given for given in evidence.advice if given.category is None]  # `select` has shown them
         runs = None if directory is None or level is None else runs_directory(directory, resolved)
         steps.finish(resolved.with_seeds(evidence), evidence, directory, write, earlier, notes, level, runs)

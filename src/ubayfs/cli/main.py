@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         message = _explained(error)
     except MemoryError as error:
-        message = f"not enough memory ({error}). Ask for less, such as fewer --draws or --models."
+        message = f"not enough memory ({str(error) or 'none is left'}). Use fewer features or --models, or more memory."
     except KeyboardInterrupt as stop:
         code, message = TERMINATED if isinstance(stop, Terminated) else INTERRUPTED, "stopped."
     except Exception:

@@ -58,9 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
     existing = [path for path in [*arguments.output, *figures] if path.exists()]
     if existing and not arguments.force:
         raise InputError(f"{existing[0]} exists already. Choose another name, or replace it with --force.")
-    with result.damage_named():
-        contents = _rendered(result, arguments.output, figures)
-    _write_all(contents)
+    _write_all(_rendered(result, arguments.output, figures))
     for path in [*arguments.output, *figures]:
         echo(f"Wrote {path}")
 

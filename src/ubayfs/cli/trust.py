@@ -50,6 +50,6 @@ def run(arguments: argparse.Namespace) -> None:
         resolved = resolve_study(study, feature_names=evidence.feature_names, n_models=evidence.n_models)
         check_fingerprint(study, resolved.data, evidence)
         runs = runs_directory(directory, resolved)
-        with steps.resumable(runs, "What is finished is"), stored.damage_named():
+        with steps.resumable(runs, "What is finished is"):
             used, notes = resolved.with_seeds(evidence), (*resolved.advice, *evidence.advice)
             steps.finish(used, evidence, directory, write, stored, notes, arguments.trust, runs)

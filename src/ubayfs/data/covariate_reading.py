@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Mask, as_array, did_you_mean, made_names
+from .._arguments import Array, Mask, as_array, did_you_mean, made_names, refuse_lazy
 from ..exceptions import Advice, InputError
 from .anndata_object import Parts, check_aligned, is_anndata
 from .covariates import Covariate, Covariates
@@ -30,6 +30,7 @@ def take_covariates(parts: Parts, adjust_for: Any) -> tuple[Parts, Covariates | 
     """
     if adjust_for is None:
         return parts, None
+    refuse_lazy("adjust_for", adjust_for)
     names = _as_names(adjust_for, parts)
     if names is None:
         check_aligned("adjust_for", adjust_for, parts.index)

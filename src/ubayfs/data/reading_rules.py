@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -93,10 +92,10 @@ def default_keep(missing: str) -> str:
 
 
 def check_encoding(name: str, value: Any) -> str:
-    """Return the name of an encoding that Python knows."""
+    """Return the name of an encoding of text that Python knows; base64, for instance, is not one of text."""
     try:
-        codecs.lookup(value)
-    except (LookupError, TypeError) as error:
+        "a".encode(value)
+    except (LookupError, TypeError, ValueError) as error:
         rule = f"must be the name of an encoding, such as latin-1, cp1252 or utf-16; got {repr_of(value)}."
         raise InputError.of(name, rule, value) from error
     return str(value)

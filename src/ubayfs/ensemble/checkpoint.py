@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .._files import as_path, write_atomically
+from .._files import as_path, read_bytes, write_atomically
 from ..exceptions import Advice, EnsembleError, InputError, repr_of
 from .batches import Batch, Outcome
 from .evidence import RunFailure
@@ -102,9 +102,9 @@ class Checkpoint:
     def _read_log(self, path: Path, damage: list[str]) -> Iterator[tuple[int, Outcome]]:
         """Yield the runs of a log up to its last whole line."""
         try:
-            lines = path.read_bytes().split(b"\n")[:-1]
-        except OSError as error:
-            damage.append(f"{path} cannot be read ({error.strerror or error})")
+            lines = read_bytes(path).split(b"\n")[:-1]
+        except (OSError, InputError) as error:
+            damage.append(f"{path} cannot be read ({getattr(error, 'strerror', None) or error})")
             return
         if lines and lines[0] != self._header():
             damage.append(f"{path} holds other runs, copied from elsewhere, or its first line is damaged")

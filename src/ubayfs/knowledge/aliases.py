@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._arguments import check_names
+from .._arguments import check_names, refuse_lazy
 from .._files import ReadBytes, read_bytes
 from ..exceptions import InputError, repr_of
 from .headings import cells_of, heading, text_of
@@ -74,6 +74,7 @@ def read_aliases(source: Any, report: Callable[[str], None], read: ReadBytes = r
     """
     if source is None or isinstance(source, Aliases):
         return source
+    refuse_lazy("aliases", source)
     if not hasattr(source, "columns") and not isinstance(source, str | os.PathLike | Mapping):
         report(f"aliases must be a path, a mapping of alias to name, or a DataFrame; got {repr_of(source)}.")
         return None
@@ -82,7 +83,7 @@ def read_aliases(source: Any, report: Callable[[str], None], read: ReadBytes = r
             named = {alias: check_names("aliases", names) for alias, names in source.items()}
             pairs = [(alias, name) for alias in check_names("aliases", named) for name in named[alias]]
             return Aliases.of_pairs("aliases", pairs)
-        name, frame = "aliases", source
+        name, frame = "aliases", source.to_pandas() if hasattr(source, "to_pandas") else source
         if not hasattr(source, "columns"):
             from ..tables import read_table
 

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._arguments import check_choice, check_names, did_you_mean, entries_of, nearest
+from .._arguments import check_choice, check_names, did_you_mean, entries_of, nearest, refuse_lazy
 from .._files import ReadBytes, read_bytes
 from ..exceptions import InputError, repr_of
 from .aliases import Aliases, read_aliases
@@ -196,6 +196,7 @@ def _read(source: Any, report: Report, sheet: str | None, read: ReadBytes) -> Kn
             if not _has_headings(lines):
                 return _of_lines(path.name, lines)
         return _of_table(path, sheet, report, read)
+    refuse_lazy("the table", source)
     if hasattr(source, "columns"):
         source = source if hasattr(source, "iloc") else source.to_pandas()
         places = [f"row {number}" for number in range(1, len(source) + 1)]

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._files import FIGURE_FORMATS, as_path, read_json, write_atomically
+from .._files import FIGURE_FORMATS, names_in, read_json, write_atomically
 from .._plain import listing
 from ..data.feature_data import FeatureData
 from ..data.reading_rules import target_columns
@@ -47,7 +47,7 @@ from ..study import Study
 from ..summary import FORMAT
 from ..trust.trust import Trust
 from .file_set import MANIFEST, FileSet
-from .stored_evidence import DECISION, EVIDENCE, STUDY, StoredEvidence, refused
+from .stored_evidence import DECISION, EVIDENCE, STUDY, StoredEvidence, refused, searchable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,6 +112,13 @@ class StoredResult(StoredEvidence):
             raise InputError(f"{path} is not the summary of a result: it has no 'format'.")
         if content["format"] != FORMAT:
             raise self._of_another_version(path)
+        try:  # what a report can be made of is a summary
+            read_displays(content["displays"])
+            render_markdown(content)
+            self.figures({})
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+            what = f"{type(error).__name__} {error}"
+            raise InputError(f"{path} is damaged: {what} on using it. Write the result again.") from error
         return content
 
     @property
@@ -146,25 +153,14 @@ class StoredResult(StoredEvidence):
             f"{STUDY} -o again' in {self.directory}."
         )
 
-    @contextmanager
-    def damage_named(self) -> Iterator[None]:
-        """Blame whatever fails in here on a result of an earlier version, which has no digests, instead of a bug."""
-        try:
-            yield
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-            if self._digests is not None or isinstance(error, UBayFSError):
-                raise
-            what = f"{type(error).__name__} {error}"
-            raise InputError(f"{self.directory / _SUMMARY} is damaged: {what} on using it.") from error
-
     def figures(self, displays: Mapping[str, Any]) -> Figures:
         """Return the figures of those displays that are the same in this result, as far as their files are there."""
-        mine, formats = self.summary, self.study.outputs.figures
+        mine = self._any_summary
         same_version = mine["versions"].get("ubayfs") == versions()["ubayfs"]
         files = {
             name: {
                 suffix: figure
-                for suffix in formats
+                for suffix in self.study.outputs.figures
                 if (figure := self._if_as_written(f"{_FIGURES}/{name}.{suffix}")) is not None
             }
             for name, content in displays.items()
@@ -183,8 +179,8 @@ class StoredResult(StoredEvidence):
 
 def stored_at(directory: str | os.PathLike[str]) -> StoredResult | StoredEvidence:
     """Open a result, or a directory with nothing but evidence and its study."""
-    FileSet(as_path(directory), _OURS).settle()
-    names = {path.name for path in Path(directory).iterdir()} if Path(directory).is_dir() else set()
+    FileSet(searchable(directory), _OURS).settle()
+    names = set(names_in(Path(directory)))
     only_evidence = {STUDY, EVIDENCE} <= names and names.isdisjoint(DECISION)
     return StoredEvidence(directory) if only_evidence else StoredResult(directory)
 
@@ -216,7 +212,7 @@ def check_directory(
         Of the study. It is never replaced, and neither are the tables that the study names; only a study that is part
         of a result may give way to its successor.
     """
-    directory = as_path(directory)
+    directory = searchable(directory)
     existing = next(path for path in (directory, *directory.absolute().parents) if os.path.lexists(path))
     if not existing.is_dir():
         raise InputError(f"{existing} is a file, so that no result can be written to {directory}. Name a directory.")
@@ -237,7 +233,7 @@ def check_directory(
             "--force (in Python: force=True)."
         )
     for path in _inputs(study, source):
-        if path.exists() and any(path == (directory / name).resolve() for name in found):
+        if os.path.exists(path) and any(path == (directory / name).resolve() for name in found):
             raise InputError(
                 f"{path} was read for this result, which would replace it. Name another directory for the result."
             )
@@ -246,7 +242,7 @@ def check_directory(
         probe.mkdir(exist_ok=True)
         with suppress(FileNotFoundError):  # another program tries the same
             probe.rmdir()
-    absent = study is not None and any(not (study.folder / path).is_file() for path in study.data.files)
+    absent = study is not None and not all(os.path.isfile(study.folder / path) for path in study.data.files)
     if study is not None and study.outputs.reduced_table and absent:
         _table_of(study)  # says what is wrong with the path
 
@@ -306,7 +302,7 @@ def reserve(
     What programs left that were stopped there is finished or removed, with a warning. Gives a function that writes a
     result: ``write(result, data=None, figures=None)``, see :func:`write_result`.
     """
-    directory = as_path(directory)
+    directory = searchable(directory)
     check_directory(directory, study, force=force, source=source)
     files = FileSet(directory, _OURS)
 

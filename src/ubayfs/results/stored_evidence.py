@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from .._arguments import did_you_mean
-from .._files import as_path, write_atomically
+from .._files import as_path, names_in, read_bytes, write_atomically
 from .._plain import listing
 from ..ensemble.collect import versions
 from ..ensemble.evidence import Evidence
@@ -29,6 +29,11 @@ from .file_set import MANIFEST, FileSet, changed_files
 STUDY, EVIDENCE = "study.yaml", "evidence.npz"
 # What only a result has, which is evidence with a decision.
 DECISION = ("result.json", "summary.json")
+
+
+def searchable(directory: str | os.PathLike[str]) -> Path:
+    """Return the path of a directory, and make sure that files in it can be looked up, if it is there."""
+    return as_path(as_path(directory) / STUDY).parent
 
 
 class StoredEvidence:
@@ -47,13 +52,11 @@ class StoredEvidence:
     )
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        self.directory = as_path(directory)
+        self.directory = searchable(directory)
         self._files = FileSet(self.directory, self._names)
         if not self.directory.is_dir():
-            parent = self.directory.parent
-            near = [path.name for path in parent.iterdir() if path.is_dir()] if parent.is_dir() else []
             what = "is a file" if self.directory.exists() else "does not exist"
-            hint = did_you_mean(self.directory.name, near) if near else ""
+            hint = did_you_mean(self.directory.name, names_in(self.directory.parent))
             raise InputError(f"{self.directory} {what}; name the directory of a result.{hint}")
         self._files.settle()
         missing = [name for name in self._read if not (self.directory / name).is_file()]
@@ -77,7 +80,7 @@ class StoredEvidence:
         """Return the content of a file."""
         path = self.directory / name
         try:
-            return path.read_bytes()
+            return read_bytes(path)
         except OSError as error:
             raise InputError(f"{path} cannot be read ({error.strerror or error}).") from error
 
@@ -121,7 +124,7 @@ def reserve_evidence(
     inputs : sequence of Path
         Files that are read for this evidence, which must not be replaced.
     """
-    directory = as_path(directory)
+    directory = searchable(directory)
     files = FileSet(directory, (STUDY, EVIDENCE))
     _check_directory(directory, force, inputs)
 

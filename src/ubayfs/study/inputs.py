@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arguments import did_you_mean
-from .._files import ReadBytes
+from .._files import ReadBytes, read_bytes
 from ..data.feature_data import FeatureData
 from ..data.reading_rules import target_columns
 from ..exceptions import InputError, StudyError
@@ -234,9 +234,9 @@ class KnowledgeFiles:
         """Return the content of a file."""
         place = os.path.normpath(path)
         if self._n_uses[place] < 2:
-            return path.read_bytes()
+            return read_bytes(path)
         if place not in self._contents:
-            self._contents[place] = path.read_bytes()
+            self._contents[place] = read_bytes(path)
         return self._contents[place]
 
     def rows(self, source: str, at: Path, sheet: str | None = None) -> Knowledge | None:

@@ -19,8 +19,9 @@ import pandas as pd
 
 from .. import _files
 from .._arguments import did_you_mean
-from .._files import ReadBytes, WatchedContent, as_path, check_unpacked, protected, read_bytes, save_content
+from .._files import ReadBytes, WatchedContent, as_path, check_unpacked, names_in, protected, read_bytes, save_content
 from .._plain import quoted
+from ..data.reading_rules import check_encoding
 from ..exceptions import Advice, InputError, MissingDependencyError, UBayFSError
 from .columns import comma_decimals, has_point_beside_comma, is_number_type, n_title_rows, other_columns
 from .table import MISSING_CODES, Table, check_distinct, file_error, tidy
@@ -85,6 +86,8 @@ def read_table(
         known = f"Readable are {', '.join(SUFFIXES)}."
         raise file_error(path, f"has the suffix {suffix!r}, which is not a table that can be read. {known}{way_out}")
     check_sheet(path, sheet)
+    if encoding is not None:
+        check_encoding("encoding", encoding)
     try:
         if has_sheets(path):
             return _read_excel(_open_sheets(path, read), path, sheet, choose_sheet, distinct)
@@ -106,7 +109,7 @@ def read_lines(path: str | os.PathLike[str], read: ReadBytes = read_bytes) -> li
 
 def _unreadable(path: Path, error: OSError | MemoryError) -> InputError:
     if isinstance(error, OSError):
-        return file_error(path, f"cannot be read ({error.strerror or error}).")
+        return file_error(path, f"cannot be read ({error.strerror or error}). Name a file that you may read.")
     return file_error(path, "cannot be read: it takes more memory than there is. Read a smaller file.")
 
 
@@ -146,7 +149,7 @@ def check_file(path: str | os.PathLike[str]) -> Path:
         return path
     if not path.parent.is_dir():
         raise file_error(path, f"does not exist: there is no directory {str(path.parent)!r}.")
-    names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
+    names = names_in(path.parent)
     here = f" The directory is {str(path.parent.absolute())!r}."
     raise file_error(path, f"does not exist.{did_you_mean(path.name, names) or here}")
 
@@ -355,8 +358,8 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     ----------
     frame : DataFrame
         Numbers keep their full precision. Text that a spreadsheet would take for a formula has an apostrophe in front
-        in CSV and TSV, which :func:`read_table` takes off. An index other than 0, 1, 2, ... becomes the unnamed first
-        column.
+        in CSV and TSV, which :func:`read_table` takes off. An index other than 0, 1, 2, ... becomes the first column,
+        under its name if it has one.
     path : str or path
         CSV (comma), TSV or TXT (tab), each also as ``.gz``, Excel (``.xlsx``) or Parquet. A file that exists is
         replaced.
@@ -379,7 +382,7 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         delimiter = "," if suffix.startswith(".csv") else "\t"
         # Cells with a character of the line end are quoted: a lone carriage return would begin a line of its own.
         text = _protected(frame).to_csv(
-            sep=delimiter, index=_has_row_names(frame), index_label="", lineterminator="\r\n"
+            sep=delimiter, index=_has_row_names(frame), index_label=protected(_heading(frame)), lineterminator="\r\n"
         )
         content = text.replace("\r\n", "\n").encode("utf-8")
     if suffix.endswith(".gz"):
@@ -403,6 +406,11 @@ def _protected(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _has_row_names(frame: pd.DataFrame) -> bool:
     return not isinstance(frame.index, pd.RangeIndex)
+
+
+def _heading(frame: pd.DataFrame) -> str:
+    """Return what stands above the names of the rows: their own heading, unless a column has it."""
+    return "" if frame.index.name is None or frame.index.name in frame else str(frame.index.name)
 
 
 def _parquet(frame: pd.DataFrame, path: Path) -> bytes:
@@ -429,7 +437,7 @@ def _excel(frame: pd.DataFrame, path: Path) -> bytes:
         )
     columns = [[str(name), *column.astype(object)] for name, column in frame.items()]
     if named:
-        columns.insert(0, ["", *frame.index.astype(object)])
+        columns.insert(0, [_heading(frame), *frame.index.astype(object)])
     workbook = Workbook()
     try:
         for j, column in enumerate(columns, start=1):

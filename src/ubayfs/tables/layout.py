@@ -82,8 +82,9 @@ def with_ids(table: Table, id: str | None) -> Table:
     """Return a table whose rows are named by the column `id`; default: as they are, else by the first column."""
     names, frame = _named_rows(table, id)
     named = id is None and table.has_names
-    _check_ids(table, names, "" if named else str(table.frame.columns[0] if id is None else id))
-    return replace(table, frame=frame.set_axis(pd.Index(names, dtype=object), axis=0))
+    heading = "" if named else str(table.frame.columns[0] if id is None else id)
+    _check_ids(table, names, heading)
+    return replace(table, frame=frame.set_axis(pd.Index(names, dtype=object, name=heading or None), axis=0))
 
 
 def transposed(table: Table, id: str | None, is_sheet: bool = False) -> Table:

@@ -23,7 +23,6 @@ from ..data.reading_rules import (
     FEATURES_AS,
     FEATURES_IN,
     KEEP_RULES,
-    check_encoding,
     default_keep,
     target_columns,
 )
@@ -164,8 +163,6 @@ def read_files(
     check_text("samples_sheet", samples_sheet)
     check_text("id", layout.get("id"))
     check_choice("duplicates", duplicates, DUPLICATE_RULES)
-    if encoding is not None:
-        check_encoding("encoding", encoding)
     distinct = features_in == "columns" and duplicates == "error"
     files = named_files(path)
     if not files:

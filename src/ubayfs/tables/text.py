@@ -42,8 +42,8 @@ _WITH_ZEROS = {
     sign: [re.compile(rf'{before}0[0-9]+ *(?:[\n"{sign}]|$)'.encode()) for before in ("\n", '"', sign)]
     for sign in _DELIMITERS
 }
-# Whether any cell may begin with an apostrophe that stands before a formula.
-_PROTECTED = re.compile(rb"'[=+\-@\t\r]")
+# Whether any cell may begin with an apostrophe that stands before a formula; full-width signs begin with the last byte.
+_PROTECTED = re.compile(rb"'[=+\-@\t\r\xef]")
 
 
 def read_text(path: Path, encoding: str | None = None, distinct: bool = True, read: ReadBytes = read_bytes) -> Table:
