@@ -218,7 +218,9 @@ def test_joins_are_those_of_pandas(tmp_path_factory, members, keep, with_sheet):
     table = read_files(paths, keep=keep, **given)
     found = table.frame[[name for name in table.frame if name != "y"]]
     assert list(found.columns) == list(expected.columns)
-    pd.testing.assert_frame_equal(found, expected.loc[found.index], check_dtype=False, check_names=False, check_index_type=False)
+    pd.testing.assert_frame_equal(
+        found, expected.loc[found.index], check_dtype=False, check_names=False, check_index_type=False
+    )
     assert set(found.index) == set(expected.index)
     if with_sheet:
         assert table.frame["y"].tolist() == [int(name[1:]) % 2 for name in found.index]
