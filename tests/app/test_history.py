@@ -60,8 +60,8 @@ def json_like(steps):
     return [{**step, "change": [list(entry) for entry in step["change"]]} for step in steps]
 
 
-def filled(path):
-    log = History(path, {"name": "0"})
+def filled(path, more=None):
+    log = History(path, {"name": "0", **(more or {})})
     for number in range(1, 5):
         log.add(f"edit {number}", {"name": str(number), "study": {"prior": {3: number, "3": "text"}}})
     return log
@@ -138,3 +138,49 @@ def test_old_edits_leave_when_the_log_is_opened(tmp_path, monkeypatch):
     assert [log.step(by) for by in (-1, -1, -1)] == ["edit 3", "edit 2", None]
     assert log.plain["name"] == "1"
     assert json.loads(path.read_bytes().split(b"\n")[0])["start"]["name"] == "1"
+
+
+def number_only(plain):
+    """Return the state of `filled`, if it is one."""
+    if not isinstance(plain["name"], str) or "bad" in plain["study"]:
+        raise InputError.of("name", "must be a text.")
+    return plain["name"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "label"),
+    [
+        ({"label": "bad", "time": "", "change": [[["study", "bad"], [], [{"a": 1}]]]}, "bad"),
+        ({"label": "bad", "time": "", "change": [[["absent", "key"], [], [1]]]}, "bad"),
+        ({"label": "bad", "time": "", "change": 5}, "bad"),
+        ({"fixed": {"study": None}}, "an undo or redo"),
+        ({"undo": 1, "at": 99}, "an undo or redo"),
+    ],
+)
+def test_an_entry_that_leads_to_no_state_is_left_out_and_named(tmp_path, bad, label):
+    path = tmp_path / "history.jsonl"
+    filled(path, {"study": {}})
+    lines = path.read_bytes().split(b"\n")
+    lines.insert(3, json.dumps(bad).encode())
+    lines.insert(-1, b'{"undo": 1}')
+    path.write_bytes(content := b"\n".join(lines))
+    log = History(path, read=number_only)
+    assert (log.state, log.left_out, log.copy.read_bytes()) == ("3", [label], content)
+    assert log.step(1) == "edit 4"
+    assert (log.state, log.plain["name"]) == ("4", "4")
+    again = History(path, read=number_only)
+    assert (again.state, again.left_out, again.copy.exists()) == ("4", [], False)
+    for _ in range(5):
+        again.step(-1)
+    assert again.state == "0"
+
+
+def test_nothing_is_done_again_that_is_no_state(tmp_path):
+    log = filled(tmp_path / "log")
+    log.add("bad", {"name": 5, "study": {}})
+    log.step(-1)
+    again = History(tmp_path / "log", read=number_only)
+    size = (tmp_path / "log").stat().st_size
+    with pytest.raises(InputError):
+        again.step(1)
+    assert (again.state, again.position, (tmp_path / "log").stat().st_size) == ("4", 4, size)

@@ -37,8 +37,9 @@ async def put(user, element, value):
     """Change a control, as the browser tells it."""
     with user.client:
         for listener in element._event_listeners.values():
-            if listener.type == "change":
-                await listener.handler(type("Event", (), {"args": value}))
+            if listener.type == "change" and listener.handler is not None:
+                done = listener.handler(type("Event", (), {"args": value}))
+                await (done or asyncio.sleep(0))
 
 
 async def press(user, label):
@@ -306,3 +307,40 @@ def test_modules_survive_a_simulation(simulated, library):
     visit(simulated, library, "/", lambda user: None)
     assert sys.modules["ubayfs.app.workbench"].Workbench is type(library.bench)
     assert ui.element is sys.modules["nicegui"].ui.element
+
+
+ODD = [{"a": 1}, [1], 1.5, None, "7" * 5000]
+
+
+@pytest.mark.parametrize("screen", ["data", "know", "rules", "evidence", "versions"])
+def test_events_that_no_page_sends_change_nothing(simulated, library, screen):
+    """Each control gets values of other kinds than its own."""
+    bench = library.bench
+    before, log = bench.state, (bench.directory / "history.jsonl").read_bytes()
+
+    async def act(user):
+        for element in list(user.client.elements.values()):
+            is_box = element.props.get("type") == "checkbox"
+            for odd in ["on", *ODD] if is_box else [True, *ODD[:4]]:
+                if element.props.get("data-draft") is None or not isinstance(odd, str):
+                    await put(user, element, odd)
+        assert bench.state == before
+        assert (bench.directory / "history.jsonl").read_bytes() == log
+        await user.open(f"/s/demo/{screen}")
+        assert "could not be drawn" not in content(user)
+
+    visit(simulated, library, f"/s/demo/{screen}", act)
+
+
+def test_a_file_that_was_not_sent_is_not_read(simulated, library):
+    secret = library.root / "secret.txt"
+    secret.write_text("radius")
+
+    async def act(user):
+        for path in (str(secret), "../../secret.txt", "uploads/../history.jsonl", "/etc/passwd"):
+            zone = next(each for each in user.client.elements.values() if each.props.get("type") == "file")
+            await put(user, zone, {"name": "a", "path": path})
+            assert "must be that of a file that was sent" in content(user)
+            assert "feature found" not in content(user)
+
+    visit(simulated, library, "/s/demo/know", act)

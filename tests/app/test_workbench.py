@@ -443,3 +443,48 @@ def test_what_shows_votes_is_asked_for_after_confirmation_only(bench, monkeypatc
     for ask in hidden:
         ask(bob)
     assert len(asked) == 2 + len(hidden)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda bench, odd: bench.change_rule(0, on=odd),
+        lambda bench, odd: bench.change_rule(0, why=odd),
+        lambda bench, odd: bench.add_rule({"max_size": 5}, odd),
+        lambda bench, odd: bench.say(["gene1"], "likely", odd),
+        lambda bench, odd: bench.say(["gene1"], [odd]),
+        lambda bench, odd: bench.set("data", target={"a": [odd]}),
+        lambda bench, odd: bench.set("evidence", n_models=odd),
+    ],
+)
+@pytest.mark.parametrize("odd", [{"a": 1}, 1.5, [[]]])
+def test_only_what_a_study_file_may_have_enters_the_log(bench, edit, odd):
+    before = bench.state, (bench.directory / "history.jsonl").read_bytes()
+    with pytest.raises(InputError):
+        edit(bench, odd)
+    assert (bench.state, (bench.directory / "history.jsonl").read_bytes()) == before
+
+
+def test_a_study_with_a_bad_entry_opens_without_it_and_names_it(bench):
+    bench.set_size(5)
+    bench.close()
+    log, place = bench.directory / "history.jsonl", ["rules"]
+    start, step = map(json.loads, log.read_bytes().splitlines())
+    bad = [{**step["change"][0][2][0][0], "on": {"a": 1}}]
+    entry = {
+        "label": "Switch off rule: at most 5",
+        "time": step["time"],
+        "change": [[place, step["change"][0][2], [bad]]],
+    }
+    log.write_text("".join(json.dumps(each) + "\n" for each in (start, step, entry)))
+    known = json.loads((bench.directory / "app.json").read_text())
+    (bench.directory / "app.json").write_text(json.dumps({**known, "rules": bad}))
+    (bench.directory / "study.yaml").write_text((bench.directory / "study.yaml").read_text() + "# by hand\n")
+    again = Workbench(bench.directory, None)
+    assert again.state == bench.state
+    (told,) = again.problems
+    assert entry["label"] in told["message"]
+    assert told["passing"]
+    again.set_size(4)
+    assert again.problems == [told]  # for whoever looks next
+    again.close()

@@ -10,7 +10,7 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,14 +51,14 @@ class Document:
         self._lock = threading.RLock()
         self._stack = ExitStack()
         self._stack.enter_context(FileSet(self.directory, ()).reserved())  # another server may have it open
+        self.revision = 0
+        self.facts: dict[str, Any] | None = None
+        self.problems: list[dict[str, Any]] = []
         try:
             self._open_log()
         except BaseException:
             self._stack.close()
             raise
-        self.revision = 0
-        self.facts: dict[str, Any] | None = None
-        self.problems: list[dict[str, Any]] = []
         self._known: frozenset[str] = frozenset()  # names of the features
         self._resolved: dict[str, dict[str, Word]] = {}  # what files, patterns and blocks state, by expert
         self._listeners: dict[object, Callable[[str], None]] = {}
@@ -69,23 +69,31 @@ class Document:
     def _open_log(self) -> None:
         """Read the log; a study file that was edited elsewhere is one more edit, a damaged log begins anew from it."""
         path = self.directory / HISTORY
-        self._history = History(path)
+        self._history = History(path, read=self._read)
         app = read_json(self.directory / APP) if (self.directory / APP).is_file() else {}
         self._digests: list[str] = app.get("study_digests", [])
-        state = State.from_plain(self._history.plain, self.directory)
+        state, left_out = self._history.state, self._history.left_out
+        if left_out:
+            kept = f"{self._history.copy.name} has the log as it was."
+            message = f"Left out, since no study can have it: {listing(left_out)}. {kept}"
+            self._set_problems("log", [problem(message, passing=True)])
         file = self.directory / STUDY
         by_hand = bool(self._digests) and file.is_file() and _digest(file.read_bytes()) not in self._digests
         if by_hand or self._history.damaged:
             state = self._as_in_file(load_study(file), app, state)
         if self._history.damaged:
-            path.rename(path.with_name(f"history-damaged-{_digest(path.read_bytes())[:8]}.jsonl"))
-            self._history = History(path, state.to_plain())
+            self._history = History(path, state.to_plain(), self._read)
         self._history.add(f"{STUDY} was changed outside the app", state.to_plain())
         self.state = state
 
+    def _read(self, plain: Mapping[str, Any]) -> State:
+        return State.from_plain(plain, self.directory)
+
     def _as_in_file(self, study: Study, app: Mapping[str, Any], state: State) -> State:
         """Return the state with what the study file has; rules that are off, and why, are as they were."""
-        before = [Rule(**rule) for rule in app.get("rules", [])] or list(state.rules)
+        before = list(state.rules)
+        with suppress(InputError, TypeError):  # of an earlier version
+            before = [Rule(**rule) for rule in app.get("rules", [])] or before
         named = {rule.constraint: rule for rule in before}
         rules = [replace(named.get(each, Rule(each)), on=True) for each in study.constraints]
         off = [rule for rule in before if not rule.on and rule.constraint not in study.constraints]
@@ -242,8 +250,7 @@ class Document:
         with self._lock:
             label = self._history.step(by, expert)
             if label is not None:
-                back = State.from_plain(self._history.plain, self.directory)
-                self._enter(back, f"{'redo' if by > 0 else 'undo'}: {label}")
+                self._enter(self._history.state, f"{'redo' if by > 0 else 'undo'}: {label}")
 
     def _enter(self, state: State, label: str) -> None:
         self.state, self.revision = state, self.revision + 1

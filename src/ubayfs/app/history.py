@@ -3,14 +3,16 @@
 The first line holds a whole state, each further line an edit (label, time and difference), an undo or redo, or what no
 undo takes back. An edit that belongs to somebody, such as the words of an expert, is undone by nobody else. If others
 have edited since, it is undone out of order, which is refused where they changed the same place.
-A line that was cut short by the end of the program was never answered, and is removed when the log is opened.
+A line that was cut short by the end of the program was never answered, and is removed when the log is opened; so is an
+edit to something that is no state of a study.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,8 @@ from .._files import write_atomically
 from ..exceptions import InputError, UBayFSError
 
 _MOST_STEPS = 1000  # edits that can be undone after the study was opened again
+# What reading plain types that are no state may raise; InputError is a ValueError.
+_WRONG = (LookupError, TypeError, ValueError, AttributeError)
 _PAIRS = "\0pairs"  # stands for a mapping whose keys are not all texts, which JSON does not have
 
 # Each place that differs: keys from the top, and the values before and after it; none where the key is absent.
@@ -73,10 +77,20 @@ def applied(value: Mapping[Any, Any], changes: Difference, back: bool = False) -
 class History:
     """The log of a study.
 
+    Parameters
+    ----------
+    path : Path
+    plain : mapping, optional
+        The state of a new log.
+    read : callable
+        Returns the state that plain types stand for, or raises InputError.
+
     Attributes
     ----------
     plain : dict
         The state now, in plain types.
+    state : object
+        What `read` returned of it when it was last read: by opening the log, undo or redo.
     steps : list of dict
         Edits with ``label``, ``time`` and ``change``, and ``by`` if only that person undoes them; those that are undone
         stand last.
@@ -84,21 +98,27 @@ class History:
         How many of them are done.
     damaged : bool
         Whether a line in the middle could not be read: then `plain` is the state before it.
+    left_out : list of str
+        Labels of edits that led to something that is no state.
+    copy : Path
+        Where the log is as it was, if it was damaged or something was left out.
     """
 
-    def __init__(self, path: Path, plain: Mapping[str, Any] | None = None) -> None:
-        self.path = path
-        self.steps: list[dict[str, Any]] = []
-        self.position = 0
+    def __init__(
+        self, path: Path, plain: Mapping[str, Any] | None = None, read: Callable[[dict[str, Any]], Any] = dict
+    ) -> None:
+        self.path, self._read = path, read
         self.damaged = False
-        if plain is None:
-            self._replay(path.read_bytes())
-        else:
-            self.plain = dict(plain)
+        self.left_out: list[str] = []
+        content = b"" if plain is not None else path.read_bytes()
+        self._replay([{"start": dict(plain)}] if plain is not None else self._entries(content))
+        self.copy = path.with_name(f"history-damaged-{hashlib.sha256(content).hexdigest()[:8]}.jsonl")
+        if self.damaged or self.left_out:
+            self._written(lambda: write_atomically(self.copy, content))
         if not self.damaged:
             self.compact()
 
-    def _replay(self, content: bytes) -> None:
+    def _entries(self, content: bytes) -> list[dict[str, Any]]:
         lines = content.split(b"\n")
         entries: list[dict[str, Any]] = []
         for number, line in enumerate(lines):
@@ -109,18 +129,40 @@ class History:
             except ValueError:  # noqa: PERF203
                 self.damaged = any(map(bytes.strip, lines[number + 1 :]))
                 break
-        if not entries or "start" not in entries[0]:
-            raise InputError(f"{self.path} does not begin with a state of a study: it is damaged.")
-        self.plain = entries[0]["start"]
-        for entry in entries[1:]:
-            if "change" in entry:
-                del self.steps[self.position :]
-                self.steps.append(entry)
-                self._go(1)
-            elif "fixed" in entry:
-                self.plain = {**self.plain, **entry["fixed"]}
-            elif 0 <= self.position + (by := 1 if "redo" in entry else -1) <= len(self.steps):
-                self._go(by, entry.get("at"))
+        return entries
+
+    def _replay(self, entries: list[dict[str, Any]], careful: bool = False) -> None:
+        """Do all edits again; if that leads to no state, with a look at each, and what is wrong is left out."""
+        try:
+            self.plain, self.steps, self.position = entries[0]["start"], list[dict[str, Any]](), 0
+            for entry in entries[1:]:
+                self._try(entry) if careful else self._do(entry)
+            self.state = self._read(self.plain)
+        except _WRONG:
+            if careful:
+                raise InputError(f"{self.path} does not begin with a state of a study: it is damaged.") from None
+            self._replay(entries, careful=True)
+
+    def _try(self, entry: dict[str, Any]) -> None:
+        before = self.plain, list(self.steps), self.position
+        try:
+            self._do(entry)
+            self._read(self.plain)
+        except _WRONG:
+            self.plain, self.steps, self.position = before
+            self.left_out.append(str(entry.get("label", "an undo or redo")))
+            if "change" in entry:  # as one that changes nothing: the places of the others stay as they are
+                self._do({**entry, "change": []})
+
+    def _do(self, entry: dict[str, Any]) -> None:
+        if "change" in entry:
+            del self.steps[self.position :]
+            self.steps.append(entry)
+            self._go(1)
+        elif "fixed" in entry:
+            self.plain = {**self.plain, **entry["fixed"]}
+        elif 0 <= self.position + (by := 1 if "redo" in entry else -1) <= len(self.steps):
+            self._go(by, entry.get("at"))
 
     def _go(self, by: int, at: int | None = None) -> None:
         """Undo or redo the next edit, or one at a position, which is moved there first."""
@@ -169,9 +211,11 @@ class History:
         if not all(_apart(step["change"], other["change"]) for other in passed):
             rule = "has been built upon by another expert since; state something else instead."
             raise InputError(f"This change cannot be {'re' if by > 0 else 'un'}done: it {rule}")
+        state = self._read(applied(self.plain, step["change"], back=by < 0))  # raises if it is none
         moved = {} if at == nearest else {"at": at}
         self._append({"redo" if by > 0 else "undo": 1, "time": now(), **moved})
         self._go(by, at)
+        self.state = state
         return str(step["label"])
 
     def _next(self, by: int, who: str) -> int | None:

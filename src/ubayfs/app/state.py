@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
+from .._arguments import check_bool
 from ..constraints import KINDS, Constraint
-from ..exceptions import InputError
+from ..exceptions import InputError, repr_of
 from ..knowledge.scale import Stated, as_stated, check_weight
+from ..study.components import texts, time
 from ..study.constraint_terms import arguments_of, plain_constraint, read_constraints
 from ..study.diagnostics import below, known_only, refuse
 from ..study.schema import SECTIONS
@@ -36,6 +38,11 @@ def problem(
     A `passing` one does not prevent a decision.
     """
     return {"path": list(path), "message": message, "rules": list(rules), "passing": passing, **more}
+
+
+def _check_text(argument: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise InputError.of(argument, f"must be a text; got {repr_of(value)}.", value)
 
 
 def slug(name: str) -> str:
@@ -65,6 +72,8 @@ class Rule:
     why: str = ""
 
     def __post_init__(self) -> None:
+        check_bool("on", self.on)
+        _check_text("why", self.why)
         (constraint,) = read_constraints([self.constraint], lambda path, message: refuse(path[1:], message)).values()
         object.__setattr__(self, "constraint", constraint)
 
@@ -97,6 +106,7 @@ class State:
     corrected: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        _check_text("name", self.name)
         on = tuple(rule.constraint for rule in self.rules if rule.on)
         study, prior = self.study, _with_times(self.study.prior, self.confirmed)
         if on != study.constraints or study.origin is not None or prior != study.prior:
@@ -129,8 +139,9 @@ class State:
     def from_plain(cls, plain: Mapping[str, Any], folder: Path) -> State:
         """Return the state that :meth:`to_plain` gave; paths of its study start at a folder."""
         rules, times = tuple(Rule(**rule) for rule in plain["rules"]), plain["confirmed"] or {}
-        confirmed = {"": times} if isinstance(times, str) else dict(times)  # one time in logs of version 0.1
-        corrected = tuple(plain.get("corrected", ()))
+        times = {"": times} if isinstance(times, str) else dict(times)  # one time in logs of version 0.1
+        confirmed = {str(name): time("confirmed", when) for name, when in times.items()}
+        corrected = texts("corrected", plain.get("corrected", ()))
         return cls(plain["name"], study_of(plain["study"], folder), rules, confirmed, corrected)
 
     # -- edits ---------------------------------------------------------------------------------------------------------
@@ -170,6 +181,7 @@ class State:
             else:
                 features[name] = as_stated(stated)
             if why is not None:
+                _check_text("why", why)
                 reasons[name] = reasons.get(name, {}) | {"why": why.strip()}
         texts = {name: tuple(item for item in given.items() if item[1]) for name, given in reasons.items()}
         stated_why = tuple(item for item in texts.items() if item[1])

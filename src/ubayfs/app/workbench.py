@@ -85,7 +85,7 @@ class Workbench(Document):
 
     def _entered(self, label: str) -> None:
         self._labels += [label] if label else []
-        self.problems = [known for known in self.problems if known["source"] in ("study", "disk")]
+        self.problems = [known for known in self.problems if known["source"] in ("study", "disk", "log")]
         self._tell("state", self.revision, self.state)
 
     # -- work and versions ---------------------------------------------------------------------------------------------

@@ -274,7 +274,7 @@ class Editor:
                 _name(field, "form-amount", label)
                 self.fields[strictness] = field
                 typed = "(e) => emit(e.target.value)"
-                field.box.on("input", lambda event: self._draw(event.args), js_handler=typed, throttle=0.1)
+                field.box.on("input", lambda event: self._draw(str(event.args)), js_handler=typed, throttle=0.1)
             self.curve = html("").props("role=status")
         self._draw(self.values.get(strictness))
 

@@ -71,7 +71,7 @@ def feature_grid(bench: Seat) -> None:
     @guarded
     def arrived(event: Any) -> None:
         given, names = event.args, (bench.facts or {}).get("feature_names", [])
-        rows = [names[i] for i in given["rows"] if 0 <= i < len(names)]
+        rows = [names[i] for i in given["rows"] if i in range(len(names))]
         if rows[:1] != [given["first"]][: len(given["rows"])]:
             load()  # the data are others now
         elif rows:

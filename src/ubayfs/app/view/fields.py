@@ -16,8 +16,9 @@ from typing import Any
 from markupsafe import Markup
 from nicegui import ui
 
-from ...exceptions import InputError, StudyError, UBayFSError
+from ...exceptions import InputError, StudyError, UBayFSError, repr_of
 from ..forms import completions
+from ..intake import upload_name
 from .frame import button
 from .live import clear_message, guarded, html, line, show_message
 from .parts import choices, text
@@ -42,6 +43,7 @@ class Field:
         What it shows.
     """
 
+    kind: type = str  # of what the browser sends
     reverts = False  # whether a value that is refused gives way to the one before; what was typed stays
 
     def __init__(self, label: str, value: Any, hint: str = "", change: Change | None = None, classes: str = "") -> None:
@@ -59,10 +61,12 @@ class Field:
         box.props["aria-label"] = self.label
         hint = f"{self.hint.html_id} " if hasattr(self, "hint") else ""
         box.props["aria-describedby"] = f"{hint}{self.error.html_id}"
-        box.on("change", lambda event: self.changed(self.read(event.args)), js_handler=script)
+        box.on("change", guarded(lambda event: self.changed(self.read(event.args))), js_handler=script)
 
     def read(self, given: Any) -> Any:
-        """Return the value that the browser means."""
+        """Return the value that the browser means, or raise InputError."""
+        if not isinstance(given, self.kind):
+            raise InputError.of(self.label, f"must be a {self.kind.__name__}; got {repr_of(given)}.", given)
         return given
 
     def written(self, value: Any) -> Any:
@@ -112,7 +116,10 @@ class Choice(Field):
 
     def read(self, given: Any) -> Any:
         """Return the value at a position."""
-        return list(self.options)[int(given)]
+        known = {str(position): value for position, value in enumerate(self.options)}
+        if given not in list(known):
+            raise InputError.of(self.label, f"must be one of {len(known)} choices; got {repr_of(given)}.", given)
+        return known[given]
 
     def written(self, value: Any) -> Any:
         """Return the position of a value."""
@@ -159,7 +166,7 @@ def entry(
 def tick(label: str, value: bool, change: Change | None = None, hint: str = "") -> Field:
     """Draw a box to tick."""
     field = Field("", value, hint, change, "tick")
-    field.label, field.reverts = label, True
+    field.label, field.reverts, field.kind = label, True, bool
     with field.control, ui.element("label"):
         box = ui.element("input").props("type=checkbox")
         box.props["defaultChecked"] = value
@@ -224,11 +231,14 @@ def drop_zone(label: str, address: str, stored: Callable[[str], Any], accept: st
     """
 
     def arrived(event: Any) -> Any:
-        answer = event.args
+        answer = event.args if isinstance(event.args, dict) else {}
         if "error" in answer:
-            show_message("error", f"{answer['name']}: {answer['error']}")
+            show_message("error", f"{answer.get('name')}: {answer['error']}")
             return None
-        return stored(answer["path"])
+        path = str(answer.get("path"))
+        if path != f"uploads/{upload_name(path)}":  # no page names another place
+            raise InputError.of("path", f"must be that of a file that was sent; got {repr_of(path)}.", path)
+        return stored(path)
 
     send = f"(files, input) => window.ubayfs.upload_all(input, files, {address!r}, (answer) => emit(answer))"
     with ui.element("div").classes("drop") as zone:

@@ -71,7 +71,7 @@ def _draw_new(library: Library) -> None:
             name.clear(given)
             ui.navigate.to(_address(study))
 
-        name.box.on("keydown.enter", lambda event: create(event.args), js_handler="(e) => emit(e.target.value)")
+        name.box.on("keydown.enter", lambda event: create(str(event.args)), js_handler="(e) => emit(e.target.value)")
         button("Make the study", lambda _: create(str(name.value)), classes="main")
 
 
