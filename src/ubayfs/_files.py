@@ -52,7 +52,7 @@ def as_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         pass
-    except (OSError, ValueError) as error:  # a folder that is closed, a loop of links, characters that no name can have
+    except (OSError, ValueError) as error:  # a closed folder, a loop of links, characters that no name can have
         reason = getattr(error, "strerror", None) or error
         shown = str(path)
         shown = shown if len(shown) <= 100 else f"{shown[:60]}...{shown[-30:]}"

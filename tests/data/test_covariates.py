@@ -230,3 +230,10 @@ def test_data_of_the_fit_may_have_the_covariates(table):
     for X in (frame, frame[["a", "b", "c"]], frame[["a", "b", "c"]].to_numpy(), adata):
         data = FeatureData.of_fit(X, ["a", "b", "c"], None, ("age", "batch"))
         np.testing.assert_array_equal(data.X, frame[["a", "b", "c"]])
+
+
+def test_covariates_of_one_name_are_refused():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    both = pd.DataFrame(np.arange(40.0).reshape(20, 2), columns=["age", "age"])
+    with pytest.raises(InputError, match="several columns of the same name"):
+        FeatureData.from_table(X, np.arange(20) % 2, adjust_for=both)

@@ -704,6 +704,15 @@ def test_a_summary_of_another_form_is_damaged_though_its_digest_fits(copied, key
         _ = stored.summary
 
 
+@pytest.mark.parametrize("number", ["NaN", "1e999"])
+def test_a_summary_that_cannot_be_written_again_is_damaged(copied, number):
+    content = (copied / "summary.json").read_text(encoding="utf-8")
+    summary = json.loads(content) | {"decision": {"time_limit": 987654321}}
+    text = json.dumps(summary).replace("987654321", number)
+    with pytest.raises(InputError, match=r"summary\.json is damaged"):
+        _ = StoredResult(forged(copied, "summary.json", text.encode())).summary
+
+
 @pytest.mark.parametrize(
     "settings", [0, [], {"parts": 0}, {"parts": [0]}, {"part": 0}, {"part": {"number": "1"}}, {"adjust_for": 3}]
 )

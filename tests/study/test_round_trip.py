@@ -31,7 +31,7 @@ from ubayfs import (
     require,
 )
 from ubayfs.constraints import KINDS
-from ubayfs.exceptions import OptimizationWarning, StudyError
+from ubayfs.exceptions import InputError, OptimizationWarning, StudyError
 from ubayfs.selectors import RFE, Laplacian, Lasso, Tree
 from ubayfs.study import (
     DataSection,
@@ -426,8 +426,16 @@ def test_what_a_file_cannot_hold_is_refused(tmp_path, study, message):
 
 
 def test_a_file_that_cannot_be_written(tmp_path):
-    with pytest.raises(StudyError, match=r"nowhere.*could not be written \(No such file or directory\)"):
+    with pytest.raises(InputError, match=r"must lie in a directory that exists; '.*nowhere' does not"):
         Study(DataSection("d.csv")).save(tmp_path / "nowhere" / "study.yaml")
+    (tmp_path / "study.yaml").mkdir()
+    with pytest.raises(StudyError, match=r"study\.yaml could not be written"):
+        Study(DataSection("d.csv")).save(tmp_path / "study.yaml")
+    for path in (5, b"study.yaml", "a\0b.yaml"):
+        with pytest.raises(InputError, match="path"):
+            Study(DataSection("d.csv")).save(path)
+        with pytest.raises(InputError, match="path"):
+            load_study(path)
 
 
 def test_a_callable_selector_runs_from_python(table):

@@ -1,4 +1,5 @@
 import math
+import os
 
 import pytest
 import yaml
@@ -272,3 +273,10 @@ def test_long_names_make_short_problems():
     with pytest.raises(StudyError) as caught:
         problems.raise_any()
     assert len(str(caught.value)) < 2000
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "study.yaml")
+    with pytest.raises(StudyError, match="is not a file"):
+        read_document(tmp_path / "study.yaml")

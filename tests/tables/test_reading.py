@@ -634,3 +634,12 @@ def test_a_column_that_is_named_twice_in_a_role(frame, tmp_path, role):
     with pytest.raises(StudyError, match="is named more than once; name it once") as caught:
         read_data(tmp_path / "t.csv", **columns)
     assert {problem.path for problem in caught.value.problems} == {(role,)}
+
+
+def test_a_series_matrix_without_its_table_is_empty(tmp_path):
+    (tmp_path / "geo.txt").write_text('!Sample_geo_accession\t"s1"\n!series_matrix_table_begin\n')
+    with pytest.raises(InputError, match="is empty"):
+        read_data(tmp_path / "geo.txt")
+    (tmp_path / "geo.txt").write_text(f"!Sample_title\t{'x' * 200_000}\n!series_matrix_table_begin\nID\ts1\ng\t1\n")
+    with pytest.raises(InputError, match=r"geo\.txt cannot be read"):
+        read_data(tmp_path / "geo.txt")

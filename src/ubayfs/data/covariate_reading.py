@@ -99,8 +99,11 @@ def _as_names(adjust_for: Any, parts: Parts) -> list[str] | None:
 
 def _given(adjust_for: Any) -> dict[str, Any]:
     """Return the columns of an array, a frame or a Series by name."""
-    if hasattr(adjust_for, "columns"):
-        return {str(name): adjust_for[name] for name in adjust_for.columns}
+    if hasattr(adjust_for, "columns") and hasattr(adjust_for, "to_numpy"):
+        columns = {str(name): adjust_for[name] for name in adjust_for.columns}
+        if len(columns) < len(adjust_for.columns):
+            raise InputError.of("adjust_for", "has several columns of the same name. Rename them.", adjust_for)
+        return columns
     if getattr(adjust_for, "name", None) is not None:
         return {str(adjust_for.name): adjust_for}
     values = as_array("adjust_for", adjust_for, "must have one row per sample of X")

@@ -325,7 +325,7 @@ def _read_sets(sets: Any) -> sparse.csr_array:
     if matrix.dtype == object:  # such as nullable columns of a frame
         try:
             matrix = np.where(np.isin(matrix, (0, 1)), matrix, 2).astype(np.int8)
-        except ArithmeticError:  # the signalling NaN of a Decimal
+        except (ArithmeticError, ValueError):  # the signalling NaN of a Decimal, lists in cells
             matrix = np.full(matrix.shape, 2, dtype=np.int8)
     csr = sparse.csr_array(matrix) if matrix.dtype.kind in "biuf" else None
     if csr is None or not np.isin(csr.data, (0, 1)).all():

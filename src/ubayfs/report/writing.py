@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .._files import save_content
+from .._files import as_path, save_content
 from .._plain import listing
 from ..data.feature_data import FeatureData
 from ..exceptions import InputError, UBayFSError
@@ -41,7 +41,7 @@ def write_report(
     arguments: Mapping[str, Any],
 ) -> Path:
     """Write the report that the suffix of a path names; see :meth:`ubayfs.Selection.report`."""
-    path = Path(path)
+    path = as_path(path)
     render = RENDERERS.get(path.suffix.lower())
     if render is None:
         raise InputError.of("path", f"must end in {listing([*RENDERERS])}; got {str(path)!r}.", path)

@@ -114,7 +114,8 @@ class StoredResult(StoredEvidence):
             raise self._of_another_version(path)
         try:  # what a report can be made of is a summary
             read_displays(content["displays"])
-            render_markdown(content)
+            for render in (render_json, render_markdown):
+                render(content).encode()
             self.figures({})
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
             what = f"{type(error).__name__} {error}"

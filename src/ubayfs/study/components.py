@@ -44,13 +44,14 @@ def text(name: str, value: Any) -> str:
 
 def paths(name: str, value: Any) -> str | dict[str, str]:
     """Return the path of a file, or the paths of several by the names of their blocks; empty: not known yet."""
-    if value == "":
+    if isinstance(value, str) and not value:
         return ""
-    if isinstance(value, Mapping) or (isinstance(value, Iterable) and not isinstance(value, str)):
-        if not value:
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        entries = list(value)
+        if not entries:
             raise InputError.of(name, "must name at least one file.", value)
-        given = value if isinstance(value, Mapping) else {_stem(text(name, entry)): entry for entry in value}
-        if len(given) < len(list(value)):
+        given = value if isinstance(value, Mapping) else {_stem(text(name, entry)): entry for entry in entries}
+        if len(given) < len(entries):
             raise InputError.of(name, f"must map block names to files of the same name; got {repr_of(value)}.", value)
         return {text(name, block): text(name, entry) for block, entry in given.items()}
     return text(name, value)

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from .._files import ReadBytes, read_bytes, write_atomically
+from .._files import ReadBytes, as_path, read_bytes, save_content
 from ..constraints import Constraint
 from ..constraints.sizes import SUPPORTED, with_supported
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import collect_evidence
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
-from ..exceptions import Advice, InputError, repr_of
+from ..exceptions import Advice, InputError, StudyError, repr_of
 from ..selection import Selection
 from ..workflow import Decision, decide_with
 from .components import FAMILIES, WithFiles
 from .constraint_terms import plain_constraint, read_constraints
-from .diagnostics import Origin, Problems, below, known_only, refuse, study_error
+from .diagnostics import Origin, Problems, below, known_only, refuse
 from .diagnostics import Path as KeyPath
 from .schema import (
     KEYS,
@@ -203,13 +203,8 @@ class Study:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the study to a file, whole or not at all; relative paths are adapted to its folder."""
-        file = Path(path)
-        content = self.moved_to(file.parent).to_yaml().encode("utf-8")
-        try:
-            write_atomically(file, content)
-        except OSError as error:
-            reason = error.strerror or error
-            raise study_error(f"{file} could not be written ({reason}); nothing was changed there.") from error
+        file = as_path(path)
+        save_content(file, self.moved_to(file.parent).to_yaml().encode("utf-8"), StudyError)
 
     def moved_to(self, folder: Path | None) -> Study:
         """Return the study with its paths relative to another folder; None: absolute ones, which hold anywhere."""
@@ -270,7 +265,7 @@ def load_study(path: str | os.PathLike[str], *, read: ReadBytes = read_bytes) ->
 
 def read_draft(path: str | os.PathLike[str], read: ReadBytes = read_bytes) -> tuple[Study, Problems]:
     """Read as much of a study file as can be read: a study with defaults where it is wrong, and all that is wrong."""
-    file = Path(path)
+    file = as_path(path)
     value, problems = read_document(file, read)
     if value is None:
         problems((), "is empty; a study needs at least 'data: {path: data.csv}'. 'ubayfs init data.csv' writes one.")

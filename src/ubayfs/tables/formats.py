@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import os
@@ -94,7 +95,7 @@ def read_table(
         if suffix in _TEXT:
             return read_text(path, encoding, distinct, read)
         return _read_anndata(path) if suffix in _ANNDATA else _read_parquet(path, read)
-    except (OSError, MemoryError) as error:
+    except (OSError, MemoryError, csv.Error) as error:
         raise _unreadable(path, error) from error
 
 
@@ -107,10 +108,10 @@ def read_lines(path: str | os.PathLike[str], read: ReadBytes = read_bytes) -> li
         raise _unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: OSError | MemoryError) -> InputError:
-    if isinstance(error, OSError):
-        return file_error(path, f"cannot be read ({error.strerror or error}). Name a file that you may read.")
-    return file_error(path, "cannot be read: it takes more memory than there is. Read a smaller file.")
+def _unreadable(path: Path, error: Exception) -> InputError:
+    if isinstance(error, MemoryError):
+        return file_error(path, "cannot be read: it takes more memory than there is. Read a smaller file.")
+    return file_error(path, f"cannot be read ({getattr(error, 'strerror', None) or error}). Name another file.")
 
 
 def _shortened(path: Path) -> Path:
@@ -369,7 +370,9 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     InputError
         If the format cannot hold the table, or the file cannot be written.
     """
-    path = Path(path)
+    path = as_path(path)
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError.of("frame", f"must be a pandas DataFrame; got {type(frame).__name__}.", frame)
     suffix = _suffix(path)
     if suffix not in _WRITABLE:
         known = f"Writable are {', '.join(_WRITABLE)}."

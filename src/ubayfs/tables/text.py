@@ -57,6 +57,7 @@ def read_text(path: Path, encoding: str | None = None, distinct: bool = True, re
     content = content.removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     _check_cells(content, path)
     content, n_above, series = without_series_lines(content)
+    _check_filled(content, path)
     delimiter, shifted, n_titles = _find_delimiter(content, path)
     notes: tuple[Advice, ...] = ()
     if n_titles:
@@ -117,9 +118,13 @@ def _content(path: Path, read: ReadBytes) -> bytes:
             ) from error
     elif content[:2] == b"\x1f\x8b":
         raise file_error(path, f"is compressed by gzip, but its name does not say so; rename it to '{path.name}.gz'.")
-    if not content.removeprefix(_BOM).strip():
-        raise file_error(path, "is empty; a table with a header and rows is needed.")
+    _check_filled(content.removeprefix(_BOM), path)
     return content
+
+
+def _check_filled(content: bytes, path: Path) -> None:
+    if not content.strip():
+        raise file_error(path, "is empty; a table with a header and rows is needed.")
 
 
 def _decompressed(content: bytes, path: Path) -> bytes:
