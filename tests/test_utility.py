@@ -179,10 +179,17 @@ def test_sets_of_any_kind_are_read_alike(dtype, shape):
     np.testing.assert_array_equal(found.toarray(), np.atleast_2d(sets).astype(float))
 
 
-def test_tolerance_of_rows_without_entries():
-    A = sparse.csr_array(np.array([[0.0, 0.0], [3.0, -4.0], [0.0, 0.0], [0.0, 2.0], [0.0, 0.0]]))
-    system = ConstraintSystem(A, np.array([0.0, 1.0, -5.0, 1.0, 7.0]), np.ones(5), sparse.csr_array((0, 2), dtype=bool))
-    np.testing.assert_allclose(Admissibility(system).tolerance, 1e-9 * np.array([0.0, 4.0, 5.0, 2.0, 7.0]))
+def test_the_tolerance_of_a_row_is_relative_to_its_bound_whatever_coefficients_it_has():
+    A = sparse.csr_array(np.array([[0.0, 0.0], [3.0, -4e9], [0.0, 0.0], [0.0, 2e9]]))
+    system = ConstraintSystem(A, np.array([0.0, 1.0, -5.0, 7.0]), np.ones(4), sparse.csr_array((0, 2), dtype=bool))
+    np.testing.assert_allclose(Admissibility(system).tolerance, 1e-9 * np.array([0.0, 1.0, 5.0, 7.0]))
+
+
+def test_sums_that_cancel_are_compared_up_to_the_rounding_of_their_own_terms():
+    system = system_of([0.1, 0.2, -0.3, -1e15, 1e-9], [0.0], [np.inf])
+    sets = [[1, 1, 1, 0, 0], [1, 1, 1, 0, 1], [0, 0, 0, 0, 1]]
+    assert Admissibility(system).log_admissibility(sets).tolist() == [0.0, -np.inf, -np.inf]
+    assert Admissibility(system).violations(sets).ravel().tolist() == pytest.approx([0.0, 1e-9, 1e-9])
 
 
 @pytest.mark.parametrize(("value", "tolerance"), [(0.2, 1e-9), (-np.inf, 1e-9), (50.0, 5e-8)])

@@ -27,7 +27,7 @@ from .exceptions import ConstraintError, InputError
 
 # Results closer than this, relative to their size, are equal: the rounding error of a sum is orders of magnitude
 # smaller, and no difference that matters is as small. An inequality is violated when a^T z exceeds b by more than this
-# part of the larger of |b| and the largest coefficient, so 0.1 + 0.2 <= 0.3 holds; for scores see `score_tolerance`.
+# part of |b|, so 0.1 + 0.2 <= 0.3 holds whatever other features cost; for scores see `score_tolerance`.
 RELATIVE_TOLERANCE = 1e-9
 
 # What rounding alone may change, relative to the size of a result: the error of adding thousands of 64-bit numbers. It
@@ -160,16 +160,7 @@ def largest_coefficients(system: ConstraintSystem) -> Floats:
 
 @once_per_system
 def _tolerance(system: ConstraintSystem) -> Floats:
-    return RELATIVE_TOLERANCE * np.maximum(np.abs(system.b), largest_coefficients(system))
-
-
-def with_tolerance(part: ConstraintSystem, tolerance: Floats) -> ConstraintSystem:
-    """Return a part of a system that judges its inequalities as the whole does, whatever coefficients it lacks.
-
-    `tolerance` is that of the whole for the inequalities of the part, of shape (n_inequalities,).
-    """
-    part.derived[_tolerance] = tolerance
-    return part
+    return RELATIVE_TOLERANCE * np.abs(system.b)
 
 
 @once_per_system
@@ -183,8 +174,27 @@ def _block_columns(system: ConstraintSystem) -> sparse.csr_array:
 
 
 @once_per_system
-def _violated_by_empty_set(system: ConstraintSystem) -> Ints:
-    return np.flatnonzero(system.b < -_tolerance(system))
+def _rounding(system: ConstraintSystem) -> sparse.csr_array:
+    """Return by columns what each term may add to the rounding error of a sum, where terms of both signs cancel.
+
+    Adding k numbers has an error of at most k times the precision, relative to the sum of their sizes: 0.1 + 0.2 - 0.3
+    <= 0 holds. Sums of whole numbers have none, and without cancellation |b| has the size of the terms at the bound.
+    """
+    A, n_rows = system.A, system.n_inequalities
+    row, n_terms = np.repeat(np.arange(n_rows), np.diff(A.indptr)), np.diff(A.indptr)
+    kinds = (A.data > 0, A.data < 0, A.data != np.round(A.data))
+    cancels = np.logical_and.reduce([np.bincount(row[kind], minlength=n_rows) > 0 for kind in kinds])
+    kept = cancels[row]
+    error = np.finfo(np.float64).eps * n_terms[row[kept]] * np.abs(A.data[kept])
+    return sparse.csr_array((error, (A.indices[kept], row[kept])), shape=A.shape[::-1])
+
+
+@once_per_system
+def _evaluated_for_every_set(system: ConstraintSystem) -> Ints:
+    """Return the rows that the empty set violates, and those whose sums may cancel."""
+    special = system.b < -_tolerance(system)
+    special[_rounding(system).indices] = True
+    return np.flatnonzero(special)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,27 +227,28 @@ class Admissibility:
 
     def violations(self, sets: Any) -> Floats:
         """Return by how much each set exceeds each bound, of shape (n_sets, n_inequalities); 0 where it holds."""
-        products = (self.indicators(sets) @ _columns(self.system)).toarray()
-        return self.excess(products, slice(None))
+        return self._violations(self.indicators(sets), slice(None))
+
+    def _violations(self, z: sparse.csr_array, rows: Any) -> Floats:
+        excess = self.excess((z @ _columns(self.system)[:, rows]).toarray(), rows)
+        rounding = (z @ _rounding(self.system)[:, rows]).toarray()
+        return np.where(excess > self.tolerance[rows] + rounding, excess, 0.0)
 
     def log_admissibility(self, sets: Any) -> Floats:
         """Return log kappa of each set, of shape (n_sets,); -inf exactly when a hard inequality is violated.
 
-        Looks only at inequalities that a set touches and at those that the empty set violates: with a million
+        Looks only at inequalities that a set touches and at the few that every set is checked for: with a million
         pairs a small set costs no more than the pairs of its members.
         """
-        products = self.indicators(sets) @ _columns(self.system)
-        n_sets = products.shape[0]
-        owner = np.repeat(np.arange(n_sets), np.diff(products.indptr))
-        rows = products.indices
-        cost = log_row_admissibility(self.excess(products.data, rows), self.system.rho[rows])
-        always = _violated_by_empty_set(self.system)
+        z = self.indicators(sets)
+        products = z @ _columns(self.system)
+        n_sets, rows, rho = products.shape[0], products.indices, self.system.rho
+        cost = log_row_admissibility(self.excess(products.data, rows), rho[rows])
+        total, always = np.zeros(n_sets), _evaluated_for_every_set(self.system)
         if len(always):
-            cost[self.system.b[rows] < -self.tolerance[rows]] = 0.0  # counted below, touched or not
-            everywhere = self.excess(products[:, always].toarray(), always)
-            total = log_row_admissibility(everywhere, self.system.rho[always]).sum(axis=1)
-        else:
-            total = np.zeros(n_sets)
+            cost[np.isin(rows, always)] = 0.0
+            total = log_row_admissibility(self._violations(z, always), rho[always]).sum(axis=1)
+        owner = np.repeat(np.arange(n_sets), np.diff(products.indptr))
         return total + np.bincount(owner, weights=cost, minlength=n_sets)
 
 

@@ -197,7 +197,7 @@ def test_a_time_limit_gives_the_best_set_so_far_and_an_honest_bound():
 
 
 def test_a_time_limit_without_any_admissible_set_says_so(monkeypatch):
-    utility = utility_of([0.5, 0.5], [one_row([-1, -1], -1, INF), one_row([1, -0.5], 0, INF)])
+    utility = utility_of([0.5, 0.5], [one_row([-1, -1], -1, INF), one_row([1, -1], 0, INF)])
     monkeypatch.setattr("ubayfs.optimize.exact.good_set", lambda *_: None)
     with pytest.raises(OptimizationError, match="time_limit was reached before any set"):
         Exact(time_limit=1e-9).maximize(utility)

@@ -11,7 +11,15 @@ from amounts import seeds
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
 from ubayfs.constraints import max_per_block, must_link, resolve
 from ubayfs.optimize.exact import Exact
-from ubayfs.optimize.presolve import Fillers, LinkedUtility, column_classes, pair_rows, reduce, rows_within
+from ubayfs.optimize.presolve import (
+    Fillers,
+    LinkedUtility,
+    column_classes,
+    pair_rows,
+    reduce,
+    rows_within,
+    within_bounds,
+)
 from ubayfs.utility import Utility
 
 INF = np.inf
@@ -150,11 +158,19 @@ def test_a_group_with_a_member_that_cannot_be_selected_cannot_be():
 
 
 def test_a_part_of_a_problem_judges_its_rows_as_the_whole_does():
-    """The tolerance of a row depends on its largest coefficient, also where that feature cannot be selected."""
-    rows = [one_row([1.0, 1.0, -1e14], -3e3, 5.0), one_row([1, 1, 0], 1, 1.0)]
+    """Also a row that has lost its largest coefficient, and one whose terms of both signs cancel."""
+    rows = [one_row([0.1, 0.2, -1e14], 0.3, np.inf), one_row([1, 1, 0], 1, 1.0), one_row([0.1, -0.1, 0.5], 0, np.inf)]
     utility = utility_of([0.3, 0.3, 0.4], rows, 5.0, selectable=[True, True, False])
-    assert utility.admissibility.log_admissibility(np.zeros(3))[0] == 0.0
-    part = reduce(utility, np.arange(2), np.arange(2)).utility
+    part = reduce(utility, np.arange(3), np.arange(2)).utility
     sets = all_sets(2)
     np.testing.assert_array_equal(part(sets), utility(np.column_stack([sets, np.zeros(4)])))
     assert Exact().maximize(utility).value == pytest.approx(5.3)
+
+
+def test_a_feature_dearer_than_a_hard_bound_is_fixed_before_anything_else():
+    blocks = sparse.csr_array(np.array([[0, 0, 0, 1, 1]], dtype=bool))
+    rows = [one_row([1, 2, 4, 0, 0], 3, np.inf), one_row([5, 0, -4, 0, 0], 0, np.inf), one_row([0, 9, 0, 0, 0], 3, 1.0)]
+    utility = utility_of([0.2] * 5, rows, blocks=blocks)
+    assert within_bounds(utility).selectable.tolist() == [False, True, False, True, True]
+    no_block = utility_of([0.2] * 5, [*rows, one_row([1], 0, np.inf, on_blocks=True)], blocks=blocks)
+    assert within_bounds(no_block).selectable.tolist() == [False, True, False, False, False]

@@ -26,11 +26,22 @@ def test_multiples_of_one_coefficient_are_a_grid(coefficients, unit):
     np.testing.assert_array_equal(grid.A.toarray()[0], np.round(np.array(coefficients) / unit))
 
 
-@pytest.mark.parametrize("coefficients", [[1, 1.5, 0], [1, np.pi, 2], [1, 1 + 1e-9, 0], [1, 2e6, 3]])
-def test_other_coefficients_are_not_a_grid_and_scaled_to_one(coefficients):
-    grid = grid_of(coefficients, 0.7)
+@pytest.mark.parametrize(
+    ("coefficients", "bound"), [([1, 1.5, 0], 0.7), ([1, np.pi, 2], 0.7), ([1, 1 + 1e-9, 0], 0.7), ([1, 2e6, 3], 2e6)]
+)
+def test_other_coefficients_are_not_a_grid_and_scaled_to_one(coefficients, bound):
+    grid = grid_of(coefficients, bound)
     assert not grid.on_grid.any()
     assert abs(grid.A).max() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("coefficients", "largest"), [([1, 2, 1e12, 2], 6.0), ([1, 2, 3, -1e15], 3.0)])
+def test_coefficients_beyond_what_decides_are_cut_to_multiples_of_the_smallest(coefficients, largest):
+    grid = grid_of(coefficients, 3.0, np.inf)
+    assert grid.on_grid.all()
+    assert abs(grid.A).max() == largest
+    sets = all_sets(4)
+    np.testing.assert_array_equal(sets @ grid.A.toarray()[0] <= grid.ceiling[0], sets @ coefficients <= 3.0)
 
 
 def test_the_ceiling_is_the_bound_rounded_down_with_tolerance():

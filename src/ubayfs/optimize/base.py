@@ -11,7 +11,7 @@ import numpy as np
 
 from .._arguments import Mask
 from ..exceptions import OptimizationError
-from ..utility import Utility
+from ..utility import Utility, score_tolerance
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,8 @@ class Solution:
     value : float
         Its score, that is its utility.
     bound : float
-        No set has a higher score than this.
+        No set has a higher score than this. It equals the value, so that the gap is 0, where the two are equal up to
+        the tolerance of scores.
     complete : bool
         False when a limit ended the search early.
     info : mapping
@@ -36,6 +37,10 @@ class Solution:
     bound: float
     complete: bool = True
     info: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.bound <= self.value + score_tolerance(self.value):
+            object.__setattr__(self, "bound", self.value)
 
     @property
     def gap(self) -> float:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._arguments import Mask
-from ..utility import RELATIVE_TOLERANCE, Utility, score_tolerance
+from ..utility import Utility, score_tolerance
 from .base import Limit
-from .program import Programs
+from .program import Programs, negligible_log_kappa
 
 # Problems with more features are given to the solver. It takes 10 ms for a problem of ten; enumeration a tenth.
 _MOST_FEATURES = 12
@@ -80,8 +80,7 @@ class CellSearch:
 
     def _first_cells(self) -> None:
         strength = self.utility.constraint_strength
-        # The score of sets with kappa below this is at most their importance and a quarter of the tolerated gap.
-        negligible = float(np.log(RELATIVE_TOLERANCE / (4.0 * strength)))
+        negligible = negligible_log_kappa(self.utility)
         if self._floor() < negligible:
             # Without a known set the hard inequalities alone come first: they give one, or prove that there is none.
             bound = self.largest_importance + strength * np.exp(negligible)

@@ -68,7 +68,7 @@ from .base import Limit, Optimizer, Solution
 from .block_decomposition import search
 from .infeasibility import explain_conflict
 from .local_search import good_set
-from .presolve import Fillers, Reduced, reduce
+from .presolve import Fillers, Reduced, reduce, within_bounds
 from .size_bounds import SizeBounds, shortlist
 from .tabu_search import TabuSearch
 
@@ -144,6 +144,7 @@ class Exact:
             # The start may take half of the time: the proof needs the rest.
             begin = time.monotonic()
             limit.deadline, half_time = begin + self.time_limit, begin + self.time_limit / 2
+        utility = within_bounds(utility)
         begin_with = self._begin_with(utility)
         sizes = shortlist(utility) or SizeBounds.of(utility)
         bound = float(sizes.value.max())

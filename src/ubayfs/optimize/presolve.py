@@ -20,7 +20,7 @@ from scipy import sparse
 
 from .._arguments import Array, Floats, Ints, Mask, mask_of
 from ..constraints.system import ConstraintSystem, once_per_system
-from ..utility import Utility, with_tolerance
+from ..utility import ROUNDING, Admissibility, Utility
 
 # A class of tied features must be this many times larger than any set to count as fillers.
 _FILLER_RATIO = 4
@@ -29,6 +29,25 @@ _FILLER_RATIO = 4
 _SMALLEST_CORE = 100
 _CORE_RATIO = 5
 _LARGEST_CORE = 1500
+
+
+@once_per_system
+def _beyond_bounds(system: ConstraintSystem) -> Mask:
+    """Return the features that alone exceed the bound of a hard row, whatever compensates for them; (n_features,)."""
+    hard = np.isinf(system.rho)
+    row = np.repeat(np.arange(system.n_inequalities), np.diff(system.A.indptr))
+    a, lowest = system.A.data, np.bincount(row, np.minimum(system.A.data, 0.0), system.n_inequalities)
+    room = system.b + Admissibility(system).tolerance - (1.0 + ROUNDING) * lowest
+    columns = system.A.indices[hard[row] & (a > 0.0) & ((1.0 - ROUNDING) * a > room[row])]
+    beyond = mask_of(columns[columns < system.n_features], system.n_features)
+    beyond[system.blocks[columns[columns >= system.n_features] - system.n_features].indices] = True
+    return beyond
+
+
+def within_bounds(utility: Utility) -> Utility:
+    """Return the utility without the features that no set within the hard bounds contains: dearer than a budget."""
+    beyond = _beyond_bounds(utility.system) & utility.selectable
+    return replace(utility, selectable=utility.selectable & ~beyond) if beyond.any() else utility
 
 
 @once_per_system
@@ -132,7 +151,6 @@ def reduce(utility: Utility, rows: Ints, features: Ints) -> Reduced:
     A = A[:, np.concatenate([features, used])]
     A.sort_indices()
     part = ConstraintSystem(A, system.b[rows], system.rho[rows], blocks)
-    part = with_tolerance(part, utility.admissibility.tolerance[rows])
     return Reduced(Utility(utility.theta[features], part, utility.constraint_strength, everything), features)
 
 
@@ -329,5 +347,5 @@ def _over_units(utility: Utility, members: sparse.csr_array) -> Utility:
     A.sort_indices()
     blocks = sparse.csr_array(system.blocks.astype(np.float64) @ members > 0)
     selectable: Any = members.T @ (~utility.selectable).astype(np.float64) == 0
-    over_units = with_tolerance(replace(system, A=A, blocks=blocks), utility.admissibility.tolerance)
+    over_units = replace(system, A=A, blocks=blocks)
     return Utility(members.T @ utility.theta, over_units, utility.constraint_strength, selectable)

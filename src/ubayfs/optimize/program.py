@@ -279,6 +279,11 @@ def _block_rows(utility: Utility) -> sparse.csr_array:
 # -- how far rows may be violated, and at which penalty ----------------------------------------------------------------
 
 
+def negligible_log_kappa(utility: Utility) -> float:
+    """Return the log kappa below which the score of a set is its importance and a quarter of the tolerated gap."""
+    return float(np.log(RELATIVE_TOLERANCE / (4.0 * utility.constraint_strength)))
+
+
 def largest_violation(log_kappa: float, rho: Any) -> Any:
     """Return the violation at which the admissibility of an inequality has fallen to exp(log_kappa)."""
     # log 2 - log(1 + e^(rho v)) = L  <=>  rho v = log(2 e^(-L) - 1) = log(2 - e^L) - L, safe for very low L
@@ -310,6 +315,7 @@ class RowGrid:
         system, tolerance = utility.system, utility.admissibility.tolerance
         A, n_rows = sparse.csr_array(system.A, copy=True), system.n_inequalities
         owner = np.repeat(np.arange(n_rows), np.diff(A.indptr))
+        A.data = _cut_to_size(A, owner, utility)
         on_grid, unit = _units(A, owner)
         A.data = np.where(on_grid[owner], np.round(A.data / unit[owner]), A.data / unit[owner])
         with np.errstate(over="ignore"):
@@ -406,6 +412,26 @@ def _nearly_multiples(coefficients: Floats) -> float | None:
         if size.max() <= _LARGEST_MULTIPLE * unit and apart.max() <= _NEARLY * unit and apart.sum() < 0.25 * unit:
             return unit
     return None
+
+
+def _cut_to_size(A: sparse.csr_array, owner: Ints, utility: Utility) -> Floats:
+    """Return the coefficients, cut where they are larger than what decides: beside 1e12 the solver sees no 40.
+
+    A negative one that outweighs all positive ones together satisfies its row, and so does a smaller one. A positive
+    one may be cut to what still exceeds the bound, however much compensates for it, by more than any cell allows.
+    """
+    system, n_rows = utility.system, A.shape[0]
+    smallest = np.full(n_rows, np.inf)
+    np.minimum.at(smallest, owner, np.abs(A.data))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        needed = np.bincount(owner, np.maximum(A.data, 0.0), n_rows) - system.b
+        # A multiple of the smallest coefficient keeps a row on its grid.
+        lowest = -smallest * np.maximum(np.ceil(needed / smallest), 1.0)
+        data = np.maximum(A.data, lowest[owner])
+        room = system.b - np.bincount(owner, np.minimum(data, 0.0), n_rows)
+        room += np.where(np.isinf(system.rho), 0.0, largest_violation(negligible_log_kappa(utility), system.rho))
+        highest = smallest * np.maximum(np.ceil(2.0 * room / smallest), 1.0)
+    return np.where(data > highest[owner], highest[owner], data)
 
 
 def _units(A: sparse.csr_array, owner: Ints) -> tuple[Mask, Floats]:
