@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from numbers import Integral, Real
 from typing import Any
@@ -76,7 +76,7 @@ def feature_hint(name: str, known: Iterable[object]) -> str:
     " The features of an array are 'x0', 'x1', ...: pass a DataFrame (in a pipeline: set_output(transform='pandas'))."
     """
     names = [str(candidate) for candidate in known]
-    if names and names == made_names(len(names)):
+    if names and names == made_names(len(names)).tolist():
         return (
             " The features of an array are 'x0', 'x1', ...: pass a DataFrame (in a pipeline: "
             "set_output(transform='pandas'))."
@@ -86,9 +86,10 @@ def feature_hint(name: str, known: Iterable[object]) -> str:
     return did_you_mean(name, same or (near if sum(map(str.isalpha, name)) >= 5 else ()))
 
 
-def made_names(n_features: int) -> list[str]:
+@lru_cache(maxsize=1)  # of a million features they take longer to make than the best set of a size to find
+def made_names(n_features: int) -> Array:
     """Return the names of features that have none of their own: x0, x1, ..., as scikit-learn calls them."""
-    return [f"x{position}" for position in range(n_features)]
+    return freeze(np.array([f"x{position}" for position in range(n_features)], dtype=object))
 
 
 def _letters(name: str) -> str:
@@ -250,7 +251,7 @@ def as_names(argument: str, labels: Iterable[Any]) -> Array:
 def check_feature_names(feature_names: Any, n_features: int) -> Array:
     """Return distinct names as an array of str (object) of shape (n_features,); None makes x0, x1, ..."""
     if feature_names is None:
-        feature_names = made_names(n_features)
+        return made_names(n_features)
     listed = entries_of("feature_names", feature_names)
     if listed is None or getattr(feature_names, "ndim", 1) != 1:
         raise InputError.of("feature_names", f"must be a list of names; got {repr_of(feature_names)}.", feature_names)

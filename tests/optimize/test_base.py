@@ -38,9 +38,34 @@ def test_without_limits_nothing_is_reached():
     limit = Limit()
     limit.spend(10**9)
     assert not limit.reached()
-    assert limit.options() == {}
+    with limit.solver_options() as options:
+        assert options == {}
     assert Limit(deadline=0.0).reached()
-    assert Limit(deadline=0.0, nodes=3).options() == {"time_limit": 1e-3, "node_limit": 3}
+    with Limit(deadline=0.0, nodes=3).solver_options() as options:
+        assert options == {"time_limit": 1e-3, "node_limit": 3}
+
+
+def test_what_a_part_of_the_work_takes_is_taken_from_the_whole():
+    whole = Limit(nodes=50)
+    part = whole.share(0.5, nodes=20)
+    part.spend(15)
+    assert (part.nodes, whole.nodes, part.deadline) == (5, 35, None)
+    assert whole.share(0.5).nodes == 35
+
+
+def test_a_solver_that_came_too_late_is_told_to_stop_earlier(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("ubayfs.optimize.base.time.monotonic", lambda: now[0])
+    whole = Limit(deadline=110.0)
+    part = whole.share(0.2)
+    with part.solver_options() as options:
+        assert options["time_limit"] == 2.0
+        now[0] = 103.5  # 1.5 s too late
+    assert part.reached()
+    with whole.solver_options() as options:
+        assert options["time_limit"] == 5.0
+        now[0] = 108.5
+    assert whole.reached()
 
 
 @pytest.mark.parametrize("seed", seeds(40))

@@ -55,7 +55,7 @@ def read_matrix(X: Any, missing: str, labels: Any = None) -> tuple[Any, Array, d
     if n_samples == 1:
         raise InputError.of("X", "has only 1 sample; subsamples need at least 2, in practice many more.")
     if names is None:
-        names = np.array(made_names(n_features), dtype=object)
+        names = made_names(n_features)
     if isinstance(values, SparseColumns):  # what is not finite shows in the extremes of its column
         _check_finite(np.stack(values.extremes()), names, "error", "Missing values need a dense table, X.toarray(). ")
     else:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -66,30 +67,45 @@ class Limit:
     nodes: int | None = None
     # Inequalities "at most one of two" in one program: with very many it may take minutes for its first node.
     pairs: int | None = None
+    # Seconds by which the solver came too late, of all parts of the work.
+    overruns: list[float] = field(default_factory=lambda: [0.0])
+    whole: Limit | None = None  # of which this one is a share
 
     def reached(self) -> bool:
         """Return whether nothing is left."""
-        out_of_time = self.deadline is not None and time.monotonic() >= self.deadline
-        return out_of_time or (self.nodes is not None and self.nodes <= 0)
+        return self.seconds() <= 0.0 or (self.nodes is not None and self.nodes <= 0)
+
+    def seconds(self) -> float:
+        """Return the seconds that are left for the solver.
+
+        It looks at the clock between its steps only, and these take the longer the larger a program is. So it has to
+        stop earlier by as much as it came too late before.
+        """
+        return np.inf if self.deadline is None else self.deadline - time.monotonic() - max(self.overruns)
 
     def spend(self, nodes: int) -> None:
         """Subtract the nodes of one program."""
         if self.nodes is not None:
             self.nodes -= max(nodes, 1)
+        if self.whole is not None:
+            self.whole.spend(nodes)
 
-    def attempt(self, nodes: int, seconds: float) -> Limit:
-        """Return a limit for the first part of the work: so many nodes, and so many seconds if time is limited."""
-        deadline = None if self.deadline is None else min(self.deadline, time.monotonic() + seconds)
-        return Limit(deadline, nodes if self.nodes is None else min(self.nodes, nodes), self.pairs)
+    def share(self, share: float, nodes: int | None = None) -> Limit:
+        """Return a limit for a part of the work: this share of the time if it is limited, and so many nodes."""
+        now = time.monotonic()
+        deadline = None if self.deadline is None else now + share * max(self.deadline - now, 0.0)
+        few = [limit for limit in (nodes, self.nodes) if limit is not None]
+        return Limit(deadline, min(few, default=None), self.pairs, self.overruns, self)
 
-    def options(self) -> dict[str, Any]:
-        """Return what is left as options for the solver."""
-        options: dict[str, Any] = {}
+    @contextmanager
+    def solver_options(self) -> Iterator[dict[str, Any]]:
+        """Give what is left as options for the solver, which runs meanwhile."""
+        options: dict[str, Any] = {} if self.nodes is None else {"node_limit": max(self.nodes, 1)}
         if self.deadline is not None:
-            options["time_limit"] = max(self.deadline - time.monotonic(), 1e-3)
-        if self.nodes is not None:
-            options["node_limit"] = max(self.nodes, 1)
-        return options
+            options["time_limit"] = max(self.seconds(), 1e-3)
+        yield options
+        if self.deadline is not None:
+            self.overruns.append(time.monotonic() - self.deadline)
 
 
 def best_solution(optimizer: Optimizer, utility: Utility, random_state: Any) -> Solution:

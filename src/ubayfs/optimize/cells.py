@@ -14,7 +14,8 @@ import numpy as np
 from .._arguments import Mask
 from ..utility import Utility, score_tolerance
 from .base import Limit
-from .program import Programs, negligible_log_kappa
+from .core import Relaxation, has_core
+from .program import Answer, Programs, negligible_log_kappa
 
 # Problems with more features are given to the solver. It takes 10 ms for a problem of ten; enumeration a tenth.
 _MOST_FEATURES = 12
@@ -68,7 +69,7 @@ class CellSearch:
         self.utility = utility
         self.limit = limit or Limit()
         self.largest_importance = largest_importance
-        self.programs = Programs(utility)
+        self.programs, self.has_core = Programs(utility), has_core(utility)
         self.best = known
         self.chosen: Mask | None = None
         self.gave_up = False  # whether the solver found nothing although there was time
@@ -113,7 +114,7 @@ class CellSearch:
 
     def _solve(self, cell: Cell) -> bool:
         """Solve the program of a cell, finish or split it; return False if no set satisfies the hard inequalities."""
-        answer = self.programs.solve(cell.low, cell.high, self.limit)
+        answer = (self._solve_core if self.has_core else self.programs.solve)(cell.low, cell.high, self.limit)
         if answer.infeasible:
             return not (np.isneginf(cell.low) and np.isneginf(self.best))
         bound = min(-cell.negative_bound, answer.bound)
@@ -124,14 +125,34 @@ class CellSearch:
             else:
                 self.settled = max(self.settled, bound)
             return True
-        value = float(self.utility(answer.chosen)[0])
-        if value > self.best:
-            self.best, self.chosen = value, answer.chosen
+        self._take(answer.chosen)
         if bound <= self.best + score_tolerance(self.best):
             self.settled = max(self.settled, bound)
         else:
             self._split(cell._replace(negative_bound=-bound), answer.chosen)
         return True
+
+    def _take(self, chosen: Mask) -> None:
+        """Remember a set if it is better than the best one."""
+        value = float(self.utility(chosen)[0])
+        if value > self.best:
+            self.best, self.chosen = value, chosen
+
+    def _solve_core(self, low: float, high: float, limit: Limit) -> Answer:
+        """Solve small parts of the program of a cell for better sets, then what these leave of it."""
+        program = self.programs.program(low, high)
+        relaxation = Relaxation.of(program, limit)
+        if relaxation is None:
+            return program.solve(limit)
+        for core, share in relaxation.parts(limit):
+            undecided = relaxation.undecided(self.best)
+            if not (undecided & ~core).any():
+                break
+            found = relaxation.solve(core & undecided, share).chosen
+            if found is not None:
+                self._take(found)
+        answer = relaxation.solve(relaxation.undecided(self.best), limit)
+        return answer._replace(bound=min(answer.bound, relaxation.bound))
 
     def _split(self, cell: Cell, chosen: Mask) -> None:
         log_kappa = float(self.utility.admissibility.log_admissibility(chosen)[0])

@@ -66,6 +66,7 @@ from ..exceptions import InputError, OptimizationError
 from ..utility import Utility, as_sparse_sets, score_tolerance
 from .base import Limit, Optimizer, Solution
 from .block_decomposition import search
+from .core import has_core
 from .infeasibility import explain_conflict
 from .local_search import good_set
 from .presolve import Fillers, Reduced, reduce, within_bounds
@@ -179,8 +180,7 @@ class _Rounds:
     def __init__(self, sizes: SizeBounds, known: Mask | None, best: float, bound: float, limit: Limit) -> None:
         self.utility, self.sizes, self.limit = sizes.utility, sizes, limit
         self.known, self.best, self.bound = known, best, bound
-        seconds = 0.0 if limit.deadline is None else limit.deadline - time.monotonic()
-        self.attempt: Limit | None = limit.attempt(_ATTEMPT_NODES, _ATTEMPT_SHARE * seconds)
+        self.attempt: Limit | None = limit.share(_ATTEMPT_SHARE, _ATTEMPT_NODES)
         self.n_programs = self.n_rounds = 0
         self.n_features = self.n_rows = 0
 
@@ -195,6 +195,8 @@ class _Rounds:
             reduced = self._reduce(fillers, max(int(plausible[-1]), 1))
             if reduced is None:
                 return self._finish(False)
+            if has_core(reduced.utility):
+                self.attempt = None  # its programs look for better sets themselves
             largest_importance = float(self.sizes.importance[int(plausible[-1])])
             solved = self._solve_program(reduced, fillers, largest_importance)
             if self._proved():
@@ -223,10 +225,7 @@ class _Rounds:
 
     def _solve_program(self, reduced: Reduced, fillers: Fillers, largest_importance: float) -> Mask | None:
         """Solve one reduced problem; update best and bound; return its set with fillers exchanged."""
-        nodes = None if self.attempt is None else self.attempt.nodes
         result = search(reduced.utility, self.best, largest_importance, self.attempt or self.limit)
-        if self.attempt is not None and nodes is not None and self.attempt.nodes is not None:
-            self.limit.spend(nodes - self.attempt.nodes)
         self.n_programs += result.n_programs
         self.bound = min(self.bound, result.bound)
         solved = None if result.chosen is None else self._record(reduced, fillers, result.chosen)

@@ -8,13 +8,8 @@ cell. See :mod:`ubayfs.optimize.exact` for why this is an upper bound.
 
 from __future__ import annotations
 
-import ctypes
-import os
-import platform
-import sys
-import threading
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,19 +17,18 @@ from scipy import sparse
 
 from .._arguments import Array, Floats, Ints, Mask
 from ..utility import RELATIVE_TOLERANCE, ROUNDING, Utility, log_row_admissibility
+from ._solver_output import solver_output_held_back
 from .base import Limit
 
 # HiGHS stops at an absolute gap of 1e-6 and accepts rows violated by 1e-6. Scores and logarithms of admissibility are
 # passed to it multiplied by this, so that its tolerances are 1e-10 in the score.
 SCALE = 1e4
 
-# How lines of the solver on standard output begin.
-_PREFIX = b"Highs"
 # Rows with more pieces than this get a variable for their activity a^T z, so that each piece is a short row.
 _PIECES_WITHOUT_ACTIVITY = 2
 
-# What the solver may say: optimal, limit reached, infeasible. Anything else ("unbounded", as no program is) comes from
-# numbers of very different size; its presolve then helps.
+# What the solver may say: optimal, time limit reached, infeasible. Anything else ("unbounded", as no program is) comes
+# from numbers of very different size, unless all nodes are spent; its presolve then helps.
 _ANSWERS = (0, 1, 2)
 
 # Rows with more levels than this (costs in cents) get lines only where they are needed.
@@ -98,17 +92,53 @@ class _Rows:
             matrix = sparse.csr_array(entries, shape=(len(full), self.n_columns))
             self.parts.append((matrix, low * full, high * full))
 
-    def constraint(self) -> Any:
-        """Return all rows as a constraint for the solver."""
-        from scipy.optimize import LinearConstraint
-
+    def stacked(self) -> tuple[sparse.csc_array, Floats, Floats]:
+        """Return all rows as one matrix, with their lowest and highest values."""
         if not self.parts:
-            return ()
-        stacked = sparse.csc_array(sparse.vstack([part[0] for part in self.parts]))
+            return sparse.csc_array((0, self.n_columns)), np.empty(0), np.empty(0)
+        matrix = sparse.csc_array(sparse.vstack([part[0] for part in self.parts]))
         # The solver's interface takes 32-bit indices.
-        stacked.indices, stacked.indptr = stacked.indices.astype(np.int32), stacked.indptr.astype(np.int32)
-        low = np.concatenate([part[1] for part in self.parts])
-        return LinearConstraint(stacked, low, np.concatenate([part[2] for part in self.parts]))
+        matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+        return matrix, *(np.concatenate([part[side] for part in self.parts]) for side in (1, 2))
+
+
+class Program(NamedTuple):
+    """Maximize objective x + constant over low <= A x <= high and lower <= x <= upper; the first n x are 0 or 1."""
+
+    objective: Floats  # SCALE times the score
+    A: sparse.csc_array
+    low: Floats
+    high: Floats
+    lower: Floats
+    upper: Floats
+    n_features: int
+    constant: float
+
+    def solve(self, limit: Limit | None = None) -> Answer:
+        """Return the best set, or the best found within the limit."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        limit, n = limit or Limit(), self.n_features
+        solver = partial(
+            milp,
+            -self.objective,
+            integrality=np.arange(len(self.objective)) < n,
+            bounds=Bounds(self.lower, self.upper),
+            constraints=LinearConstraint(self.A, self.low, self.high) if self.A.shape[0] else (),
+        )
+        # The solver's own presolve is off: it takes minutes on a cost row over thousands of features or on 10^5 pairs,
+        # ignores the time limit meanwhile, and did not pay on any problem of this form.
+        with solver_output_held_back, limit.solver_options() as options:
+            result = solver(options={"mip_rel_gap": 0.0, "presolve": False, **options})
+            n_nodes = int(result.get("mip_node_count") or 0)
+            if result.status not in _ANSWERS and n_nodes < options.get("node_limit", np.inf):
+                result = solver(options={"mip_rel_gap": 0.0, "presolve": True, **options})
+        limit.spend(n_nodes)
+        # Without features there is nothing to branch on: the solver then gives no dual bound, but the optimum.
+        dual = result.fun if n == 0 else result.mip_dual_bound
+        bound = -dual / SCALE + self.constant if dual is not None and np.isfinite(dual) else np.inf
+        chosen = None if result.x is None else result.x[:n] > 0.5
+        return Answer(chosen, bound, result.status == 2)
 
 
 class Programs:
@@ -123,20 +153,17 @@ class Programs:
         self.n_solved = 0
         self._block_rows = _block_rows(utility)
 
-    def solve(self, low: float, high: float, limit: Limit | None = None) -> Answer:
-        """Bound the score of sets with log kappa in [low, high].
+    def program(self, low: float, high: float) -> Program:
+        """Return the program that bounds the score of sets with log kappa in [low, high].
 
         ``low = -inf`` gives the best importance under the hard rows alone, with exp(high) for kappa.
         """
-        from scipy.optimize import Bounds, milp
-
         relaxed = bool(np.isneginf(low))
         highest = np.where(self.grid.hard, 0.0, np.inf) if relaxed else self.grid.highest_level(low)
         layout = self._layout(highest, relaxed)
         n, s = self.utility.n_features, layout.s
         strength = self.utility.constraint_strength
         slope = 0.0 if relaxed else (np.exp(high) - np.exp(low)) / (high - low)
-        constant = strength * (np.exp(high) - slope * high)
         objective = np.zeros(s + 1)
         objective[:n], objective[s] = SCALE * self.utility.theta, strength * slope
         lower, upper = np.zeros(s + 1), np.ones(s + 1)
@@ -145,26 +172,13 @@ class Programs:
         lower[penalties.stop : s], upper[penalties.stop : s] = -np.inf, np.inf
         # Without penalties nothing refers to s; away from zero it only makes the solver repair its first guesses.
         lower[s], upper[s] = (0.0, 0.0) if relaxed else (SCALE * low, SCALE * high)
-        # The solver's own presolve is off: it takes minutes on a cost row over thousands of features or on 10^5 pairs,
-        # ignores the time limit meanwhile, and did not pay on any problem of this form.
-        options: dict[str, Any] = {"mip_rel_gap": 0.0, "presolve": False}
-        if limit is not None:
-            options |= limit.options()
         self.n_solved += 1
-        rows = self._rows(layout, highest).constraint()
-        integrality = np.arange(s + 1) < n
-        with solver_output_held_back:
-            solver = partial(milp, -objective, integrality=integrality, bounds=Bounds(lower, upper), constraints=rows)
-            result = solver(options=options)
-            if result.status not in _ANSWERS:
-                result = solver(options={**options, "presolve": True})
-        if limit is not None:
-            limit.spend(int(result.get("mip_node_count") or 0))
-        # Without features there is nothing to branch on: the solver then gives no dual bound, but the optimum.
-        dual = result.fun if n == 0 else result.mip_dual_bound
-        bound = -dual / SCALE + constant if dual is not None and np.isfinite(dual) else np.inf
-        chosen = None if result.x is None else result.x[:n] > 0.5
-        return Answer(chosen, bound, result.status == 2)
+        rows = self._rows(layout, highest).stacked()
+        return Program(objective, *rows, lower, upper, n, strength * (np.exp(high) - slope * high))
+
+    def solve(self, low: float, high: float, limit: Limit | None = None) -> Answer:
+        """Bound the score of sets with log kappa in [low, high]."""
+        return self.program(low, high).solve(limit)
 
     def _layout(self, highest: Array, relaxed: bool) -> Layout:
         grid = self.grid
@@ -445,77 +459,3 @@ def _units(A: sparse.csr_array, owner: Ints) -> tuple[Mask, Floats]:
     off_grid = (np.abs(multiple - np.round(multiple)) > ROUNDING * multiple) | (multiple > _LARGEST_MULTIPLE)
     on_grid = np.bincount(owner, weights=off_grid, minlength=n_rows) == 0
     return on_grid, np.where(np.diff(A.indptr) == 0, 1.0, np.where(on_grid, smallest, largest))
-
-
-# -- the solver's own lines on standard output never reach it ----------------------------------------------------------
-
-
-class _SolverOutput:
-    """Holds back the output of C code while at least one thread is inside.
-
-    HiGHS prints a line here and there (``HighsMipSolverData::transformNewIntegerFeasibleSolution ...``) whatever its
-    options are; in a pipe it would end up among the results. While a program is solved, the C library's variable
-    `stdout` therefore points to a buffer in memory. Afterwards the buffer is written to the true one, without the lines
-    of HiGHS. File descriptor 1 is not touched: what Python prints meanwhile, in this or another thread, goes its usual
-    way, and what other C code prints in another thread is delayed until the program is solved, not lost.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._n_inside = 0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._n_inside == 0 and self._library is not None:
-                self._true_stdout = self._stdout.value
-                self._stdout.value = self._buffer
-            self._n_inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._n_inside -= 1
-            if self._n_inside == 0 and self._library is not None:
-                self._stdout.value = self._true_stdout
-                self._deliver(self._library)
-
-    @cached_property
-    def _library(self) -> ctypes.CDLL | None:
-        """The C library, with its variable `stdout` and a buffer; None without it: nothing is held back then."""
-        mac = sys.platform == "darwin"
-        if not mac and platform.libc_ver()[0] != "glibc":
-            return None  # in other libraries it may be a constant, which must not be written to
-        try:
-            library = ctypes.CDLL(None)
-            self._stdout = ctypes.c_void_p.in_dll(library, "__stdoutp" if mac else "stdout")
-            make = library.open_memstream
-        except (OSError, ValueError, AttributeError):
-            return None
-        self._text, self._size = ctypes.c_void_p(), ctypes.c_size_t()
-        make.restype = ctypes.c_void_p
-        self._buffer: int | None = make(ctypes.byref(self._text), ctypes.byref(self._size))
-        if not self._buffer:
-            return None
-        os.register_at_fork(after_in_child=self._in_child)
-        return library
-
-    def _deliver(self, library: ctypes.CDLL) -> None:
-        """Write what is in the buffer, but for the lines of the solver, to the true output; empty the buffer."""
-        buffer, stdout = ctypes.c_void_p(self._buffer), ctypes.c_void_p(self._true_stdout)
-        library.fflush(buffer)
-        if not self._size.value:
-            return
-        text = ctypes.string_at(self._text.value or 0, self._size.value)
-        library.rewind(buffer)
-        others = b"".join(line for line in text.splitlines(keepends=True) if not line.startswith(_PREFIX))
-        if others:
-            library.fwrite(others, ctypes.c_size_t(1), ctypes.c_size_t(len(others)), stdout)
-
-    def _in_child(self) -> None:
-        """Give the true output to a process that was forked while another thread was inside."""
-        self._lock = threading.Lock()
-        if self._n_inside:
-            self._n_inside = 0
-            self._stdout.value = self._true_stdout
-
-
-solver_output_held_back = _SolverOutput()

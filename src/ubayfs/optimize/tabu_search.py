@@ -37,8 +37,6 @@ _RELAXATIONS = (1.0, 0.3, 0.1)
 _EXCHANGED = (0.15, 3)
 # Steps on one side of the border of the hard inequalities after which the price of violations changes, and by how much.
 _SAME_SIDE, _PRICE_FACTOR = 10, 2.0
-# Steps between two looks at the clock.
-_STEPS_BETWEEN = 16
 
 
 class TabuSearch:
@@ -77,8 +75,8 @@ class TabuSearch:
     def run(self, n_steps: int, deadline: float | None = None) -> Mask:
         """Return the best set after so many steps or at the deadline, by `time.monotonic`."""
         patience = max(_PATIENCE[0], _PATIENCE[1] * self.utility.n_features)
-        for step in range(n_steps):
-            if deadline is not None and step % _STEPS_BETWEEN == 0 and time.monotonic() >= deadline:
+        for _ in range(n_steps):
+            if deadline is not None and time.monotonic() >= deadline:
                 break
             if self.idle >= patience:
                 self.flips.reset(self._exchanged())
