@@ -25,12 +25,12 @@ from .report import Row, Section
 from .timing import REPOSITORY
 
 BEFORE = Path(__file__).parent / "results" / "hard_before.json"
-SECONDS = (5.0, 20.0, 60.0)
+SECONDS = (1.0, 5.0, 20.0, 60.0)
 N_WORKERS = 1  # of CP-SAT: HiGHS solves on one core, too
 
 
 def hard(quick: bool) -> Section:
-    """Value, bound and gap on 40 hard problems after 5, 20 and 60 s (quick: one of each kind, 5 s)."""
+    """Value, bound and gap on 45 hard problems after 1, 5, 20 and 60 s (quick: one of each kind, 1 s)."""
     before = json.loads(BEFORE.read_text()) if BEFORE.exists() else {"figures": {}}
     rows: list[Row] = []
     for name, problem in hard_problems.hard_problems().items():
@@ -42,8 +42,11 @@ def hard(quick: bool) -> Section:
         "Hard decisions under a time limit",
         "Problems with hundreds of soft inequalities that no set satisfies together. Value: score of the best set "
         "found (higher is better); bound: no set has a higher one. The limit is that the value is at least that of the "
-        "former state (misses: by how much it is not). CP-SAT solves a rounded form of the problem; its sets are "
-        "evaluated exactly. Former state: " + before.get("how", "not recorded") + ".",
+        "former state (misses: by how much it is not); among budgets, where HiGHS can be given the same rows, that it is "
+        "at most 0.1 % behind HiGHS and CP-SAT. A time limit may be exceeded by 1 s or a quarter. CP-SAT solves a "
+        "rounded form of the problem; its sets are evaluated exactly. Former state: "
+        + before.get("how", "not recorded")
+        + ".",
         rows,
     )
 
@@ -58,14 +61,34 @@ def _compared(name: str, problem: hard_problems.HardProblem, seconds: float, bef
     selection = hard_problems.solve(problem, seconds)
     values = {"value": selection.value, "bound": float(selection.bound), "gap": float(selection.gap)}
     values["seconds"] = time.perf_counter() - start
-    limits = {} if before is None else {"missed": 1e-9}
+    limits = {"seconds": seconds + max(1.0, seconds / 4)}
+    others = [Row(name, "  CP-SAT", *_cpsat(selection, seconds), headline=False)]
     if before is not None:
-        values["missed"] = max(before["value"] - selection.value, 0.0)
-    rows = [Row(name, f"{seconds:g} s", values, limits, headline=False)]
-    if before is not None:
-        rows.append(Row(name, "  former state", {**before, "gap": before["bound"] - before["value"]}, headline=False))
-    rows.append(Row(name, "  CP-SAT", *_cpsat(selection, seconds), headline=False))
-    return rows
+        values["missed"], limits["missed"] = max(before["value"] - selection.value, 0.0), 1e-9
+        figures = {**before, "gap": before["bound"] - before["value"]}
+        others.insert(0, Row(name, "  former state", figures, headline=False))
+    elif np.isinf(selection.problem.utility.system.rho).all():
+        others.insert(0, Row(name, "  HiGHS", *_highs(selection, seconds), headline=False))
+        best = max(row.values.get("value", -np.inf) for row in others)
+        values["missed"], limits["missed"] = max(best / selection.value - 1.0, 0.0), 1e-3
+    return [Row(name, f"{seconds:g} s", values, limits, headline=False), *others]
+
+
+def _highs(selection: Any, seconds: float) -> tuple[dict[str, float], dict[str, float], str]:
+    """Return values, no limits and a note: the hard rows as they are, without anything of ours."""
+    from scipy.optimize import LinearConstraint, milp
+
+    utility, options = selection.problem.utility, {"time_limit": seconds, "mip_rel_gap": 0.0}
+    n, system = utility.n_features, utility.system
+    rows = LinearConstraint(system.A, -np.inf, system.b)
+    start = time.perf_counter()
+    answer = milp(-utility.theta, integrality=np.ones(n), bounds=(0, 1), constraints=rows, options=options)
+    took = time.perf_counter() - start
+    if answer.x is None:
+        return {"seconds": took}, {}, "no set in time"
+    value = selection.evaluate(np.flatnonzero(answer.x > 0.5)).utility
+    bound = utility.constraint_strength - answer.mip_dual_bound
+    return {"value": value, "bound": bound, "gap": max(bound - value, 0.0), "seconds": took}, {}, ""
 
 
 def _cpsat(selection: Any, seconds: float) -> tuple[dict[str, float], dict[str, float], str]:

@@ -1,7 +1,8 @@
-"""Decisions that are hard to prove: 40 problems of 38 to 120 features, drawn with fixed seeds.
+"""Decisions that are hard to prove: 45 problems, drawn with fixed seeds.
 
-Eight kinds of five each. Importances sum to one and lambda is one; most inequalities are soft and most features are in
-many of them, so that no set satisfies all and very many are nearly as good as the best one.
+Nine kinds of five each. Importances sum to one and lambda is one. In eight kinds, of 38 to 120 features, most
+inequalities are soft and most features are in many of them, so that no set satisfies all and very many are nearly as
+good as the best one. The ninth has thousands of features and several budgets in which every feature has a cost.
 """
 
 from __future__ import annotations
@@ -114,6 +115,14 @@ def _mixed(rng: np.random.Generator) -> HardProblem:
     return HardProblem(rng.dirichlet(np.ones(n)), [*limits, *implications(n, n, 0.5, rng)])
 
 
+def _dense_budgets(rng: np.random.Generator) -> HardProblem:
+    n, size, n_rows = 1000 * int(rng.integers(2, 8)), int(rng.choice([30, 100])), int(rng.choice([5, 10, 20, 50]))
+    theta = rng.dirichlet(np.full(n, rng.choice([0.1, 0.2, 1.0])))
+    costs = rng.uniform(1, 10, (n_rows, n)) + rng.choice([0.0, 4.0]) * theta * n  # important ones may be dearer
+    budgets = 0.75 * costs[:, np.argsort(-theta)[:size]].sum(axis=1)
+    return HardProblem(theta, [ubayfs.max_size(size, math.inf), ubayfs.linear(costs, budgets, rho=math.inf)])
+
+
 KINDS: dict[str, Callable[[np.random.Generator], HardProblem]] = {
     "wide": _wide,
     "equal pairs": _equal_pairs,
@@ -123,6 +132,7 @@ KINDS: dict[str, Callable[[np.random.Generator], HardProblem]] = {
     "implications": _implications,
     "budgets": _budgets,
     "mixed": _mixed,
+    "dense budgets": _dense_budgets,
 }
 
 

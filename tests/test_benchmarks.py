@@ -398,11 +398,11 @@ print(faces._cpu_seconds(partial(faces._run, [sys.executable, "-c", {spin!r}])))
     assert 0.15 < float(done.stdout) < 5
 
 
-def test_hard_problems_are_forty_and_always_the_same():
+def test_hard_problems_are_forty_five_and_always_the_same():
     first, second = hard_problems.hard_problems(), hard_problems.hard_problems()
-    assert len(first) == 40
+    assert len(first) == 45
     for name, problem in first.items():
-        assert 38 <= len(problem.theta) <= 120
+        assert (len(problem.theta) >= 1000) == name.startswith("dense budgets")
         np.testing.assert_array_equal(problem.theta, second[name].theta)
 
 
@@ -415,6 +415,19 @@ def test_hard_decisions_are_compared_with_the_former_state(monkeypatch):
     assert before.values == {"value": 2.0, "bound": 2.5, "gap": 0.5}
     assert other.note == "OR-Tools is not installed"
     assert hard._compared("tiny", problem, 5.0, {"value": 1.0, "bound": 2.5})[0].holds
+
+
+def test_budgets_are_compared_with_plain_highs(monkeypatch):
+    """Two of three features can be paid: 0.5 and 0.2, beside a peer that finds more than there is, and one that fails."""
+    problem = hard_problems.HardProblem(np.array([0.5, 0.3, 0.2]), [ubayfs.cost_budget([3, 2, 1], 4.5, np.inf)])
+    monkeypatch.setattr(hard, "_cpsat", lambda *_: ({"value": 1.75}, {}, ""))
+    now, highs, other = hard._compared("tiny", problem, 5.0, None)
+    assert highs.values["value"] == now.values["value"] == pytest.approx(1.7)
+    assert highs.values["gap"] == pytest.approx(0.0, abs=1e-9)
+    assert now.values["missed"] == pytest.approx(1.75 / 1.7 - 1)
+    assert not now.holds
+    monkeypatch.setattr(hard, "_cpsat", lambda *_: ({}, {}, "no set in time"))
+    assert hard._compared("tiny", problem, 5.0, None)[0].holds
 
 
 def test_a_problem_for_another_solver_is_plain():

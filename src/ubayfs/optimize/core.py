@@ -34,7 +34,7 @@ _FEWEST_FEATURES, _FEATURES_PER_ROW = 200, 4
 # Features in the first core: at least so many, or so many for each inequality. The next one is twice as large.
 _FEWEST_IN_CORE, _IN_CORE_PER_ROW = 24, 1.5
 # Each core may take this share of the time that is left or, if time is not limited, so many nodes of branch and bound.
-_SHARE, _NODES = 0.4, 2000
+_SHARE, _NODES = 0.25, 2000
 
 
 def has_core(utility: Utility) -> bool:
