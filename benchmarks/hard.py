@@ -42,11 +42,10 @@ def hard(quick: bool) -> Section:
         "Hard decisions under a time limit",
         "Problems with hundreds of soft inequalities that no set satisfies together. Value: score of the best set "
         "found (higher is better); bound: no set has a higher one. The limit is that the value is at least that of the "
-        "former state (misses: by how much it is not); among budgets, where HiGHS can be given the same rows, that it is "
-        "at most 0.1 % behind HiGHS and CP-SAT. A time limit may be exceeded by 1 s or a quarter. CP-SAT solves a "
-        "rounded form of the problem; its sets are evaluated exactly. Former state: "
-        + before.get("how", "not recorded")
-        + ".",
+        "former state (misses: by how much it is not). Budgets in which every feature has a cost are given to HiGHS as "
+        "they are; there the limit is that the value is at most 0.1 % behind HiGHS and CP-SAT. A time limit may be "
+        "exceeded by 1 s or a quarter. CP-SAT solves a rounded form of the problem; its sets are evaluated exactly. "
+        "Former state: " + before.get("how", "not recorded") + ".",
         rows,
     )
 

@@ -116,7 +116,7 @@ def _mixed(rng: np.random.Generator) -> HardProblem:
 
 
 def _dense_budgets(rng: np.random.Generator) -> HardProblem:
-    n, size, n_rows = 1000 * int(rng.integers(2, 8)), int(rng.choice([30, 100])), int(rng.choice([5, 10, 20, 50]))
+    n, size, n_rows = 7000, 100, int(rng.choice([5, 20, 50]))
     theta = rng.dirichlet(np.full(n, rng.choice([0.1, 0.2, 1.0])))
     costs = rng.uniform(1, 10, (n_rows, n)) + rng.choice([0.0, 4.0]) * theta * n  # important ones may be dearer
     budgets = 0.75 * costs[:, np.argsort(-theta)[:size]].sum(axis=1)

@@ -418,10 +418,10 @@ def test_hard_decisions_are_compared_with_the_former_state(monkeypatch):
 
 
 def test_budgets_are_compared_with_plain_highs(monkeypatch):
-    """Two of three features can be paid: 0.5 and 0.2, beside a peer that finds more than there is, and one that fails."""
+    """Two of three features can be paid, of 0.5 and 0.2; a peer claims more than there is, or has no set."""
     problem = hard_problems.HardProblem(np.array([0.5, 0.3, 0.2]), [ubayfs.cost_budget([3, 2, 1], 4.5, np.inf)])
     monkeypatch.setattr(hard, "_cpsat", lambda *_: ({"value": 1.75}, {}, ""))
-    now, highs, other = hard._compared("tiny", problem, 5.0, None)
+    now, highs, _ = hard._compared("tiny", problem, 5.0, None)
     assert highs.values["value"] == now.values["value"] == pytest.approx(1.7)
     assert highs.values["gap"] == pytest.approx(0.0, abs=1e-9)
     assert now.values["missed"] == pytest.approx(1.75 / 1.7 - 1)
