@@ -198,6 +198,7 @@ def as_array(
     name: str, values: Any, rule: str = "must be an array of numbers", dtype: Any = None, way_out: str = ""
 ) -> Array:
     """Return anything array-like as an array, or raise naming `name` and the rule."""
+    refuse_lazy(name, values)
     try:
         if not hasattr(values, "__array__") and isinstance(values, Sequence) and len(values) > MOST_ENTRIES:
             raise MemoryError(f"more than {MOST_ENTRIES:,} entries")

@@ -1,7 +1,4 @@
-"""Files that hold data only, written whole or not at all: arrays and JSON in one .npz; cells of CSV.
-
-What a file may unpack to is limited, so that no small file takes all memory.
-"""
+"""Files that hold data only, written whole or not at all, and read up to a limit: arrays and JSON in one .npz; CSV."""
 
 from __future__ import annotations
 
@@ -28,13 +25,8 @@ ReadBytes = Callable[[Path], bytes]
 
 FIGURE_FORMATS = ("png", "svg", "pdf")
 
-# The setting of the most memory that one file may unpack to, and which part of the free memory that is by default: a
-# table is held several times while it is read.
+# The most memory for one file, and its default as a part of the free one: tables are held several times while read.
 _LIMIT, _SHARE = "UBAYFS_MEMORY_LIMIT", 4
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-# Where Linux tells the free memory of the machine and the limit of a container.
-_SYSTEM = {"/proc/meminfo": r"MemAvailable: +([0-9]+) (kB)", "/sys/fs/cgroup/memory.max": r"([0-9]+)()"}
-_UNKNOWN_MEMORY = 8 * 10**9
 _JSON = 25  # bytes of memory for each byte of JSON, which may be an empty list
 
 _METADATA, _TEXTS = "metadata", ("metadata", "about")  # of an archive; both are JSON
@@ -56,79 +48,67 @@ def as_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
         reason = getattr(error, "strerror", None) or error
         shown = str(path)
         shown = shown if len(shown) <= 100 else f"{shown[:60]}...{shown[-30:]}"
-        message = f"{shown!r} cannot be the path of a file ({reason}). Name another path."
-        if isinstance(error, PermissionError):
-            message = f"{shown!r} cannot be looked up ({reason}). Ask for the right to search the folders above it."
+        message = f"{shown!r} cannot be the path of a file ({reason}). Name another, or get the right to search there."
         raise InputError(message, argument=argument, value=path) from error
     return Path(path)
 
 
-def names_in(folder: Path) -> list[str]:
-    """Return the names in a folder; none if it is not there or cannot be listed."""
-    with suppress(OSError):
-        return os.listdir(folder)
-    return []
-
-
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file."""
-    check_unpacked(path, path.stat().st_size)
-    return path.read_bytes()
+    """Return the content of a file; InputError if it cannot be read, or is too large."""
+    try:
+        check_unpacked(path, path.stat().st_size)
+        return path.read_bytes()
+    except OSError as error:
+        message = f"{path} cannot be read ({error.strerror or error}). Name a file that you may read."
+        raise InputError(message, argument="path", value=path) from error
 
 
-def memory_limit() -> int:
-    """Return the most bytes that one file may unpack to: what UBAYFS_MEMORY_LIMIT says, or a share of free memory."""
-    given = os.environ.get(_LIMIT, "")
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?) *([KMGT]?)I?B?", given.strip().upper())
-    if found:
-        return int(float(found[1]) * _UNITS[found[2]])
-    if given:
-        raise InputError.of(_LIMIT, f"must be a number of bytes, such as 8GB or 500MB; got {repr_of(given)}.", given)
-    memory = [_UNKNOWN_MEMORY]
-    for place, pattern in _SYSTEM.items():
-        with suppress(OSError):
-            told = re.search(pattern, Path(place).read_text(encoding="ascii"))
-            memory += [int(told[1]) * (1024 if told[2] else 1)] if told else []
-    return min(memory[1:] or memory) // _SHARE
+def check_unpacked(path: Path, size: int, more: bool = False) -> int:
+    """Refuse a file of which so many bytes, or `more`, are in memory when it is unpacked; return how many may be.
 
-
-def check_unpacked(path: Path, size: int, more: bool = False) -> None:
-    """Refuse a file that takes more memory than one file may take; `more`: at least so much, it was not unpacked."""
-    limit = memory_limit()
+    UBAYFS_MEMORY_LIMIT says how many, in GB; by default a share of the free memory.
+    """
+    given, limit = os.environ.get(_LIMIT), 8 * 10**9 // _SHARE  # where the system does not tell
+    with suppress(OSError, IndexError):
+        limit = 1024 * int(Path("/proc/meminfo").read_text().partition("MemAvailable:")[2].split()[0]) // _SHARE
+    with suppress(OSError, ValueError):  # of a container, if it has a limit
+        limit = min(limit, int(Path("/sys/fs/cgroup/memory.max").read_text()) // _SHARE)
+    try:
+        limit = int(float(given) * 10**9) if given else limit
+    except (ValueError, OverflowError) as error:
+        rule = f"must be a number of gigabytes, such as 16; got {repr_of(given)}."
+        raise InputError.of(_LIMIT, rule, given) from error
     if size > limit:
-        needed, allowed = (f"{n / 10**9:,.2f} GB" if n >= 10**7 else f"{n:,} bytes" for n in (size, limit))
         raise InputError(
-            f"{path} unpacks to {'more than ' if more else ''}{needed}, and one file may take {allowed} of memory. "
-            f"Read a smaller file, or raise the limit by the environment variable {_LIMIT}, such as {_LIMIT}=16GB.",
+            f"{path} unpacks to {'more than ' if more else ''}{size / 10**9:,.3g} GB, and one file may take "
+            f"{limit / 10**9:,.3g} GB of memory. Read a smaller file, or raise the limit by the environment variable "
+            f"{_LIMIT}, in GB: {_LIMIT}=16.",
             argument="path",
             value=path,
         )
+    return limit
 
 
 class WatchedContent(io.BytesIO):
-    """The content of a file that is unpacked while it is read: refused when the program has grown by too much.
-
-    Elements of XML, for instance, take twenty times the bytes that the archive declares.
-    """
+    """Compressed XML; reading it ends when the program has grown too much: elements take many times their bytes."""
 
     def __init__(self, content: bytes, path: Path) -> None:
         super().__init__(content)
-        self._path, self._limit, self._before = path, memory_limit(), _most_memory()
+        self._path, self._before = path, _most_memory()
 
     def read(self, size: int | None = -1) -> bytes:
         """Return the next bytes."""
-        if _most_memory() - self._before > self._limit:
-            check_unpacked(self._path, self._limit + 1, more=True)
+        check_unpacked(self._path, _most_memory() - self._before, more=True)
         return super().read(size)
 
 
 def _most_memory() -> int:
     """Return the most bytes that this process has had so far; 0 where the system does not tell."""
-    if sys.platform == "win32":
-        return 0
-    import resource
+    with suppress(ImportError):
+        from resource import RUSAGE_SELF, getrusage
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        return getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return 0
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -140,11 +120,8 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):  # a full disk names no file, and the temporary one is gone
-            raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+    except BaseException:
+        temporary.unlink(missing_ok=True)
         raise
     sync_directory(path.parent)
 
@@ -220,10 +197,7 @@ def save_record(path: Path, kind: str, version: int, metadata: Mapping[str, Any]
 def load_record(
     path: Path, kind: str, version: int, members: str, read: ReadBytes = read_bytes
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what :func:`save_record` wrote; anything else is refused with an EnsembleError that says why.
-
-    `members` is a pattern of the names of arrays. A file with others was not written by this package.
-    """
+    """Read what :func:`save_record` wrote, arrays by a pattern of names; EnsembleError says why it is anything else."""
     if not as_path(path).is_file():
         raise EnsembleError(f"{path} does not exist or is not a file; expected {kind}.")
     try:
@@ -240,8 +214,6 @@ def load_record(
         metadata = json.loads(arrays.pop(_METADATA, np.empty(0, np.uint8)).tobytes() or b"{}")
     except UBayFSError as error:
         raise EnsembleError(str(error)) from error
-    except PermissionError as error:
-        raise EnsembleError(f"{path} cannot be read ({error.strerror}). Name a file that you may read.") from error
     except Exception as error:  # a damaged zip archive may raise nearly anything
         raise EnsembleError(f"{path} is damaged and cannot be read ({type(error).__name__}: {error}).") from error
     if not isinstance(metadata, dict) or metadata.get("kind") != kind:
@@ -255,10 +227,7 @@ def load_record(
 
 
 def _check_members(path: Path, content: io.BytesIO, kind: str, members: str) -> None:
-    """Refuse arrays that are not asked for, and more than memory holds, by what the archive declares of them.
-
-    Nothing is unpacked beyond the declared size.
-    """
+    """Refuse arrays that are not asked for, and too large ones; no more is unpacked than an archive declares."""
     with zipfile.ZipFile(content) as archive:
         sizes = {entry.filename.removesuffix(".npy"): entry.file_size for entry in archive.infolist()}
     others = [name for name in sizes if name != _METADATA and not re.fullmatch(members, name)]
@@ -271,10 +240,9 @@ def _check_members(path: Path, content: io.BytesIO, kind: str, members: str) -> 
 
 def read_json(path: Path, read: ReadBytes = read_bytes) -> dict[str, Any]:
     """Return the object in a JSON file; anything else is refused with an InputError that says why."""
+    text = read(path)
     try:
-        content = json.loads(read(path))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror or error}).") from error
+        content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is damaged and cannot be read as JSON ({error}).") from error
     if not isinstance(content, dict):

@@ -336,8 +336,8 @@ def test_other_versions_are_reported(table, tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "cannot be read .*name another checkpoint directory"),
-        ("[]", "does not belong to ubayfs checkpoint"),
+        ("{", "cannot be read .*Name another checkpoint directory"),
+        ("[]", "must hold an object; got list"),
         ('{"kind": "something"}', "does not belong to ubayfs checkpoint"),
         (
             '{"kind": "ubayfs checkpoint", "version": 3, "settings": {}}',
@@ -348,7 +348,7 @@ def test_other_versions_are_reported(table, tmp_path):
             "has format version 1; this ubayfs reads 2 only",
         ),
         ('{"kind": "ubayfs checkpoint", "settings": {"versions": "1.0"}}', "does not belong to ubayfs checkpoint"),
-        ("[" * 100_000, "cannot be read .*name another checkpoint directory"),
+        ("[" * 100_000, "cannot be read .*Name another checkpoint directory"),
     ],
 )
 def test_manifests_that_are_none(table, tmp_path, content, message):

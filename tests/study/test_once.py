@@ -12,7 +12,7 @@ import pytest
 from ubayfs import Evidence, InputError, max_size, workflow
 from ubayfs.cli.main import main
 from ubayfs.exceptions import StudyError
-from ubayfs.results.result import StoredResult
+from ubayfs.results import result
 from ubayfs.study import load_study, resolve, resolve_study
 
 STUDY = """\
@@ -213,11 +213,11 @@ def test_select_finds_reasons_and_makes_study_and_report_once(folder, monkeypatc
 def test_only_figures_that_were_written_are_looked_for(folder, monkeypatch):
     (folder / "study.yaml").write_text(STUDY + "evidence: {n_models: 5}\noutputs: {n_draws: 3}\ntrust: {level: none}\n")
     assert main(["select", "study.yaml", "-o", "first"]) == 0
-    read, names = StoredResult._content, []
-    monkeypatch.setattr(StoredResult, "_content", lambda self, name: (names.append(name), read(self, name))[1])
+    read, names = result.read_bytes, []
+    monkeypatch.setattr(result, "read_bytes", lambda path: (names.append(path.name), read(path))[1])
     assert main(["decide", "first", "-o", "second"]) == 0
-    assert "figures/evidence.png" in names
-    assert [name for name in names if not (folder / "first" / name).is_file()] == []
+    assert "evidence.png" in names
+    assert [name for name in names if not (folder / "first" / "figures" / name).is_file()] == []
 
 
 @pytest.mark.parametrize("place", ["prior: {table: none.csv}\nblocks: {table: none.csv}", "prior: {aliases: none.csv}\n"

@@ -14,7 +14,7 @@ KNOWN = polars.DataFrame({"feature": ["a"], "weight": [2.0]}).lazy()
 SETS = Evidence.from_sets([[1, 0, 1]], list("abc"))
 
 
-@pytest.mark.filterwarnings("ignore:Determining the column names of a LazyFrame")
+@pytest.mark.filterwarnings("ignore:Determining the .* of a LazyFrame")
 @pytest.mark.parametrize(
     "call",
     [

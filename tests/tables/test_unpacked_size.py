@@ -3,13 +3,14 @@
 import gzip
 import io
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from ubayfs import Evidence, InputError, read_data
-from ubayfs._files import memory_limit
+from ubayfs._files import check_unpacked
 from ubayfs.exceptions import EnsembleError
 from ubayfs.tables import read_lines, read_table
 
@@ -19,7 +20,7 @@ _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
 @pytest.fixture(autouse=True)
 def limit(monkeypatch):
-    monkeypatch.setenv("UBAYFS_MEMORY_LIMIT", "20 MB")
+    monkeypatch.setenv("UBAYFS_MEMORY_LIMIT", "0.02")
 
 
 def workbook(path, sheet):
@@ -176,23 +177,23 @@ def test_a_part_of_evidence_that_unpacks_to_too_much(tmp_path, member):
         Evidence.load(path)
 
 
-@pytest.mark.parametrize(("given", "limit"), [("1000", 1000), ("1.5kB", 1500), ("2 GiB", 2 * 10**9), ("3M", 3 * 10**6)])
+@pytest.mark.parametrize(("given", "limit"), [("1", 10**9), ("0.5", 5 * 10**8), ("16", 16 * 10**9)])
 def test_the_limit_can_be_set(monkeypatch, given, limit):
     monkeypatch.setenv("UBAYFS_MEMORY_LIMIT", given)
-    assert memory_limit() == limit
+    assert check_unpacked(Path("x"), 0) == limit
 
 
-@pytest.mark.parametrize("given", ["much", "-1", "1e9", "nan"])
+@pytest.mark.parametrize("given", ["much", "8GB", "nan", "inf"])
 def test_a_limit_that_is_no_size_is_named(monkeypatch, given):
     monkeypatch.setenv("UBAYFS_MEMORY_LIMIT", given)
-    with pytest.raises(InputError, match=r"must be a number of bytes, such as 8GB") as caught:
-        memory_limit()
+    with pytest.raises(InputError, match=r"must be a number of gigabytes, such as 16") as caught:
+        check_unpacked(Path("x"), 0)
     assert caught.value.argument == "UBAYFS_MEMORY_LIMIT"
 
 
 def test_by_default_the_limit_is_a_share_of_the_memory_that_is_free(monkeypatch):
     monkeypatch.delenv("UBAYFS_MEMORY_LIMIT")
-    assert 10**7 < memory_limit() < 10**14
+    assert 10**7 < check_unpacked(Path("x"), 0) < 10**14
 
 
 def test_memory_that_is_not_there_is_said_of_the_file(tmp_path):
@@ -201,5 +202,5 @@ def test_memory_that_is_not_there_is_said_of_the_file(tmp_path):
     def none_left(path):
         raise MemoryError
 
-    with pytest.raises(InputError, match="takes more memory than there is"):
+    with pytest.raises(InputError, match="no memory is left"):
         read_table(tmp_path / "cells.csv", read=none_left)

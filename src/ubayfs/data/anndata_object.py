@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arguments import Mask, did_you_mean, refuse_lazy
+from .._arguments import Mask, did_you_mean
 from ..exceptions import Advice, InputError, repr_of
 from .missing import samples_of
 from .reading_rules import SurvivalColumns, target_columns
@@ -61,8 +61,6 @@ def is_anndata(X: Any) -> bool:
 
 def parts_of(X: Any, y: Any = None, groups: Any = None, target: Any = None, layer: Any = None) -> Parts:
     """Take an AnnData object apart; any other table stays as it is, and names of columns or layers are refused."""
-    for name, given in (("X", X), ("y", y), ("groups", groups)):
-        refuse_lazy(name, given)
     if not is_anndata(X):
         named = {"target": target, "groups": groups if isinstance(groups, str) else None, "layer": layer}
         for argument, name in named.items():

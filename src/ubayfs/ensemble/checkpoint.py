@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .._files import as_path, read_bytes, write_atomically
+from .._files import as_path, read_bytes, read_json, write_atomically
 from ..exceptions import Advice, EnsembleError, InputError, repr_of
 from .batches import Batch, Outcome
 from .evidence import RunFailure
@@ -103,8 +103,8 @@ class Checkpoint:
         """Yield the runs of a log up to its last whole line."""
         try:
             lines = read_bytes(path).split(b"\n")[:-1]
-        except (OSError, InputError) as error:
-            damage.append(f"{path} cannot be read ({getattr(error, 'strerror', None) or error})")
+        except InputError as error:
+            damage.append(str(error).rstrip("."))
             return
         if lines and lines[0] != self._header():
             damage.append(f"{path} holds other runs, copied from elsewhere, or its first line is damaged")
@@ -172,15 +172,14 @@ def as_directory(checkpoint: Any) -> Path:
 def read_manifest(directory: Path) -> dict[str, Any] | None:
     """Return the manifest of a checkpoint, or None when there is none yet."""
     path = directory / _MANIFEST
-    try:
-        manifest = json.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
+    if not os.path.exists(path):
         return None
-    except (OSError, ValueError, RecursionError) as error:
-        raise EnsembleError(f"{path} cannot be read ({error}); name another checkpoint directory.") from error
+    try:
+        manifest = read_json(path)
+    except InputError as error:
+        raise EnsembleError(f"{error} Name another checkpoint directory.") from error
     if (
-        not isinstance(manifest, dict)
-        or manifest.get("kind") != _KIND
+        manifest.get("kind") != _KIND
         or not isinstance(manifest.get("settings"), dict)
         or not isinstance(manifest["settings"].get("versions", {}), dict)
     ):

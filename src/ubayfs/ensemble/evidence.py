@@ -13,20 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import Array, Mask, as_array, check_feature_names, freeze, refuse_lazy
+from .._arguments import Array, Mask, as_array, check_feature_names, freeze
 from .._files import ReadBytes, as_path, load_record, read_bytes, save_record
 from .._plain import ShownAsCard, decode, plain
 from ..exceptions import Advice, EnsembleError, InputError
 from .features_per_model import features_advice
 
 _KIND, _VERSION = "ubayfs evidence", 1
-ARRAYS = "indptr|indices|constant"
 # The types of what is used of settings, of a part of an ensemble and of merged ones.
-_SETTINGS: dict[type, str] = {
-    dict: "part seed versions",
-    list: "parts selector selector_kinds adjust_for on_residuals",
-    int: "n_models n_samples n_features number of",
-    str: "data_fingerprint task",
+_SETTINGS: dict[str, type] = {
+    **dict.fromkeys(("part", "seed", "versions"), dict),
+    **dict.fromkeys(("parts", "selector", "selector_kinds", "adjust_for", "on_residuals"), list),
+    **dict.fromkeys(("n_models", "number", "of"), int),
+    **dict.fromkeys(("data_fingerprint", "task"), str),
 }
 
 
@@ -121,7 +120,6 @@ class Evidence(ShownAsCard):
         >>> Evidence.from_sets([[True, False, True], [True, False, False]]).counts
         array([2, 0, 1])
         """
-        refuse_lazy("sets", sets)
         if feature_names is None and hasattr(sets, "columns"):
             feature_names = [str(c) for c in sets.columns]
         csr = _read_sets(sets)
@@ -202,7 +200,11 @@ class Evidence(ShownAsCard):
         """Make evidence of what :meth:`record` returned; EnsembleError if that does not fit together."""
         try:
             names = check_feature_names(metadata["feature_names"], len(metadata["feature_names"]))
-            _check_settings(metadata["settings"])
+            settings = metadata["settings"]
+            for part in (settings, settings.get("part", {}), *settings.get("parts", ())):
+                for name, value in part.items():
+                    if not isinstance(value, _SETTINGS.get(name, object)):
+                        raise TypeError(f"{name} in settings cannot be {type(value).__name__}")
             indptr, indices = arrays["indptr"], arrays["indices"]
             shape = (len(indptr) - 1, len(names))
             sets = sparse.csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=shape)
@@ -210,7 +212,7 @@ class Evidence(ShownAsCard):
             failures = tuple(decode(RunFailure, failure) for failure in metadata["failures"])
             notes = tuple(Advice.from_dict(note) for note in metadata.get("notes", ()))
             runs, constant = tuple(map(str, metadata["runs"])), arrays["constant"].astype(bool)
-            return cls(sets, names, constant, runs, failures, metadata["settings"], notes)
+            return cls(sets, names, constant, runs, failures, settings, notes)
         except (InputError, LookupError, TypeError, ValueError, AttributeError) as error:
             raise EnsembleError(f"its parts do not fit together ({error!r}).") from error
 
@@ -228,7 +230,7 @@ class Evidence(ShownAsCard):
         EnsembleError
             If the file is missing, damaged, of a newer format, or something else.
         """
-        metadata, arrays = load_record(as_path(path), _KIND, _VERSION, ARRAYS, read)
+        metadata, arrays = load_record(as_path(path), _KIND, _VERSION, "indptr|indices|constant", read)
         try:
             return cls.from_record(metadata, arrays)
         except EnsembleError as error:
@@ -292,15 +294,6 @@ class Evidence(ShownAsCard):
             settings,
             max((part.notes for part in parts), key=len),  # of one data set
         )
-
-
-def _check_settings(settings: Mapping[str, Any]) -> None:
-    """Raise if settings that were read do not have the form that all others rely on."""
-    for part in (settings, settings.get("part", {}), *settings.get("parts", ())):
-        for kind, names in _SETTINGS.items():
-            wrong = [name for name in names.split() if not isinstance(part.get(name, kind()), kind)]
-            if wrong:
-                raise TypeError(f"{wrong[0]} in settings cannot be {type(part[wrong[0]]).__name__}")
 
 
 def check_failures(failures: tuple[RunFailure, ...], n_runs: int) -> None:

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._files import FIGURE_FORMATS, names_in, read_json, write_atomically
+from .._files import FIGURE_FORMATS, read_bytes, read_json, write_atomically
 from .._plain import listing
 from ..data.feature_data import FeatureData
 from ..data.reading_rules import target_columns
@@ -118,8 +118,8 @@ class StoredResult(StoredEvidence):
                 render(content).encode()
             self.figures({})
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-            what = f"{type(error).__name__} {error}"
-            raise InputError(f"{path} is damaged: {what} on using it. Write the result again.") from error
+            what = f"{type(error).__name__} {error} on using it"
+            raise InputError(f"{path} is damaged: {what}. Write the result again.") from error
         return content
 
     @property
@@ -173,7 +173,7 @@ class StoredResult(StoredEvidence):
     def _if_as_written(self, name: str) -> bytes | None:
         """Return the content of a file, unless it is missing or was changed."""
         with suppress(UBayFSError):
-            content = self._content(name)
+            content = read_bytes(self.directory / name)
             return content if self._as_written(name, content) else None
         return None
 
@@ -181,7 +181,7 @@ class StoredResult(StoredEvidence):
 def stored_at(directory: str | os.PathLike[str]) -> StoredResult | StoredEvidence:
     """Open a result, or a directory with nothing but evidence and its study."""
     FileSet(searchable(directory), _OURS).settle()
-    names = set(names_in(Path(directory)))
+    names = {path.name for path in Path(directory).glob("*")}
     only_evidence = {STUDY, EVIDENCE} <= names and names.isdisjoint(DECISION)
     return StoredEvidence(directory) if only_evidence else StoredResult(directory)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from .._arguments import did_you_mean
-from .._files import as_path, names_in, read_bytes, write_atomically
+from .._files import as_path, read_bytes, write_atomically
 from .._plain import listing
 from ..ensemble.collect import versions
 from ..ensemble.evidence import Evidence
@@ -56,14 +56,14 @@ class StoredEvidence:
         self._files = FileSet(self.directory, self._names)
         if not self.directory.is_dir():
             what = "is a file" if self.directory.exists() else "does not exist"
-            hint = did_you_mean(self.directory.name, names_in(self.directory.parent))
+            hint = did_you_mean(self.directory.name, [path.name for path in self.directory.parent.glob("*")])
             raise InputError(f"{self.directory} {what}; name the directory of a result.{hint}")
         self._files.settle()
         missing = [name for name in self._read if not (self.directory / name).is_file()]
         if missing:
             raise InputError(f"{self.directory} {self._incomplete.format(missing=', '.join(missing))}")
         self._digests = self._files.manifest()
-        self._contents = {self.directory / name: self._content(name) for name in self._read}
+        self._contents = {path: read_bytes(path) for path in (self.directory / name for name in self._read)}
         changed = [path.name for path, content in self._contents.items() if not self._as_written(path.name, content)]
         if changed or self._digests is None:
             self._check_not_replaced()
@@ -75,14 +75,6 @@ class StoredEvidence:
             )
         if self._digests is None:
             Advice("no_manifest", {"directory": str(self.directory)}).warn()
-
-    def _content(self, name: str) -> bytes:
-        """Return the content of a file."""
-        path = self.directory / name
-        try:
-            return read_bytes(path)
-        except OSError as error:
-            raise InputError(f"{path} cannot be read ({error.strerror or error}).") from error
 
     def _as_written(self, name: str, content: bytes) -> bool:
         """Return whether a file is that of this result, as far as it is known."""

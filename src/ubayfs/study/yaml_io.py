@@ -74,8 +74,6 @@ def read_document(file: FilePath, read: ReadBytes = read_bytes) -> tuple[Any, Pr
     try:
         with reported(problems):
             text = _content(file, read).decode("utf-8-sig")
-    except OSError as error:
-        problems((), f"could not be read ({error.strerror or error}).")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         wrong = error.object[error.start : error.start + 1]

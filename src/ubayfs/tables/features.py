@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -244,7 +243,7 @@ def feature_columns(
     if groups is not None and groups in targets:
         found.append(("groups", f"column {groups!r} cannot be target and groups at once."))
     for role, given in (("target", targets), ("adjust_for", covariates)):
-        twice = [name for name, times in Counter(given).items() if times > 1]
+        twice = {name for name in given if given.count(name) > 1}
         found += [(role, f"column {name!r} is named more than once; name it once.") for name in twice]
     for name in covariates:
         if name not in columns:

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .. import _files
 from .._arguments import did_you_mean
-from .._files import ReadBytes, WatchedContent, as_path, check_unpacked, names_in, protected, read_bytes, save_content
+from .._files import ReadBytes, WatchedContent, as_path, check_unpacked, protected, read_bytes, save_content
 from .._plain import quoted
 from ..data.reading_rules import check_encoding
 from ..exceptions import Advice, InputError, MissingDependencyError, UBayFSError
@@ -76,7 +75,7 @@ def read_table(
     Raises
     ------
     InputError
-        If the file is missing, empty, damaged or not a table; the message says where and what to do.
+        If the file is missing, empty, damaged, too large or not a table; the message says where and what to do.
     MissingDependencyError
         If reading the format needs a package that is not installed.
     """
@@ -95,23 +94,13 @@ def read_table(
         if suffix in _TEXT:
             return read_text(path, encoding, distinct, read)
         return _read_anndata(path) if suffix in _ANNDATA else _read_parquet(path, read)
-    except (OSError, MemoryError, csv.Error) as error:
-        raise _unreadable(path, error) from error
+    except (MemoryError, csv.Error) as error:
+        raise file_error(path, f"cannot be read ({str(error) or 'no memory is left'}). Read a smaller file.") from error
 
 
 def read_lines(path: str | os.PathLike[str], read: ReadBytes = read_bytes) -> list[str]:
     """Return the lines of a text file that is not a table, such as a list of names or gene sets."""
-    path = check_file(path)
-    try:
-        return text_lines(path, read)
-    except (OSError, MemoryError) as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: Exception) -> InputError:
-    if isinstance(error, MemoryError):
-        return file_error(path, "cannot be read: it takes more memory than there is. Read a smaller file.")
-    return file_error(path, f"cannot be read ({getattr(error, 'strerror', None) or error}). Name another file.")
+    return text_lines(check_file(path), read)
 
 
 def _shortened(path: Path) -> Path:
@@ -150,7 +139,7 @@ def check_file(path: str | os.PathLike[str]) -> Path:
         return path
     if not path.parent.is_dir():
         raise file_error(path, f"does not exist: there is no directory {str(path.parent)!r}.")
-    names = names_in(path.parent)
+    names = [entry.name for entry in path.parent.glob("*")]
     here = f" The directory is {str(path.parent.absolute())!r}."
     raise file_error(path, f"does not exist.{did_you_mean(path.name, names) or here}")
 
@@ -177,11 +166,9 @@ def _undamaged(path: Path, kind: str, also: str = "") -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     except Exception as error:  # readers of binary formats raise nearly anything, and wrap it
-        cause: BaseException | None = error
-        while cause is not None:
-            if isinstance(cause, MemoryError | PermissionError | UBayFSError):
+        for cause in (error, error.__context__):
+            if isinstance(cause, MemoryError | UBayFSError):
                 raise cause from None
-            cause = cause.__context__
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise file_error(
             path, f"is not a valid {kind} file, or it is damaged{also} ({reason}). Write it again."
@@ -203,26 +190,22 @@ def _read_parquet(path: Path, read: ReadBytes) -> Table:
 
 
 def _columns(file: Any, path: Path) -> Any:
-    """Return the columns of a Parquet file.
-
-    Texts and lists are read in parts: the file may hold a long text once, and say that it is in every row.
-    """
+    """Return the columns of a Parquet file, texts and lists in parts: one long text may be meant in every row."""
     about, n_leaves = file.metadata, len(file.schema)
     groups = [about.row_group(i) for i in range(about.num_row_groups)]
-    check_unpacked(path, sum(group.total_byte_size for group in groups) + _CELL * about.num_rows * n_leaves)
+    size = sum(group.total_byte_size for group in groups) + _CELL * about.num_rows * n_leaves
     kinds = map(file.schema.column, range(n_leaves))
     long = [j for j, kind in enumerate(kinds) if "BYTE_ARRAY" in kind.physical_type or kind.max_repetition_level]
-    if not long:
-        return file.read()
-    from pyarrow import Table as Columns
-
     longest = max([sum(group.column(j).total_uncompressed_size for j in long) for group in groups], default=0)
+    n_rows = check_unpacked(path, size) // max(longest, 1)  # that surely fit
+    if about.num_rows <= n_rows:
+        return file.read()
     parts, size = [], 0
-    for part in file.iter_batches(max(1, min(_files.memory_limit() // max(longest, 1), about.num_rows))):
+    for part in file.iter_batches(max(1, n_rows)):
         size += part.nbytes
         check_unpacked(path, size, more=True)
         parts.append(part)
-    return Columns.from_batches(parts, file.schema_arrow)
+    return file.schema_arrow.empty_table().from_batches(parts, file.schema_arrow)
 
 
 def _read_excel(sheets: dict[str, Any], path: Path, sheet: str | None, choose_sheet: bool, distinct: bool) -> Table:
@@ -271,13 +254,9 @@ def _read_sheet(sheets: dict[str, Any], title: str, path: Path, distinct: bool) 
 
 
 def _filled_rows(found: Iterable[Sequence[Any]], path: Path) -> dict[int, list[Any]]:
-    """Return the rows of a sheet with a cell that is not missing, by their positions, all of the same length.
-
-    The others separate parts of a table for the eye. A cell far to the right makes every row as long as that.
-    """
-    missing = {None, "", *MISSING_CODES}
+    """Return the rows with a cell, by position and of the same length; others separate parts of a table for the eye."""
+    missing, width = {None, "", *MISSING_CODES}, 0
     rows: dict[int, list[Any]] = {}
-    width = 0
     for i, row in enumerate(found):
         if i >= _EXCEL_ROWS:
             raise file_error(path, f"has more rows than a sheet can have, {_EXCEL_ROWS:,}. Write it again.")
@@ -342,11 +321,10 @@ def _read_anndata(path: Path) -> Table:
 
 def _stored_size(part: Any) -> int:
     """Return the bytes that a part of an HDF5 file takes in memory; a sparse matrix becomes a dense one of float32."""
-    sizes = [4 * prod(map(int, part.attrs["shape"]))] if "shape" in part.attrs else []
-    if hasattr(part, "dtype"):
-        return int(part.size) * part.dtype.itemsize
-    part.visititems(lambda _, found: sizes.append(_stored_size(found)) if hasattr(found, "dtype") else None)
-    return sum(sizes)
+    sizes = [getattr(part, "nbytes", 0), 4 * prod(map(int, part.attrs.get("shape", (0,))))]
+    if hasattr(part, "visititems"):
+        part.visititems(lambda _, found: sizes.append(getattr(found, "nbytes", 0)))
+    return int(sum(sizes))
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------

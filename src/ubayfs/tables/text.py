@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._files import ReadBytes, check_unpacked, memory_limit, read_bytes, unprotected
+from .._files import ReadBytes, check_unpacked, read_bytes, unprotected
 from .._plain import listed
 from ..exceptions import Advice, InputError
 from .columns import comma_decimals, is_number_type, n_title_rows, other_columns
@@ -57,7 +57,8 @@ def read_text(path: Path, encoding: str | None = None, distinct: bool = True, re
     content = content.removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     _check_cells(content, path)
     content, n_above, series = without_series_lines(content)
-    _check_filled(content, path)
+    if not content.strip():
+        raise file_error(path, "is empty below its lines that begin with '!'; a table is needed.")
     delimiter, shifted, n_titles = _find_delimiter(content, path)
     notes: tuple[Advice, ...] = ()
     if n_titles:
@@ -118,24 +119,18 @@ def _content(path: Path, read: ReadBytes) -> bytes:
             ) from error
     elif content[:2] == b"\x1f\x8b":
         raise file_error(path, f"is compressed by gzip, but its name does not say so; rename it to '{path.name}.gz'.")
-    _check_filled(content.removeprefix(_BOM), path)
-    return content
-
-
-def _check_filled(content: bytes, path: Path) -> None:
-    if not content.strip():
+    if not content.removeprefix(_BOM).strip():
         raise file_error(path, "is empty; a table with a header and rows is needed.")
+    return content
 
 
 def _decompressed(content: bytes, path: Path) -> bytes:
     """Return what gzip has compressed, up to the limit: the size that such a file declares need not be true."""
-    limit, size, parts = memory_limit(), 0, []
+    parts: list[bytes] = []
     with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
         while part := file.read(2**24):
-            size += len(part)
-            if size > limit:
-                check_unpacked(path, size, more=True)
             parts.append(part)
+            check_unpacked(path, 2**24 * (len(parts) - 1) + len(part), more=True)
     return b"".join(parts)
 
 

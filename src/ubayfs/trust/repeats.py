@@ -19,7 +19,6 @@ from .._files import load_record, save_record
 from ..data.feature_data import FeatureData
 from ..ensemble.checkpoint import Checkpoint, as_directory, identity
 from ..ensemble.collect import check_ensemble, collect_evidence, gather, run_ensemble, seed_of
-from ..ensemble.evidence import ARRAYS as OF_EVIDENCE
 from ..ensemble.evidence import Evidence, check_failures
 from ..ensemble.progress import Progress, as_progress
 from ..ensemble.workers import blas_limit, restored_filters, threads_for
@@ -27,7 +26,7 @@ from ..exceptions import Advice, EnsembleError, InputError
 from .procedure import ENSEMBLE, Procedure, same_ensemble
 
 _KIND, _VERSION = "ubayfs repeated ensembles", 1
-ARRAYS = rf"about|counts|n_models|shares|squares|samples|[0-9]+_({OF_EVIDENCE})"  # of shuffles and of halves
+ARRAYS = r"about|counts|n_models|shares|squares|samples|[0-9]+_(indptr|indices|constant)"
 # Children of the seed; those of the runs of the evidence itself are below MOST_MODELS.
 _KEYS = {"shuffles": 2**31, "splits": 2**31 + 1}
 
