@@ -102,7 +102,7 @@ def read_data(
     Raises
     ------
     InputError
-        If a file cannot be read, or unpacks to more than UBAYFS_MEMORY_LIMIT, in GB (default: a quarter of free memory).
+        If a file cannot be read, or unpacks to more than UBAYFS_MEMORY_LIMIT GB (default: a quarter of free memory).
     StudyError
         If the files do not fit together, or columns cannot have their roles: all problems at once.
 
