@@ -171,26 +171,3 @@ def test_a_missing_response_is_not_an_error_once_the_browser_has_left(leaves, an
     scope = {"type": "http", "path": "/", "query_string": b"", "method": "GET", "headers": headers}
     with nullcontext() if passes else pytest.raises(RuntimeError):
         asyncio.run(Guard(app, ACCESS)(scope, receive, send))
-
-
-def test_a_browser_that_does_not_go_on_sending_has_left(monkeypatch):
-    monkeypatch.setattr(guard, "_SECONDS_TO_SEND", 0.01)
-    pieces, sent, seen = [{"type": "http.request", "body": b"a", "more_body": True}], [], []
-
-    async def app(scope, receive, send):
-        seen.extend([await receive() for _ in range(2)])
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-
-    async def receive():
-        return pieces.pop() if pieces else await asyncio.sleep(1000)
-
-    async def send(message):
-        sent.append(message)
-
-    headers = [(b"host", HOST.encode()), (b"origin", ORIGIN.encode())]
-    scope = {"type": "http", "path": "/", "query_string": b"", "method": "POST", "headers": headers}
-    asyncio.run(Guard(app, ACCESS)(scope, receive, send))
-    assert sent[0]["status"] == 403
-    pieces.append({"type": "http.request", "body": b"a", "more_body": True})
-    asyncio.run(Guard(app, ACCESS)({**scope, "headers": [*headers, (b"cookie", COOKIE.encode())]}, receive, send))
-    assert [message["type"] for message in seen] == ["http.request", "http.disconnect"]

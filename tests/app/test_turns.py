@@ -7,9 +7,8 @@ import tempfile
 from functools import partial
 
 from app_studies import answered, make, until
-from ubayfs.app.folders import OwnFolder
 from ubayfs.app.library import Library
-from ubayfs.app.turns import Turns
+from ubayfs.app.turns import OwnFolder, Turns
 from ubayfs.app.worker import Worker
 
 

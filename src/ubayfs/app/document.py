@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,26 +69,22 @@ class Document:
 
     def _open_log(self) -> None:
         """Read the log; a study file that was edited elsewhere is one more edit, a damaged log begins anew from it."""
-        path = self.directory / HISTORY
-        self._history = History(path, read=self._read)
+        path, read = self.directory / HISTORY, partial(State.from_plain, folder=self.directory)
+        self._history = History(path, read=read)
         app = read_json(self.directory / APP) if (self.directory / APP).is_file() else {}
         self._digests: list[str] = app.get("study_digests", [])
         state, left_out = self._history.state, self._history.left_out
         if left_out:
-            kept = f"{self._history.copy.name} has the log as it was."
-            message = f"Left out, since no study can have it: {listing(left_out)}. {kept}"
+            message = f"Left out, since no study can have it: {listing(left_out)}. See {self._history.copy.name}."
             self._set_problems("log", [problem(message, passing=True)])
         file = self.directory / STUDY
         by_hand = bool(self._digests) and file.is_file() and _digest(file.read_bytes()) not in self._digests
         if by_hand or self._history.damaged:
             state = self._as_in_file(load_study(file), app, state)
         if self._history.damaged:
-            self._history = History(path, state.to_plain(), self._read)
+            self._history = History(path, state.to_plain(), read)
         self._history.add(f"{STUDY} was changed outside the app", state.to_plain())
         self.state = state
-
-    def _read(self, plain: Mapping[str, Any]) -> State:
-        return State.from_plain(plain, self.directory)
 
     def _as_in_file(self, study: Study, app: Mapping[str, Any], state: State) -> State:
         """Return the state with what the study file has; rules that are off, and why, are as they were."""

@@ -2,8 +2,8 @@
 
 A web page elsewhere can make a browser send requests to this machine, and a name elsewhere can be made to point to it.
 So every request, of HTTP or WebSocket, needs a cookie that the token was exchanged for, a Host that is this server, and
-no foreign Origin. The token stands behind the ``#`` of an address, which browsers send to nobody: a script of the page
-that refuses them sends it as the body of a request.
+no foreign Origin. The token stands behind the ``#`` of an address, which browsers send to nobody; a script of the page
+that refuses them sends it in a body.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _SAFE_METHODS = ("GET", "HEAD")
 _SECONDS_TO_LEAVE = 0.5  # for the news that a browser has left, after its request was given up
-_SECONDS_TO_SEND = 60.0  # for the next piece of a request
 _LONGEST_TOKEN = 200  # bytes that are read of a request that may bring it
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 BROWSER = "ubayfs.browser"  # key of a request with the id of the browser that sent it
@@ -77,13 +76,7 @@ class Access:
         return f"{self.cookie}={browser}.{self._seal(browser, host)}"
 
     def browser(self, cookies: str, host: str) -> str | None:
-        """Return the id of the browser that a cookie of this server belongs to; None if there is none.
-
-        >>> access = Access()
-        >>> cookie = access.new_cookie("127.0.0.1:8470")
-        >>> access.browser(cookie, "127.0.0.1:8470") is None, access.browser(cookie, "localhost:8470") is None
-        (False, True)
-        """
+        """Return the id of the browser that a cookie of this server belongs to; None if there is none."""
         for browser, seal in re.findall(rf"(?:^|;) *{self.cookie}=([\w-]+)\.([\w-]+)(?=;|$)", cookies):
             if is_same(seal, self._seal(browser, host)):  # a server at another port may have set a second one
                 return str(browser)
@@ -116,11 +109,8 @@ class Access:
 
     def knows_origin(self, origin: str, host: str) -> bool:
         """Tell whether a page of this server, seen at `host`, sent a request."""
-        if self.address is not None:
-            seen = urlsplit(self.address)
-            if origin == f"{seen.scheme}://{seen.netloc}":
-                return True
-        return origin == f"http://{host}"
+        seen = urlsplit(self.address or f"http://{host}")
+        return origin in (f"http://{host}", f"{seen.scheme}://{seen.netloc}")
 
 
 def is_same(given: str, secret: str) -> bool:
@@ -151,10 +141,11 @@ class Guard:
             return
         request = HTTPConnection(scope)
         problem, host = self._problem(request), request.headers.get("host", "")
+        send = send if scope["type"] == "websocket" else _protected(send, host)
         browser = self.access.browser("; ".join(request.headers.getlist("cookie")), host)
         if problem is None and browser is not None:
             scope[BROWSER] = browser
-            await self._pass_on(scope, receive, _protected(send, host))
+            await self._pass_on(scope, receive, send)
         elif scope["type"] == "websocket":  # a server answers 403 to a handshake that is closed
             await send({"type": "websocket.close", "code": 1008})
         elif problem is None and scope["method"] == "POST" and is_same(await _short_body(receive), self.access.token):
@@ -163,11 +154,10 @@ class Guard:
             await Response(None, 204, {"set-cookie": f"{self.access.new_cookie(host)}; {more}"})(scope, receive, send)
         else:
             refused = _REFUSED.format(escape(problem or "The token of this server is missing or wrong."))
-            entrance = "" if problem else _ENTRANCE
-            await HTMLResponse(refused + entrance, 403, _REFUSED_HEADERS)(scope, receive, send)
+            await HTMLResponse(refused if problem else refused + _ENTRANCE, 403)(scope, receive, send)
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
-        seen, receive = set[str](), _in_time(receive)
+        seen = set[str]()
 
         async def received() -> Message:
             message = await receive()
@@ -181,7 +171,10 @@ class Guard:
         try:
             await self.app(scope, received, sent)
         except RuntimeError:  # Starlette misses a response, but the browser has left meanwhile
-            if "http.response.start" in seen or not await _has_left(received, seen):
+            for _ in range(0 if "http.response.start" in seen else 3):  # this news comes after the end of its request
+                with suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(received(), _SECONDS_TO_LEAVE)
+            if "http.response.start" in seen or "http.disconnect" not in seen:
                 raise
 
     def _problem(self, request: HTTPConnection) -> str | None:
@@ -198,36 +191,11 @@ class Guard:
 
 async def _short_body(receive: Receive) -> str:
     """Return the beginning of the body of a request, which is all of one that brings a token."""
-    receive, body, more = _in_time(receive), b"", True
+    body, more = b"", True
     while more and len(body) <= _LONGEST_TOKEN:
         message = await receive()
         body, more = body + message.get("body", b""), message.get("more_body", False)
     return body.decode("utf-8", "replace")
-
-
-def _in_time(receive: Receive) -> Receive:
-    """Return `receive` for which a browser has left that does not go on sending its request."""
-    more = True
-
-    async def received() -> Message:
-        nonlocal more
-        try:
-            message = await asyncio.wait_for(receive(), _SECONDS_TO_SEND if more else None)
-        except asyncio.TimeoutError:
-            message = {"type": "http.disconnect"}
-        more = message["type"] == "http.request" and message.get("more_body", False)
-        return message
-
-    return received
-
-
-async def _has_left(receive: Receive, seen: set[str]) -> bool:
-    """Tell whether a browser has left; the message that it has may not be read yet."""
-    for _ in range(3):  # the end of a request that nobody read comes before it
-        if "http.disconnect" not in seen:
-            with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(receive(), _SECONDS_TO_LEAVE)
-    return "http.disconnect" in seen
 
 
 def _protected(send: Send, host: str) -> Send:
@@ -251,11 +219,6 @@ def _protected(send: Send, host: str) -> Send:
     return send_protected
 
 
-_REFUSED_HEADERS = {
-    "cache-control": "no-store", "referrer-policy": "no-referrer", "x-content-type-options": "nosniff",
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-    "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-}  # fmt: skip
 _REFUSED = (
     '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">'
     "<title>ubayfs: no access</title>"

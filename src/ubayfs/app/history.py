@@ -77,20 +77,12 @@ def applied(value: Mapping[Any, Any], changes: Difference, back: bool = False) -
 class History:
     """The log of a study.
 
-    Parameters
-    ----------
-    path : Path
-    plain : mapping, optional
-        The state of a new log.
-    read : callable
-        Returns the state that plain types stand for, or raises InputError.
-
     Attributes
     ----------
     plain : dict
         The state now, in plain types.
     state : object
-        What `read` returned of it when it was last read: by opening the log, undo or redo.
+        What `read` made of it when the log was opened, or by the last undo or redo.
     steps : list of dict
         Edits with ``label``, ``time`` and ``change``, and ``by`` if only that person undoes them; those that are undone
         stand last.
@@ -99,19 +91,16 @@ class History:
     damaged : bool
         Whether a line in the middle could not be read: then `plain` is the state before it.
     left_out : list of str
-        Labels of edits that led to something that is no state.
+        Labels of edits that led to something that is no state: `read` raised InputError.
     copy : Path
         Where the log is as it was, if it was damaged or something was left out.
     """
 
-    def __init__(
-        self, path: Path, plain: Mapping[str, Any] | None = None, read: Callable[[dict[str, Any]], Any] = dict
-    ) -> None:
-        self.path, self._read = path, read
-        self.damaged = False
+    def __init__(self, path: Path, plain: Mapping[str, Any] | None = None, read: Callable[..., Any] = dict) -> None:
+        self.path, self._read, self.damaged = path, read, False
         self.left_out: list[str] = []
-        content = b"" if plain is not None else path.read_bytes()
-        self._replay([{"start": dict(plain)}] if plain is not None else self._entries(content))
+        content = _line({"start": plain}) if plain is not None else path.read_bytes()
+        self._replay(self._entries(content))
         self.copy = path.with_name(f"history-damaged-{hashlib.sha256(content).hexdigest()[:8]}.jsonl")
         if self.damaged or self.left_out:
             self._written(lambda: write_atomically(self.copy, content))

@@ -18,9 +18,9 @@ from ..exceptions import InputError, UBayFSError
 from ..study.schema import DataSection
 from ..study.starter import write_demo
 from ..study.study import Study, load_study, study_of
-from .folders import OwnFolder
 from .history import now
 from .state import APP, HISTORY, State, slug
+from .turns import OwnFolder
 from .workbench import Workbench
 from .worker import Worker
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError, UBayFSError
-from .folders import OwnFolder
 from .guard import BROWSER, Access, Guard
 from .library import Library
 from .seats import Seats
+from .turns import OwnFolder
 
 _RECONNECT = 60.0  # seconds that a page survives without its connection, with all that is typed
 _SECONDS_PER_LOOK = 30.0  # at connections: a request that is not sent completely by then is given up
@@ -104,41 +104,43 @@ def serve(
     )  # fmt: skip
     app.config.quasar_config["loadingBar"]["skipHijack"] = True  # has no name for screen readers; pages say what waits
     config = uvicorn.Config(
-        Guard(outer, access, on_entry),
-        log_level="warning",
-        ws="wsproto",
-        timeout_graceful_shutdown=2,
-        proxy_headers=False,
-    )
+        Guard(outer, access, on_entry), http=impatient(), log_level="warning", ws="wsproto",
+        timeout_graceful_shutdown=2, proxy_headers=False,
+    )  # fmt: skip
     with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
         uvicorn.Server(config).run(sockets=[listening])
 
 
 def impatient(seconds: float = _SECONDS_PER_LOOK) -> type[asyncio.Protocol]:
-    """Return uvicorn's protocol, which closes connections that have begun no request between two looks at them."""
+    """Return uvicorn's protocol, which closes connections on which a request is sent in part, and does not go on."""
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     class Impatient(AutoHTTPProtocol):
+        n_heard = 0  # pieces
+
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self.loop.call_later(seconds, self._look, self.cycle)
+            self._look(None)
+
+        def data_received(self, data: bytes) -> None:
+            self.n_heard += 1
+            super().data_received(data)
 
         def _look(self, before: Any) -> None:
-            is_served = self.cycle is not before or (before is not None and not before.response_complete)
-            if is_served and not self.transport.is_closing():
-                self.loop.call_later(seconds, self._look, self.cycle)
-            elif self.transport.get_protocol() is self:  # else it is a WebSocket by now
+            is_begun = self.cycle is not None and not self.cycle.response_complete
+            now = (self.cycle, self.n_heard if is_begun else 0)
+            if now == before and not (is_begun and not self.cycle.more_body):
                 self.transport.close()
+            elif self.transport.get_protocol() is self and not self.transport.is_closing():  # no WebSocket by now
+                self.loop.call_later(seconds, self._look, now)
 
     return Impatient
 
 
 def open_browser(url: str, folder: Path) -> Callable[[], None]:
-    """Open the browser of this machine, if there is one, without waiting for it.
+    """Open the browser of this machine, if there is one, by a page that leads to the address; returns what removes it.
 
-    All users can read the arguments of a process. So the browser gets the path of a page that only this user can read,
-    and which leads to the address. It lies in a folder of the studies: some browsers read no temporary files. Returns a
-    function that removes the page.
+    All users can read the arguments of a process, and only this one the page. Some browsers read no temporary files.
     """
     private = OwnFolder("ubayfs-open-", folder)
     page = private.path / "open.html"

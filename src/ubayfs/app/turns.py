@@ -6,11 +6,17 @@ Else twenty studies that look for alternatives would slow down the server, and t
 from __future__ import annotations
 
 import os
+import shutil
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from .._files import try_lock
+
+_OWNER = "owner"  # file in the folder of a process, which it locks: locks end with the process, however it ends
+_SECONDS_TO_LOCK = 60.0  # for a process between making its folder and locking it
 
 
 class Turns:
@@ -62,3 +68,35 @@ def be_patient() -> None:
     """Let decisions, and whatever else this machine does, go before this thread and those that it starts."""
     with suppress(AttributeError, OSError):  # where threads have no priority of their own
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+
+
+class OwnFolder:
+    """A folder that nobody else can read (mode 700); if the process is killed, the next one removes it."""
+
+    def __init__(self, prefix: str, parent: Path | None = None) -> None:
+        self._folder = TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True)
+        self.path = Path(self._folder.name)
+        self._held = os.open(self.path / _OWNER, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        try_lock(self._held)
+        for place in self.path.parent.glob(f"{prefix}*") if _has_owner(self.path) else ():  # else there are no locks
+            with suppress(OSError):
+                known = place.lstat()
+                own = not hasattr(os, "getuid") or known.st_uid == os.getuid()
+                if own and time.time() - known.st_mtime > _SECONDS_TO_LOCK and not _has_owner(place):
+                    shutil.rmtree(place)
+
+    def remove(self) -> None:
+        """Remove the folder with all that is in it; a second time, nothing is done."""
+        if self._held >= 0:
+            held, self._held = self._held, -1
+            os.close(held)
+            self._folder.cleanup()
+
+
+def _has_owner(folder: Path) -> bool:
+    """Tell whether a process that runs has a folder; raise OSError if nobody knows."""
+    owner = os.open(folder / _OWNER, os.O_RDWR)
+    try:
+        return not try_lock(owner)
+    finally:
+        os.close(owner)

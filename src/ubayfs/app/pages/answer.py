@@ -286,7 +286,7 @@ def _limit(bench: Seat) -> int:
 
 def _draw_size(bench: Seat) -> None:
     with panel("How many features?"):
-        field = Field("At most", _limit(bench), "", lambda n: bench.set_size(int(n)), "size")
+        field = Field("At most", _limit(bench), "", lambda n: bench.set_size(int(n) if n.isdecimal() else n), "size")
         with field.control:
             box = ui.element("input").props("type=range min=1 data-keep=size")
             html(text(_limit(bench)), tag="output")  # follows the box (static/app.js)

@@ -194,7 +194,7 @@ def _rename(bench: Seat, block: str, name: str) -> None:
 def _allowed(bench: Seat, path: str) -> str:
     """Return a path that may be read; a server for others reads only files in the directory of its studies."""
     given = path.strip().strip("\"'")
-    if not given:
+    if not given or "\0" in given:
         raise InputError.of("path", "must name a file.")
     at = (bench.directory / Path(given).expanduser()).resolve()
     if not getattr(app.state, "anywhere", True) and not at.is_relative_to(bench.directory.parent.resolve()):

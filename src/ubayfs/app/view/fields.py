@@ -116,10 +116,9 @@ class Choice(Field):
 
     def read(self, given: Any) -> Any:
         """Return the value at a position."""
-        known = {str(position): value for position, value in enumerate(self.options)}
-        if given not in list(known):
-            raise InputError.of(self.label, f"must be one of {len(known)} choices; got {repr_of(given)}.", given)
-        return known[given]
+        if given not in [str(position) for position in range(len(self.options))]:
+            raise InputError.of(self.label, f"must be one of the choices; got {repr_of(given)}.", given)
+        return list(self.options)[int(given)]
 
     def written(self, value: Any) -> Any:
         """Return the position of a value."""
