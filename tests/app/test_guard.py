@@ -78,6 +78,12 @@ def test_the_token_becomes_a_cookie_that_scripts_cannot_read():
     assert answer(host="localhost:8470", cookie=cookie)[0] == 403  # where it was not given
 
 
+def test_a_host_name_of_ones_own_keeps_the_cookie_from_other_ports():
+    own = "my-word.localhost:8470"
+    assert answer(host=own, cookie=ACCESS.new_cookie(own))[0] == 200
+    assert answer(host=own, cookie=COOKIE)[0] == 403
+
+
 def test_the_page_that_refuses_sends_a_token_nowhere_else():
     _, headers = answer(host=HOST)
     assert headers["referrer-policy"] == "no-referrer"
