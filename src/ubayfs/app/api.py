@@ -104,46 +104,33 @@ def add_routes(app: Any, seats: Seats) -> None:
         content = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
         return Response(content.encode("utf-8", "replace"), status, media_type="application/json")
 
-    def refusal(error: Exception, status: int) -> Response:
-        """Return what is wrong, without the place of a file on this machine."""
-        reason = f"The server has refused it: {error.strerror}." if isinstance(error, OSError) else str(error)
-        hidden = isinstance(error, InputError) and error.argument in ("expert", "votes")
-        return plain({"error": visible(reason)}, 403 if hidden else status)
+    async def refuse(request: Request, error: Exception) -> Response:
+        """Answer what is wrong, without the place of a file on this machine."""
+        reason = f"The server cannot do it: {error.strerror}." if isinstance(error, OSError) else str(error)
+        usual = 413 if request.url.path.endswith("/upload") else 404
+        status = {"study": 404, "expert": 403, "votes": 403}.get(getattr(error, "argument", None) or "", usual)
+        return plain({"error": visible(reason)}, status)
+
+    for wrong in (UBayFSError, OSError, ClientDisconnect):  # nobody reads the last
+        app.add_exception_handler(wrong, refuse)
 
     async def seat(request: Request, study: str, expert: str = "") -> Seat:
         return await asyncio.to_thread(seats.at, request.scope.get(BROWSER, ""), study, expert)
 
     async def features(request: Request, study: str, expert: str = "") -> Response:
-        try:
-            return plain(feature_rows(await seat(request, study, expert)))
-        except UBayFSError as error:
-            return refusal(error, 404)
+        return plain(feature_rows(await seat(request, study, expert)))
 
     async def may_upload(request: Request, study: str, name: str, size: int) -> Response:
-        try:
-            check_length((await seat(request, study)).directory / "uploads", upload_name(name), size)
-        except (UBayFSError, OSError) as error:
-            return refusal(error, 413)
+        check_length((await seat(request, study)).directory / "uploads", upload_name(name), size)
         return plain({})
 
     async def upload(request: Request, study: str, name: str) -> Response:
-        length = request.headers.get("content-length")
-        try:
-            folder = (await seat(request, study)).directory / "uploads"
-            path = await store_upload(folder, name, request.stream(), int(length) if length else None)
-        except (UBayFSError, OSError) as error:
-            return refusal(error, 413)
-        except ClientDisconnect:  # nobody reads this
-            return plain({"error": "The file did not arrive completely; send it again."}, 400)
+        length, folder = request.headers.get("content-length"), (await seat(request, study)).directory / "uploads"
+        path = await store_upload(folder, name, request.stream(), int(length) if length else None)
         return plain({"path": f"uploads/{path.name}"})
 
-    async def download(
-        request: Request, study: str, kind: str, version: int | None = None, expert: str = ""
-    ) -> Response:
-        try:
-            path = await asyncio.wrap_future((await seat(request, study, expert)).export(kind, version))
-        except (UBayFSError, OSError) as error:
-            return refusal(error, 404)
+    async def download(request: Request, study: str, kind: str, version: int | None = None, expert: str = "") -> Any:
+        path = await asyncio.wrap_future((await seat(request, study, expert)).export(kind, version))
         return FileResponse(path, filename=Path(path).name)
 
     app.get("/s/{study}/features.json", include_in_schema=False)(features)

@@ -8,14 +8,12 @@ that refuses them sends it in a body.
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import ipaddress
 import re
 import secrets
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -27,7 +25,6 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _SAFE_METHODS = ("GET", "HEAD")
-_SECONDS_TO_LEAVE = 0.5  # for the news that a browser has left, after its request was given up
 _LONGEST_TOKEN = 200  # bytes that are read of a request that may bring it
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 BROWSER = "ubayfs.browser"  # key of a request with the id of the browser that sent it
@@ -145,7 +142,11 @@ class Guard:
         browser = self.access.browser("; ".join(request.headers.getlist("cookie")), host)
         if problem is None and browser is not None:
             scope[BROWSER] = browser
-            await self._pass_on(scope, receive, send)
+            try:
+                await self.app(scope, receive, send)
+            except RuntimeError as error:  # Starlette misses a response; uvicorn knows whether the browser has left
+                if str(error) != "No response returned.":
+                    raise
         elif scope["type"] == "websocket":  # a server answers 403 to a handshake that is closed
             await send({"type": "websocket.close", "code": 1008})
         elif problem is None and scope["method"] == "POST" and is_same(await _short_body(receive), self.access.token):
@@ -155,27 +156,6 @@ class Guard:
         else:
             refused = _REFUSED.format(escape(problem or "The token of this server is missing or wrong."))
             await HTMLResponse(refused if problem else refused + _ENTRANCE, 403)(scope, receive, send)
-
-    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
-        seen = set[str]()
-
-        async def received() -> Message:
-            message = await receive()
-            seen.add(message["type"])
-            return message
-
-        async def sent(message: Message) -> None:
-            seen.add(message["type"])
-            await send(message)
-
-        try:
-            await self.app(scope, received, sent)
-        except RuntimeError:  # Starlette misses a response, but the browser has left meanwhile
-            for _ in range(0 if "http.response.start" in seen else 3):  # this news comes after the end of its request
-                with suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(received(), _SECONDS_TO_LEAVE)
-            if "http.response.start" in seen or "http.disconnect" not in seen:
-                raise
 
     def _problem(self, request: HTTPConnection) -> str | None:
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
@@ -229,8 +209,8 @@ _REFUSED = (
 # `replace` leaves no address with the token in the history; a page of this server asks, so strict cookies are sent.
 _ENTRANCE = """<script>
 const page = document.querySelector("main"), token = location.hash.match(/^#token=(.+)/);
-page.hidden = Boolean(token);
 addEventListener("hashchange", () => location.reload());
+page.hidden = Boolean(token);
 if (token) fetch("", {method: "POST", body: token[1]}).then((answer) => {
   if (answer.ok) location.replace(location.pathname + location.search); else page.hidden = false;
 });

@@ -82,7 +82,7 @@ class History:
     plain : dict
         The state now, in plain types.
     state : object
-        What `read` made of it when the log was opened, or by the last undo or redo.
+        What `read` made of it when the log was opened, and of the last undo or redo.
     steps : list of dict
         Edits with ``label``, ``time`` and ``change``, and ``by`` if only that person undoes them; those that are undone
         stand last.

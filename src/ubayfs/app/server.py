@@ -116,7 +116,7 @@ def impatient(seconds: float = _SECONDS_PER_LOOK) -> type[asyncio.Protocol]:
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     class Impatient(AutoHTTPProtocol):
-        n_heard = 0  # pieces
+        n_heard = 0
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)

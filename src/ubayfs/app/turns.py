@@ -76,27 +76,22 @@ class OwnFolder:
     def __init__(self, prefix: str, parent: Path | None = None) -> None:
         self._folder = TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True)
         self.path = Path(self._folder.name)
-        self._held = os.open(self.path / _OWNER, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        try_lock(self._held)
+        self._owner = open(self.path / _OWNER, "xb")  # noqa: SIM115  # as long as the folder
+        try_lock(self._owner.fileno())
         for place in self.path.parent.glob(f"{prefix}*") if _has_owner(self.path) else ():  # else there are no locks
             with suppress(OSError):
                 known = place.lstat()
-                own = not hasattr(os, "getuid") or known.st_uid == os.getuid()
-                if own and time.time() - known.st_mtime > _SECONDS_TO_LOCK and not _has_owner(place):
+                is_own = not hasattr(os, "getuid") or known.st_uid == os.getuid()
+                if is_own and time.time() - known.st_mtime > _SECONDS_TO_LOCK and not _has_owner(place):
                     shutil.rmtree(place)
 
     def remove(self) -> None:
         """Remove the folder with all that is in it; a second time, nothing is done."""
-        if self._held >= 0:
-            held, self._held = self._held, -1
-            os.close(held)
-            self._folder.cleanup()
+        self._owner.close()
+        self._folder.cleanup()
 
 
 def _has_owner(folder: Path) -> bool:
     """Tell whether a process that runs has a folder; raise OSError if nobody knows."""
-    owner = os.open(folder / _OWNER, os.O_RDWR)
-    try:
-        return not try_lock(owner)
-    finally:
-        os.close(owner)
+    with open(folder / _OWNER, "r+b") as owner:
+        return not try_lock(owner.fileno())
