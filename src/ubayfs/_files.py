@@ -64,10 +64,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def check_unpacked(path: Path, size: int, more: bool = False) -> int:
-    """Refuse a file of which so many bytes, or `more`, are in memory when it is unpacked; return how many may be.
-
-    UBAYFS_MEMORY_LIMIT says how many, in GB; by default a share of the free memory.
-    """
+    """Refuse a file that takes so much memory, or `more`; return the limit, as it is set or by the free memory."""
     given, limit = os.environ.get(_LIMIT), 8 * 10**9 // _SHARE  # where the system does not tell
     with suppress(OSError, IndexError):
         limit = 1024 * int(Path("/proc/meminfo").read_text().partition("MemAvailable:")[2].split()[0]) // _SHARE
@@ -79,13 +76,12 @@ def check_unpacked(path: Path, size: int, more: bool = False) -> int:
         rule = f"must be a number of gigabytes, such as 16; got {repr_of(given)}."
         raise InputError.of(_LIMIT, rule, given) from error
     if size > limit:
-        raise InputError(
-            f"{path} unpacks to {'more than ' if more else ''}{size / 10**9:,.3g} GB, and one file may take "
-            f"{limit / 10**9:,.3g} GB of memory. Read a smaller file, or raise the limit by the environment variable "
-            f"{_LIMIT}, in GB: {_LIMIT}=16.",
-            argument="path",
-            value=path,
+        message = (
+            f"{path} takes {'more than ' * more}{size / 1e9:,.2f} GB of memory when it is unpacked; the limit for one file "
+            f"is {limit / 1e9:,.2f} GB. Read a smaller file, or raise the limit by the environment variable {_LIMIT}, in "
+            f"GB: {_LIMIT}=16."
         )
+        raise InputError(message, argument="path", value=path)
     return limit
 
 

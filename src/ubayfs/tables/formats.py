@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from math import prod
 from pathlib import Path
+from traceback import clear_frames
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,8 @@ _WRITABLE = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".xlsx", "
 _SAMPLE = 20  # rows that decide about the header
 _EXCEL_ROWS, _EXCEL_COLUMNS = 1_048_576, 16_384
 _CELL = 16  # bytes of memory for a cell of a sheet or of Parquet, and its place
+# Parts of a workbook that are read bit by bit, or not at all; each byte of others, in short elements, takes 40 bytes.
+_STREAM = re.compile(r"xl/(worksheets|pivotCache|drawings|charts)/[^/]+$|sharedStrings|(?<!\.xml)(?<!\.rels)$")
 
 
 def read_table(
@@ -95,6 +99,7 @@ def read_table(
             return read_text(path, encoding, distinct, read)
         return _read_anndata(path) if suffix in _ANNDATA else _read_parquet(path, read)
     except (MemoryError, csv.Error) as error:
+        clear_frames(error.__traceback__)  # they hold what was read
         raise file_error(path, f"cannot be read ({str(error) or 'no memory is left'}). Read a smaller file.") from error
 
 
@@ -197,7 +202,7 @@ def _columns(file: Any, path: Path) -> Any:
     kinds = map(file.schema.column, range(n_leaves))
     long = [j for j, kind in enumerate(kinds) if "BYTE_ARRAY" in kind.physical_type or kind.max_repetition_level]
     longest = max([sum(group.column(j).total_uncompressed_size for j in long) for group in groups], default=0)
-    n_rows = check_unpacked(path, size) // max(longest, 1)  # that surely fit
+    n_rows = check_unpacked(path, size) // max(4 * longest, 1)  # that surely fit
     if about.num_rows <= n_rows:
         return file.read()
     parts, size = [], 0
@@ -232,7 +237,8 @@ def _open_sheets(path: Path, read: ReadBytes) -> dict[str, Any]:
         # Values instead of formulas; from memory, because openpyxl leaves files open.
         content = WatchedContent(read(path), path)
         with zipfile.ZipFile(content) as archive:
-            check_unpacked(path, sum(part.file_size for part in archive.infolist()))
+            parts = archive.infolist()
+        check_unpacked(path, sum(part.file_size * (1 if _STREAM.search(part.filename) else 40) for part in parts))
         workbook = load_workbook(content, read_only=True, data_only=True)
         sheets = {found.title: found for found in workbook.worksheets}
     if not sheets:
