@@ -77,9 +77,9 @@ def check_unpacked(path: Path, size: int, more: bool = False) -> int:
         raise InputError.of(_LIMIT, rule, given) from error
     if size > limit:
         message = (
-            f"{path} takes {'more than ' * more}{size / 1e9:,.2f} GB of memory when it is unpacked; the limit for one file "
-            f"is {limit / 1e9:,.2f} GB. Read a smaller file, or raise the limit by the environment variable {_LIMIT}, in "
-            f"GB: {_LIMIT}=16."
+            f"{path} takes {'more than ' * more}{size / 1e9:,.2f} GB of memory when it is unpacked; the limit for one "
+            f"file is {limit / 1e9:,.2f} GB. Read a smaller file, or raise the limit by the environment variable "
+            f"{_LIMIT}, in GB: {_LIMIT}=16."
         )
         raise InputError(message, argument="path", value=path)
     return limit
