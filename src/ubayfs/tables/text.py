@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -136,8 +136,8 @@ def _decompressed(content: bytes, path: Path) -> bytes:
 
 def _check_cells(content: bytes, path: Path) -> None:
     """Refuse a table of more cells or columns than memory holds, before any of them is read."""
-    signs = [sign.encode() for sign in _DELIMITERS]
-    n_cells = max(map(content.count, signs)) + content.count(b"\n")
+    signs, letters = [sign.encode() for sign in _DELIMITERS], np.frombuffer(content, np.uint8)
+    n_cells = max(np.count_nonzero(letters == sign[0]) for sign in signs) + np.count_nonzero(letters == 10)
     n_columns = max(line.count(sign) for line in islice(io.BytesIO(content), _SAMPLE) for sign in signs)
     check_unpacked(path, len(content) + _CELL * n_cells + _COLUMN * n_columns)
 
@@ -259,19 +259,19 @@ def _line_numbers(
     `n_above` lines of the file stand above the content.
     """
     try:
-        found = np.fromiter(_field_counts(content, delimiter), [("line", "i8"), ("count", "i8"), ("empty", "?")])
+        found = np.fromiter(chain.from_iterable(_field_counts(content, delimiter)), np.intp).reshape(-1, 3)
     except csv.Error as error:
         raise file_error(
             path, f"cannot be read as a table ({error}); is there a quotation mark without its partner?"
         ) from error
-    filled = np.flatnonzero(~found["empty"][1:])
+    filled = np.flatnonzero(found[1:, 2] == 0)
     counts = found[1 : 2 + filled[-1] if len(filled) else 1]  # spreadsheets leave empty rows behind
-    wrong = counts[counts["count"] != n_fields]
+    wrong = counts[counts[:, 1] != n_fields]
     if not len(wrong):
-        return counts["line"].astype(np.intp) + n_above
+        return counts[:, 0] + n_above
     shown = listed([f"line {line + n_above} has {count}" for line, count, _ in wrong[:5].tolist()], 5, len(wrong))
     way_out = "Look there for a missing or unquoted delimiter, a decimal comma, or an open quotation mark."
-    if len(wrong) == len(counts) and (wrong["count"] == n_names + 1).all():
+    if len(wrong) == len(counts) and (wrong[:, 1] == n_names + 1).all():
         way_out = (
             "Every row has one more: if rows begin with a name, give that column a name in the header too; if numbers "
             "have decimal commas, separate columns by semicolons."
@@ -280,7 +280,7 @@ def _line_numbers(
         way_out = "The header must be the first line, and have one name for each column."
     raise file_error(
         path,
-        f"has a header in line {found['line'][0] + n_above} of {n_names} column(s), separated by "
+        f"has a header in line {found[0, 0] + n_above} of {n_names} column(s), separated by "
         f"{_DELIMITERS[delimiter]}, but {shown}. {way_out}",
     )
 
