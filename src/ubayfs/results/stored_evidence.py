@@ -56,7 +56,8 @@ class StoredEvidence:
         self._files = FileSet(self.directory, self._names)
         if not self.directory.is_dir():
             what = "is a file" if self.directory.exists() else "does not exist"
-            hint = did_you_mean(self.directory.name, [path.name for path in self.directory.parent.glob("*")])
+            near = [path.name for path in self.directory.parent.glob("*") if path.is_dir()]
+            hint = did_you_mean(self.directory.name, near)
             raise InputError(f"{self.directory} {what}; name the directory of a result.{hint}")
         self._files.settle()
         missing = [name for name in self._read if not (self.directory / name).is_file()]

@@ -144,7 +144,7 @@ def check_file(path: str | os.PathLike[str]) -> Path:
         return path
     if not path.parent.is_dir():
         raise file_error(path, f"does not exist: there is no directory {str(path.parent)!r}.")
-    names = [entry.name for entry in path.parent.glob("*")]
+    names = [entry.name for entry in path.parent.glob("*") if entry.is_file()]
     here = f" The directory is {str(path.parent.absolute())!r}."
     raise file_error(path, f"does not exist.{did_you_mean(path.name, names) or here}")
 
