@@ -49,8 +49,7 @@ def join(tables: Mapping[str, Table], sheet: Table | None, keep: str, roles: Ite
     first, *others = tables
     for block in others if sheet is None else tables:
         _check_match(tables[block], tables[first] if sheet is None else sheet, "path" if sheet is None else "samples")
-    names = dict.fromkeys(name for found in ids.values() for name in found)
-    samples = pd.Index(names, dtype=object, name=ids[first].name)
+    samples = pd.Index(dict.fromkeys(n for found in ids.values() for n in found), dtype=object, name=ids[first].name)
     for found in [*(ids.values() if keep == "all" else ()), *([] if sheet is None else [sheet.frame.index])]:
         samples = samples[samples.isin(found)]
     if not len(samples):
