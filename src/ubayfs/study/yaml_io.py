@@ -88,9 +88,7 @@ def _content(file: FilePath, read: ReadBytes) -> bytes:
         near = did_you_mean(file.name, [p.name for p in file.parent.glob("*") if p.suffix in (".yaml", ".yml")])
         raise InputError(f"does not exist in the directory {str(file.parent)!r}.{near}")
     if not file.is_file():
-        raise InputError(
-            f"is {'a directory' if file.is_dir() else 'not a file'}; name the study file in it, study.yaml."
-        )
+        raise InputError(f"is {'a directory' if file.is_dir() else 'not a file'}; name the study file in it.")
     if file.stat().st_size > _LARGEST_FILE:
         raise InputError(f"has more than {_LARGEST_FILE // 10**6} MB, too much for a study. Is it the data table?")
     return read(file)
