@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-import ubayfs
 from problems import all_sets
 from ubayfs import (
     Dirichlet,
@@ -216,7 +215,6 @@ def test_selection_probabilities_take_the_arguments_of_a_decision(evidence):
         assert caught.value.argument == name
     with pytest.raises(InputError, match="time_limit is not supported by Genetic"):
         selection_probabilities(posterior, optimizer="genetic", time_limit=1.0)
-    assert ubayfs.workflow.selection_probabilities is ubayfs.selection_probabilities is selection_probabilities
 
 
 def test_a_selection_without_a_posterior_has_no_probabilities(evidence):

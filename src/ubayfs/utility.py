@@ -149,16 +149,6 @@ def as_marks(name: str, sets: Any) -> sparse.csr_array:
 
 
 @once_per_system
-def largest_coefficients(system: ConstraintSystem) -> Floats:
-    """Return the size of the largest coefficient of each inequality, of shape (n_inequalities,); 0 if it has none."""
-    A, largest = system.A, np.zeros(system.n_inequalities)
-    filled = np.flatnonzero(np.diff(A.indptr))
-    if len(filled):
-        largest[filled] = np.maximum.reduceat(np.abs(A.data), A.indptr[filled])
-    return largest
-
-
-@once_per_system
 def _tolerance(system: ConstraintSystem) -> Floats:
     return RELATIVE_TOLERANCE * np.abs(system.b)
 

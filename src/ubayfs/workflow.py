@@ -376,12 +376,3 @@ def _with_warnings(selection: Selection, known: tuple[Advice, ...] = ()) -> Sele
         if advice not in known:
             advice.warn(stacklevel=3)
     return selection
-
-
-def __getattr__(name: str) -> Any:
-    """Return what stands above this module and has been found here since the first version."""
-    if name == "selection_probabilities":
-        from .attribution import selection_probabilities
-
-        return selection_probabilities
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,7 +7,8 @@ from ubayfs.exceptions import InfeasibleError
 from ubayfs.optimize import Exact
 from ubayfs.optimize.base import Limit
 from ubayfs.optimize.cells import CellSearch, best_of_all, few_sets
-from ubayfs.optimize.program import Answer, Programs
+from ubayfs.optimize.program import Programs
+from ubayfs.optimize.solver import Answer
 from ubayfs.utility import Utility, score_tolerance
 
 INF = np.inf

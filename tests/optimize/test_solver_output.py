@@ -9,7 +9,7 @@ import pytest
 CODE = """
 import ctypes, threading
 import numpy as np
-from ubayfs.optimize._solver_output import solver_output_held_back
+from ubayfs.optimize.solver import solver_output_held_back
 library = ctypes.CDLL(None)
 stray = b"HighsMipSolverData::transformNewIntegerFeasibleSolution tmpSolver.run();\\n"
 """

@@ -143,21 +143,7 @@ class ConstraintSystem:
 
     def with_inequalities(self, extra: Inequalities) -> ConstraintSystem:
         """Return the system with more inequalities at its end."""
-        return self._followed_by(ConstraintSystem.stack([extra], self.n_features, self.blocks))
-
-    def joined(self, other: ConstraintSystem) -> ConstraintSystem:
-        """Return the system with the constraints and blocks of another one on the same features at its end."""
-        blocks = sparse.csr_array(sparse.vstack([self.blocks, other.blocks], format="csr"))
-        return self._among(blocks, 0)._followed_by(other._among(blocks, self.n_blocks))
-
-    def _among(self, blocks: sparse.csr_array, first: int) -> ConstraintSystem:
-        """Return the system with more blocks; its own begin at a position."""
-        columns = np.where(self.A.indices < self.n_features, self.A.indices, self.A.indices + first)
-        shape = self.n_inequalities, self.n_features + blocks.shape[0]
-        return replace(self, A=sparse.csr_array((self.A.data, columns, self.A.indptr), shape=shape), blocks=blocks)
-
-    def _followed_by(self, other: ConstraintSystem) -> ConstraintSystem:
-        """Return the system with the constraints of one on the same features and blocks at its end."""
+        other = ConstraintSystem.stack([extra], self.n_features, self.blocks)
         A = sparse.csr_array(sparse.vstack([self.A, other.A], format="csr"))
         b, rho, number = (np.append(getattr(self, key), getattr(other, key)) for key in ("b", "rho", "number"))
         n = len(self.parts)

@@ -106,25 +106,18 @@ class Names:
         nearest = hint(item, self.names) or hint(re.sub(r"[*?\[\]]", "", item), self.names)
         return nearest or f" There are {len(self.names)} {self.kind}s, {self.names[0]!r} first."
 
-    def expand(
-        self, items: Iterable[Any], report: Callable[[tuple[int], str], None], keep_invalid: bool = False
-    ) -> list[Any]:
+    def expand(self, items: Iterable[Any], report: Callable[[tuple[int], str], None]) -> list[Any]:
         """Return items with each pattern replaced by the names that it matches; no name occurs twice by patterns.
 
         `report` is called with the position of each item that means nothing, and the rule that is broken; the item is
-        left out, or an :class:`InvalidName` takes its place.
+        left out.
         """
         found: list[tuple[Any, list[str]]] = []
-        invalid: set[str] = set()
         for position, item in enumerate(items):
             try:
                 found.append((item, self.find(item)))
             except InputError as error:  # noqa: PERF203 - all of them are wanted
                 report((position,), error.rule)
-                name = InvalidName(item)
-                if keep_invalid and name not in invalid:
-                    found.append((name, [name]))
-                    invalid.add(name)
         listed = {name for item, matches in found if is_single(item, matches) for name in matches}
         expanded: list[Any] = []
         for item, matches in found:

@@ -76,11 +76,7 @@ class Limit:
         return self.seconds() <= 0.0 or (self.nodes is not None and self.nodes <= 0)
 
     def seconds(self) -> float:
-        """Return the seconds that are left for the solver.
-
-        It looks at the clock between its steps only, and these take the longer the larger a program is. So it has to
-        stop earlier by as much as it came too late before.
-        """
+        """Return the seconds left, less by how late the solver, which rarely looks at the clock, came before."""
         return np.inf if self.deadline is None else self.deadline - time.monotonic() - max(self.overruns)
 
     def spend(self, nodes: int) -> None:

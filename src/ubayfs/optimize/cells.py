@@ -15,7 +15,8 @@ from .._arguments import Mask
 from ..utility import Utility, score_tolerance
 from .base import Limit
 from .core import Relaxation, has_core
-from .program import Answer, Programs, negligible_log_kappa
+from .program import Programs, negligible_log_kappa
+from .solver import Answer
 
 # Problems with more features are given to the solver. It takes 10 ms for a problem of ten; enumeration a tenth.
 _MOST_FEATURES = 12

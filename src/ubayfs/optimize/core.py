@@ -25,9 +25,8 @@ from scipy import sparse
 
 from .._arguments import Floats, Mask, mask_of
 from ..utility import Utility, score_tolerance
-from ._solver_output import solver_output_held_back
 from .base import Limit
-from .program import SCALE, Answer, Program
+from .solver import SCALE, Answer, Program, solver_output_held_back
 
 # Only problems with so many features, and so many for each inequality, have a core.
 _FEWEST_FEATURES, _FEATURES_PER_ROW = 200, 4

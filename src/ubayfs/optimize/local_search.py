@@ -16,7 +16,7 @@ from scipy import sparse
 
 from .._arguments import Array, Floats, Ints, Mask, mask_of
 from ..constraints.system import ConstraintSystem, once_per_system
-from ..utility import ROUNDING, Utility, largest_coefficients, log_row_admissibility
+from ..utility import ROUNDING, Utility, log_row_admissibility
 from .presolve import entries_of, reduce, required_features, rows_within
 
 # Features considered for moves: the most important ones, and those that rows with a negative bound require.
@@ -85,7 +85,7 @@ class LocalSearch:
         self.b, self.tolerance = system.b, utility.admissibility.tolerance
         self.columns, self.blocks = _by_columns(system)
         self.n_blocks = system.n_blocks
-        largest = largest_coefficients(system)
+        largest = abs(system.A).max(axis=1).toarray().ravel()
         self.scale = np.where(largest > 0.0, largest, 1.0)  # of a row without coefficients no set changes anything
         self.hard_penalty = 10.0 * (utility.theta.sum() + utility.constraint_strength)
 

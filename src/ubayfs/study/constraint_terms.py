@@ -151,8 +151,7 @@ def _readable_item(item: Any, report: Report) -> Any:
 def expand_constraint(constraint: Constraint, names: Names, block_names: Names, report: Report) -> Constraint | None:
     """Return a constraint with patterns replaced by the names that they match; its note has the patterns.
 
-    Names that mean nothing are reported. In a list, an InvalidName takes their place; None is returned if they have
-    numbers or are members of blocks. Required arguments that are wrong stay absent.
+    Names that mean nothing are reported, and None is returned. Required arguments that are wrong stay absent.
     """
     given = dict(constraint.arguments)
     own: Any = given.get("blocks")
@@ -169,21 +168,18 @@ def expand_constraint(constraint: Constraint, names: Names, block_names: Names, 
         changed["blocks"] = tuple(
             (name, tuple(names.expand(items, below(collect, "blocks", name)))) for name, items in own
         )
-    n_unusable = len(found)
     for name, value in given.items():
         if name in KINDS[constraint.kind].items:
-            changed[name] = tuple(columns.expand(value, below(collect, name), keep_invalid=True))
+            changed[name] = tuple(columns.expand(value, below(collect, name)))
         elif name == "blocks" and isinstance(value, tuple) and not _is_pairs(value):
-            changed[name] = tuple(block_names.expand(value, below(collect, name), keep_invalid=True))
+            changed[name] = tuple(block_names.expand(value, below(collect, name)))
         elif name != "blocks" and _is_pairs(value):
-            n_before = len(found)
             changed[name] = tuple(_expand_pairs(value, columns, below(collect, name)).items())
-            n_unusable += len(found) - n_before
     for problem in found:
         report(*problem)
-    if n_unusable:
+    if found:
         return None
-    if not found and all(given[name] == value for name, value in changed.items()):
+    if all(given[name] == value for name, value in changed.items()):
         return constraint
     with reported(report):
         expanded = replace(constraint, arguments=tuple((given | changed).items()))
@@ -196,12 +192,6 @@ def expand_constraint(constraint: Constraint, names: Names, block_names: Names, 
 
 def _is_pairs(value: Any) -> bool:
     return isinstance(value, tuple) and bool(value) and isinstance(value[0], tuple)
-
-
-def _invalid_names(constraint: Constraint) -> list[InvalidName]:
-    """Return what stands in the place of wrong names in a constraint."""
-    lists = [value for _, value in constraint.arguments if isinstance(value, tuple)]
-    return [item for items in lists for item in items if isinstance(item, InvalidName)]
 
 
 def _written(items: Any) -> str:
@@ -246,14 +236,12 @@ def check_constraints(
     The constraints are those of the study in their order; None where something is wrong already. Constraints on blocks
     are not checked if something is wrong with these, nor those with one number per feature if there may be so many:
     `n_features` are all numbers of features that are possible. Without data contradictions are looked for only if there
-    are problems already, since the decision, which knows the features that cannot be selected, finds them. Those with
-    wrong names are looked at, too, as far as they hold whatever these names mean.
+    are problems already, since the decision, which knows the features that cannot be selected, finds them.
     Returned is the system of all of them, for the decision; None if some are wrong, or wait for the data.
     """
     known = {position: constraint for position, constraint in enumerate(constraints) if constraint is not None}
     if len(n_features) > 1:
         known = _of_certain_width(known, n_features, problems)
-    unclear = {i: known.pop(i) for i in list(known) if _invalid_names(known[i])}
     named = {position: constraint for position, constraint in known.items() if not constraint.needs_data}
     used, system = _fitting(named, feature_names, blocks, problems)
     others = {
@@ -261,48 +249,16 @@ def check_constraints(
         for position, constraint in known.items()
         if constraint.needs_data and _is_complete(constraint)
     }
-    certain, positions = _certain_part(unclear, feature_names, blocks)
     # If the empty set satisfies all hard inequalities, nothing contradicts.
     correlations_only = all(constraint.kind in _OF_CORRELATIONS for constraint in others.values())
-    empty_set_holds = correlations_only and all((part.b[np.isinf(part.rho)] >= 0).all() for part in (system, certain))
+    empty_set_holds = correlations_only and (system.b[np.isinf(system.rho)] >= 0).all()
     if not empty_set_holds and (data is not None or problems.found):
         if data is not None and not (correlations_only and data.n_features > _MOST_CORRELATED):
             used = dict(sorted({**used, **others}.items()))
             system = resolve(used.values(), feature_names, blocks, data) if others else system
         constant = np.zeros(len(feature_names), dtype=bool) if data is None else data.constant
-        every = system.joined(certain) if positions else system
-        _report_contradictions(every, [*used, *positions], constant, problems)
+        _report_contradictions(system, list(used), constant, problems)
     return system if len(used) == len(constraints) else None
-
-
-def _certain_part(
-    constraints: Mapping[int, Constraint], feature_names: Sequence[str], blocks: Blocks | None
-) -> tuple[ConstraintSystem, list[int]]:
-    """Return the inequalities of constraints with wrong names that hold whatever these mean, and their positions.
-
-    A wrong name may mean any feature or block that a constraint does not name yet, or several. A sum to which they can
-    only add must keep its bound without them, too; an inequality that they may help to hold is left out.
-    """
-    n_known, members = len(feature_names), {} if blocks is None else blocks.members
-    taken = {*feature_names, *members}
-    invalid = {position: _invalid_names(given) for position, given in constraints.items()}
-    fitting = {
-        position: given
-        for position, given in constraints.items()
-        if _is_complete(given) and not given.needs_data and taken.isdisjoint(invalid[position])
-    }
-    if not fitting:
-        return ConstraintSystem.stack([], n_known), []
-    new = dict.fromkeys(name for position in fitting for name in invalid[position])
-    other = max([*feature_names, *new], key=len) + "?"  # a name that nothing else has
-    names = [*feature_names, *new, other]
-    if blocks is not None:
-        blocks = Blocks({**members, **dict.fromkeys(new, (other,))})
-    found = _resolved(fitting, names, blocks, lambda *_: None)  # what else is wrong shows when the names are right
-    unknown_blocks = found.blocks[:, n_known:].sum(axis=1) > 0
-    unknown = np.concatenate([np.arange(len(names)) >= n_known, unknown_blocks])
-    found = found.take(np.flatnonzero(found.A[:, unknown].minimum(0).sum(axis=1) == 0))
-    return replace(found, A=found.A[:, ~unknown], blocks=found.blocks[~unknown_blocks][:, :n_known]), list(fitting)
 
 
 def _is_complete(constraint: Constraint) -> bool:
