@@ -215,11 +215,9 @@ class Admissibility:
         excess = products - self.system.b[rows]
         return np.where(excess > self.tolerance[rows], excess, 0.0)
 
-    def violations(self, sets: Any) -> Floats:
+    def violations(self, sets: Any, rows: Any = slice(None)) -> Floats:
         """Return by how much each set exceeds each bound, of shape (n_sets, n_inequalities); 0 where it holds."""
-        return self._violations(self.indicators(sets), slice(None))
-
-    def _violations(self, z: sparse.csr_array, rows: Any) -> Floats:
+        z = self.indicators(sets)
         excess = self.excess((z @ _columns(self.system)[:, rows]).toarray(), rows)
         rounding = (z @ _rounding(self.system)[:, rows]).toarray()
         return np.where(excess > self.tolerance[rows] + rounding, excess, 0.0)
@@ -230,14 +228,13 @@ class Admissibility:
         Looks only at inequalities that a set touches and at the few that every set is checked for: with a million
         pairs a small set costs no more than the pairs of its members.
         """
-        z = self.indicators(sets)
-        products = z @ _columns(self.system)
+        products = self.indicators(sets) @ _columns(self.system)
         n_sets, rows, rho = products.shape[0], products.indices, self.system.rho
         cost = log_row_admissibility(self.excess(products.data, rows), rho[rows])
         total, always = np.zeros(n_sets), _evaluated_for_every_set(self.system)
         if len(always):
             cost[np.isin(rows, always)] = 0.0
-            total = log_row_admissibility(self._violations(z, always), rho[always]).sum(axis=1)
+            total = log_row_admissibility(self.violations(sets, always), rho[always]).sum(axis=1)
         owner = np.repeat(np.arange(n_sets), np.diff(products.indptr))
         return total + np.bincount(owner, weights=cost, minlength=n_sets)
 

@@ -109,8 +109,7 @@ class Names:
     def expand(self, items: Iterable[Any], report: Callable[[tuple[int], str], None]) -> list[Any]:
         """Return items with each pattern replaced by the names that it matches; no name occurs twice by patterns.
 
-        `report` is called with the position of each item that means nothing, and the rule that is broken; the item is
-        left out.
+        `report` is called with the position of each item that means nothing, which is left out, and the broken rule.
         """
         found: list[tuple[Any, list[str]]] = []
         for position, item in enumerate(items):

@@ -25,8 +25,7 @@ class Solution:
     value : float
         Its score, that is its utility.
     bound : float
-        No set has a higher score than this. It equals the value, so that the gap is 0, where the two are equal up to
-        the tolerance of scores.
+        No set has a higher score than this; it equals the value where the tolerance of scores cannot tell them apart.
     complete : bool
         False when a limit ended the search early.
     info : mapping
@@ -90,8 +89,8 @@ class Limit:
         """Return a limit for a part of the work: this share of the time if it is limited, and so many nodes."""
         now = time.monotonic()
         deadline = None if self.deadline is None else now + share * max(self.deadline - now, 0.0)
-        few = [limit for limit in (nodes, self.nodes) if limit is not None]
-        return Limit(deadline, min(few, default=None), self.pairs, self.overruns, self)
+        few = min((limit for limit in (nodes, self.nodes) if limit is not None), default=None)
+        return Limit(deadline, few, self.pairs, self.overruns, self)
 
     @contextmanager
     def solver_options(self) -> Iterator[dict[str, Any]]:

@@ -141,16 +141,14 @@ class CellSearch:
 
     def _solve_core(self, low: float, high: float, limit: Limit) -> Answer:
         """Solve small parts of the program of a cell for better sets, then what these leave of it."""
-        program = self.programs.program(low, high)
-        relaxation = Relaxation.of(program, limit)
+        relaxation = Relaxation.of(self.programs.program(low, high), limit)
         if relaxation is None:
-            return program.solve(limit)
+            return self.programs.solve(low, high, limit)
         for core, share in relaxation.parts(limit):
             undecided = relaxation.undecided(self.best)
             if not (undecided & ~core).any():
                 break
-            found = relaxation.solve(core & undecided, share).chosen
-            if found is not None:
+            if (found := relaxation.solve(core & undecided, share).chosen) is not None:
                 self._take(found)
         answer = relaxation.solve(relaxation.undecided(self.best), limit)
         return answer._replace(bound=min(answer.bound, relaxation.bound))

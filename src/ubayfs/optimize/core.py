@@ -55,9 +55,8 @@ class Relaxation(NamedTuple):
         """Solve the relaxation; None if it has no solution, or none within the time."""
         from scipy.optimize import linprog
 
-        A, n = program.A, program.n_features
-        at_most, at_least = np.isfinite(program.high), np.isfinite(program.low)
-        rows = sparse.vstack([A.tocsr()[at_most], -A.tocsr()[at_least]], format="csc")
+        A, at_most, at_least = program.A.tocsr(), np.isfinite(program.high), np.isfinite(program.low)
+        rows = sparse.vstack([A[at_most], -A[at_least]], format="csc")
         bounds = np.column_stack([program.lower, program.upper])
         with solver_output_held_back, limit.solver_options() as options:
             options.pop("node_limit", None)
@@ -65,9 +64,8 @@ class Relaxation(NamedTuple):
             result = linprog(-program.objective, A_ub=rows, b_ub=b, bounds=bounds, method="highs", options=options)
         if result.status != 0:
             return None
-        reduced = result.lower.marginals[:n] + result.upper.marginals[:n]
-        bound = -result.fun / SCALE + program.constant
-        return cls(program, bound, result.x[:n] > 0.5, np.abs(reduced) / SCALE)
+        loss = np.abs(result.lower.marginals + result.upper.marginals)[: program.n_features] / SCALE
+        return cls(program, program.constant - result.fun / SCALE, result.x[: program.n_features] > 0.5, loss)
 
     def solve(self, free: Mask, limit: Limit) -> Answer:
         """Solve the program with all features but the free ones on the side that they are on."""

@@ -46,8 +46,8 @@ def _beyond_bounds(system: ConstraintSystem) -> Mask:
 
 def within_bounds(utility: Utility) -> Utility:
     """Return the utility without the features that no set within the hard bounds contains: dearer than a budget."""
-    beyond = _beyond_bounds(utility.system) & utility.selectable
-    return replace(utility, selectable=utility.selectable & ~beyond) if beyond.any() else utility
+    within = utility.selectable & ~_beyond_bounds(utility.system)
+    return utility if (within == utility.selectable).all() else replace(utility, selectable=within)
 
 
 @once_per_system

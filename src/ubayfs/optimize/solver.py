@@ -53,13 +53,9 @@ class Program(NamedTuple):
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         limit, n = limit or Limit(), self.n_features
-        solver = partial(
-            milp,
-            -self.objective,
-            integrality=np.arange(len(self.objective)) < n,
-            bounds=Bounds(self.lower, self.upper),
-            constraints=LinearConstraint(self.A, self.low, self.high) if self.A.shape[0] else (),
-        )
+        integrality, bounds = np.arange(len(self.objective)) < n, Bounds(self.lower, self.upper)
+        rows = LinearConstraint(self.A, self.low, self.high) if self.A.shape[0] else ()
+        solver = partial(milp, -self.objective, integrality=integrality, bounds=bounds, constraints=rows)
         # The solver's own presolve is off: it takes minutes on a cost row over thousands of features or on 10^5 pairs,
         # ignores the time limit meanwhile, and did not pay on any problem of this form.
         with solver_output_held_back, limit.solver_options() as options:
@@ -81,11 +77,9 @@ class Program(NamedTuple):
 class _SolverOutput:
     """Holds back the output of C code while at least one thread is inside.
 
-    HiGHS prints a line here and there (``HighsMipSolverData::transformNewIntegerFeasibleSolution ...``) whatever its
-    options are; in a pipe it would end up among the results. While a program is solved, the C library's variable
-    `stdout` therefore points to a buffer in memory. Afterwards the buffer is written to the true one, without the lines
-    of HiGHS. File descriptor 1 is not touched: what Python prints meanwhile, in this or another thread, goes its usual
-    way, and what other C code prints in another thread is delayed until the program is solved, not lost.
+    HiGHS prints a line here and there whatever its options are; in a pipe it would end up among the results. While a
+    program is solved, the C library's variable `stdout` therefore points to a buffer. Afterwards the buffer is written
+    to the true one, without the lines of HiGHS. What Python prints meanwhile, in any thread, goes its usual way.
     """
 
     def __init__(self) -> None:
