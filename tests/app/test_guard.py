@@ -48,9 +48,20 @@ def test_cookie_lets_in():
 
 
 @pytest.mark.parametrize("path", ["/", "/s/a/data", "/_nicegui/x.js", "/s/a/features.json", "/favicon.ico"])
-@pytest.mark.parametrize("cookie", [None, "", "ubayfs-8470=wrong", "ubayfs-8470=secret-token",
-                                    COOKIE.replace("8470", "8471"), f"x{COOKIE}", f"{COOKIE}0", "ubayfs-8470=é;;\x01="]
-)  # fmt: skip
+@pytest.mark.parametrize(
+    "cookie",
+    [
+        None,
+        "",
+        "ubayfs-8470=wrong",
+        "ubayfs-8470=secret-token",
+        COOKIE.replace("8470", "8471"),
+        f"x{COOKIE}",
+        f"{COOKIE}0",
+        "ubayfs-8470=é;;\x01=",
+    ],  # fmt: skip
+    ids=["none", "empty", "wrong", "token", "other port", "other name", "longer", "odd"],
+)
 def test_nothing_without_the_token(path, cookie):
     status, headers = answer(path=path, host=HOST, cookie=cookie)
     assert status == 403
