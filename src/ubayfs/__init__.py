@@ -11,7 +11,7 @@ import ast
 from importlib import import_module
 from pathlib import Path
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # The public names stand once, in the stub beside this file, which type checkers read too. Each is imported when it is
 # first used: the command line answers at once, and whoever only reads a selection does not wait for what makes one.

@@ -59,7 +59,7 @@ def test_cookie_lets_in():
         f"x{COOKIE}",
         f"{COOKIE}0",
         "ubayfs-8470=é;;\x01=",
-    ],  # fmt: skip
+    ],
     ids=["none", "empty", "wrong", "token", "other port", "other name", "longer", "odd"],
 )
 def test_nothing_without_the_token(path, cookie):

@@ -87,7 +87,7 @@ class Limit:
 
     def share(self, share: float, nodes: int | None = None) -> Limit:
         """Return a limit for a part of the work: this share of the time if it is limited, and so many nodes."""
-        now = time.monotonic()
+        now = 0.0 if self.deadline is None else time.monotonic()
         deadline = None if self.deadline is None else now + share * max(self.deadline - now, 0.0)
         few = min((limit for limit in (nodes, self.nodes) if limit is not None), default=None)
         return Limit(deadline, few, self.pairs, self.overruns, self)
