@@ -72,6 +72,7 @@ from .trust.noise import Noise as Noise
 from .trust.noise import estimate_noise as estimate_noise
 from .trust.questions import Question as Question
 from .trust.questions import questions as questions
+from .trust.related import estimate_related as estimate_related
 from .trust.reproducibility import Reproducibility as Reproducibility
 from .trust.reproducibility import reproduce as reproduce
 from .trust.validation import Validation as Validation

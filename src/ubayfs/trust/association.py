@@ -1,0 +1,396 @@
+r"""Association: which features are related to the target, each by itself.
+
+Votes do not say it: they are zero-sum, and on pure noise as concentrated as on signal. So each feature is tested by
+itself, by a rank statistic, and shuffles of the target show how small p-values become by chance.
+
+1. Target scores U: one column for two classes (an indicator), for ordered classes and numbers (ranks) and for survival
+   (event less the Nelson-Aalen estimate); one indicator for each of more classes, and for each label.
+2. Feature scores x: midranks. With covariates Z the residuals of the feature are ranked, and the ranks are residualized
+   again; shuffles permute the residuals of U, from which Z is then removed again (Freedman and Lane).
+3. Groups: where the target is constant in each group, ranks and U are averaged, and the group is the sample. Otherwise
+   both are centered within groups, and shuffled within them.
+4. :math:`T = |U^T x|^2`, with U orthonormal and x of length one, has without any relation nearly a Beta distribution
+   of d/2 and (nu - d)/2. Here d is the rank of U, and nu the number of samples less the rank of constant, Z and groups.
+   The same with the square of x, orthogonal to x, finds U-shapes: :math:`p = \min(p_{mono}, 9 p_U, 1)`. For more
+   classes :math:`p_{mono}` is the smaller one of all classes together (Kruskal and Wallis) and C times the best class
+   against the rest; for labels the best label times their number.
+5. Gaps: over the samples that are present, with the scatter of U over these. A category of three or more levels: the
+   share of U between its levels. Neither is tested for U-shapes.
+
+What follows from these p-values for a set is in :mod:`ubayfs.trust.related`.
+
+References
+----------
+Freedman and Lane, "A nonstochastic interpretation of reported significance levels", Journal of Business & Economic
+Statistics 1 (1983).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._arguments import Array, Floats, Ints, Mask
+from ..data.categories import indicators
+from ..data.covariates import basis_of, outside
+from ..data.feature_data import FeatureData
+from ..data.hazards import RiskSets
+from ..data.target import CLASSIFICATION, Target
+
+# What a U-shape must be the more significant by, so that looking for it costs the others little.
+_U_SHAPE = 9.0
+# A feature with fewer values, of those present, is not tested.
+_FEWEST_PRESENT = 4
+# Entries of a block of statistics: shuffles x scores x columns.
+_BLOCK = 1 << 24
+# Columns and scores whose length falls below this share are constant up to rounding.
+_NOTHING = 1e-9
+
+
+class TargetScores(NamedTuple):
+    """What features are compared with: columns of the target, and how they are tested."""
+
+    columns: Floats  # (n_samples, n_columns)
+    joint: bool  # whether they are tested together
+    single: bool  # whether they are tested one by one
+
+    @classmethod
+    def of(cls, target: Target) -> TargetScores:
+        """Return the scores of a target."""
+        from scipy.stats import rankdata
+
+        values = np.asarray(target.values)
+        if target.task == "survival":
+            residual = RiskSets.of(target.time, target.event).null_residuals(np.ones((1, len(values))))
+            return cls(residual.T, True, False)
+        if target.task == "multilabel":
+            return cls(values.astype(np.float64), False, True)
+        if target.task in CLASSIFICATION and target.n_classes > 2 and not target.ordered:
+            return cls((values[:, None] == np.arange(target.n_classes)).astype(np.float64), True, True)
+        return cls(rankdata(values)[:, None], True, False)
+
+
+class Sampling(NamedTuple):
+    """What is shuffled: samples, groups of samples, or samples within their groups."""
+
+    average: Floats | None  # (n_groups, n_samples): groups are the samples
+    basis: Floats  # of constant, covariates and groups that are removed from everything, (n, rank)
+    within: Ints | None  # groups that samples are shuffled within
+
+    @classmethod
+    def of(cls, data: FeatureData) -> Sampling:
+        """Return how the samples of data are shuffled."""
+        n = data.n_samples
+        design = np.empty((n, 0)) if data.covariates is None else data.covariates.design
+        if data.groups is None:
+            return cls(None, basis_of(design), None)
+        names, group = np.unique(data.groups, return_inverse=True)
+        member = (group.ravel() == np.arange(len(names))[:, None]).astype(np.float64)
+        values = np.asarray(data.target.values, dtype=np.float64).reshape(n, -1)
+        average = member / member.sum(axis=1, keepdims=True)
+        if np.abs(values - (average @ values)[group.ravel()]).max() <= _NOTHING * max(np.abs(values).max(), 1.0):
+            return cls(average, basis_of(average @ design), None)
+        return cls(None, basis_of(np.hstack([design, member[1:].T])), group.ravel().astype(np.intp))
+
+    @property
+    def n(self) -> int:
+        """Number of samples that are shuffled."""
+        return len(self.basis)
+
+    def reduced(self, scores: Floats) -> Floats:
+        """Return scores of samples as scores of what is shuffled."""
+        return scores if self.average is None else self.average @ scores
+
+    def shuffles(self, n_shuffles: int, rng: np.random.Generator) -> Iterator[Ints]:
+        """Yield permutations."""
+        places = None if self.within is None else np.argsort(self.within, kind="stable")
+        for _ in range(n_shuffles):
+            if places is None or self.within is None:
+                yield rng.permutation(self.n)
+                continue
+            shuffled = np.empty(self.n, dtype=np.intp)
+            shuffled[places] = np.lexsort((rng.random(self.n), self.within))
+            yield shuffled
+
+
+class Shuffled(NamedTuple):
+    """Target scores of the data and of all shuffles; what they are tested against is removed from them.
+
+    Joint scores, orthonormal, come first, then single ones of length one.
+    """
+
+    own: Floats  # (1, n_scores, n)
+    scores: Array  # of float32, (n_shuffles, n_scores, n)
+    d: int  # number of joint scores
+
+    @classmethod
+    def of(cls, target: TargetScores, sampling: Sampling, n_shuffles: int, rng: np.random.Generator) -> Shuffled:
+        """Shuffle the residuals of a target."""
+        columns = sampling.reduced(target.columns)
+        left = outside(sampling.basis, columns)
+        left[:, np.linalg.norm(left, axis=0) <= _NOTHING * np.linalg.norm(columns, axis=0)] = 0.0
+        d = int(np.linalg.matrix_rank(left)) if target.joint else 0
+        parts, plain = _parts(left, d, target.single), sampling.basis.shape[1] == 1
+        scores = np.empty((n_shuffles, parts.shape[1], sampling.n), dtype=np.float32)
+        for number, order in enumerate(sampling.shuffles(n_shuffles, rng)):
+            # Shuffled scores are orthogonal to the constant, but not to covariates.
+            scores[number] = (
+                parts[order] if plain else _parts(outside(sampling.basis, left[order]), d, target.single)
+            ).T
+        return cls(parts.T[None], scores, d)
+
+
+def _parts(left: Floats, d: int, single: bool) -> Floats:
+    """Return an orthonormal basis of d dimensions of some columns, and the columns scaled to length one."""
+    joint = np.linalg.svd(left, full_matrices=False)[0][:, :d] if d > 1 or single else _unit(left[:, :d])
+    return np.hstack([joint[:, :d], _unit(left)]) if single else joint
+
+
+def _unit(columns: Floats) -> Floats:
+    """Return columns scaled to length one; zeros stay."""
+    length = np.linalg.norm(columns, axis=0)
+    return columns / np.where(length > 0, length, 1.0)
+
+
+# -- statistics and p-values -------------------------------------------------------------------------------------------
+
+
+class Statistics(NamedTuple):
+    """Statistics of some columns: T of each test, 0 where a column is not tested."""
+
+    T: Floats  # (n_tests, n_shuffles, n_columns)
+    d: Ints  # degrees of freedom of each test, (n_tests,)
+    nu: Ints  # those of all, for each column, (n_columns,)
+    factor: Floats  # what the p-values of each test are multiplied by, (n_tests,)
+
+    def p_values(self) -> Floats:
+        """Return the p-values of all columns, the smallest one of all tests, at most 1; (n_shuffles, n_columns)."""
+        every = slice(None)
+        return np.min([self._p_values(number, (every, every), every) for number in range(len(self.T))], axis=0)
+
+    def _p_values(self, number: int, places: Any, columns: Any) -> Floats:
+        """Return the p-values of one test at some places, which are in these columns; at most 1."""
+        from scipy.special import betainc
+
+        d, b = int(self.d[number]), (self.nu[columns] - self.d[number]) / 2
+        # P(Beta(a, b) >= T) = P(Beta(b, a) <= 1 - T)
+        p = betainc(np.maximum(b, 0.5), d / 2, 1.0 - self.T[number][places].astype(np.float64))
+        return np.where(b > 0, np.minimum(self.factor[number] * p, 1.0), 1.0)
+
+    def smallest(self, n: int) -> Floats:
+        """Return the n smallest p-values of each shuffle, not sorted; of shape (n_shuffles, at most n)."""
+        n_columns = self.T.shape[2]
+        if n_columns <= 2 * n:
+            return self.p_values()
+        same = bool((self.nu == self.nu[0]).all())
+        found, rows = [], np.arange(self.T.shape[1])[:, None]
+        for number, (T, d) in enumerate(zip(self.T, self.d.tolist(), strict=True)):
+            # With as many samples the order of T is that of p-values. Else that of the likelihood ratio (with
+            # Bartlett's correction) is nearly so: twice as many are looked at.
+            order = T if same else -np.log1p(-np.minimum(T, 1.0 - 1e-7)) * np.maximum(self.nu - (d + 2) / 2, 0.5)
+            columns = _largest(order, n if same else 2 * n)
+            found.append((columns, self._p_values(number, (rows, columns), columns)))
+        columns, p = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+        # A column that several tests name counts once, with its smallest p-value. One that a test does not name has n
+        # others before it in this test, so that its p-value there does not matter.
+        order = np.argsort(columns + p / 2, axis=1)
+        columns, p = (np.take_along_axis(values, order, axis=1) for values in (columns, p))
+        p[:, 1:][columns[:, 1:] == columns[:, :-1]] = np.inf
+        return np.partition(p, n - 1, axis=1)[:, :n]
+
+
+def _largest(values: Array, n: int) -> Ints:
+    """Return the columns of the n largest values of each row; those of the n groups of eight with the largest first."""
+    n_rows, n_columns = values.shape
+    whole = n_columns - n_columns % 8
+    if whole < 16 * n:
+        return np.argpartition(values, n_columns - n, axis=1)[:, n_columns - n :]
+    groups = values[:, :whole].reshape(n_rows, -1, 8).max(axis=2)
+    groups = np.argpartition(groups, groups.shape[1] - n, axis=1)[:, groups.shape[1] - n :]
+    columns = (8 * groups[:, :, None] + np.arange(8)).reshape(n_rows, -1)
+    columns = np.hstack([columns, np.broadcast_to(np.arange(whole, n_columns), (n_rows, n_columns - whole))])
+    among = np.take_along_axis(values, columns, axis=1)
+    best = np.argpartition(among, among.shape[1] - n, axis=1)[:, among.shape[1] - n :]
+    return np.take_along_axis(columns, best, axis=1)
+
+
+def _squares(products: Floats, d: int) -> Floats:
+    """Return T of the joint test, if any, and of the best single one; `products` are (n_shuffles, n_scores, n_columns).
+
+    A copy is not made: the products are squared in place.
+    """
+    np.square(products, out=products)
+    joint = [products[:, :d].sum(axis=1)] if d else []
+    single = [products[:, d:].max(axis=1)] if products.shape[1] > d else []
+    return np.stack([*joint, *single])
+
+
+class FeatureTests:
+    """FeatureTests the features of a table against a target and its shuffles, a block of columns at a time."""
+
+    def __init__(self, data: FeatureData, n_shuffles: int, rng: np.random.Generator) -> None:
+        self.data, self.sampling = data, Sampling.of(data)
+        self.shuffled = Shuffled.of(TargetScores.of(data.target), self.sampling, n_shuffles, rng)
+        self.covariates = None if data.covariates is None else data.covariates.basis
+        n_scores, d = self.shuffled.own.shape[1], self.shuffled.d
+        self.d = np.array([d] * (d > 0) + [1] * (n_scores > d))
+        self.factor = np.array([1.0] * (d > 0) + [float(n_scores - d)] * (n_scores > d))
+        self.width = max(1, _BLOCK // (n_shuffles * n_scores))
+
+    def run(self, columns: Ints, n_kept: int) -> tuple[Floats, Floats]:
+        """Return the p-values of some columns, and the smallest ones of each shuffle, (n_shuffles, at most n_kept)."""
+        p_values = np.ones(len(columns))
+        kept = np.empty((len(self.shuffled.scores), 0))
+        for places, own, shuffled in self._blocks(columns):
+            p_values[places] = own
+            kept = np.hstack([kept, shuffled(n_kept)])
+            kept = np.partition(kept, n_kept - 1, axis=1)[:, :n_kept] if kept.shape[1] > n_kept else kept
+        return p_values, kept
+
+    def _blocks(self, columns: Ints) -> Iterator[tuple[Ints, Floats, Any]]:
+        """Yield places of columns, their p-values, and what gives the smallest ones of shuffles."""
+        levels = self.data.levels
+        several = np.array([j in levels and levels[j].n_columns > 1 for j in columns.tolist()], dtype=bool)
+        numbers = np.flatnonzero(~several)
+        for start in range(0, len(numbers), self.width):
+            places = numbers[start : start + self.width]
+            values = np.asarray(self.data.X[:, columns[places]], dtype=np.float64)
+            gaps = np.isnan(values)
+            with_gaps = gaps.any(axis=0)
+            plain = np.flatnonzero(~with_gaps)
+            if len(plain):
+                bent = np.array([j not in levels for j in columns[places[plain]].tolist()], dtype=bool)
+                yield places[plain], *self._complete(values[:, plain], bent)
+            if with_gaps.any():
+                yield places[with_gaps], *self._with_gaps(values[:, with_gaps], gaps[:, with_gaps])
+        for place in np.flatnonzero(several).tolist():
+            own, shuffled = self._category(int(columns[place]))
+            yield np.array([place]), own, lambda n, found=shuffled: found
+
+    def _complete(self, values: Floats, bent: Mask) -> tuple[Floats, Any]:
+        """Test columns without gaps; for U-shapes where `bent`."""
+        x = self._scores(values, slice(None), self.sampling.basis)
+        square = outside(self.sampling.basis, np.where(bent, x**2, 0.0))
+        square -= x * (x * square).sum(axis=0)
+        square[:, np.linalg.norm(square, axis=0) <= _NOTHING] = 0.0
+        nu = np.full(x.shape[1], self.sampling.n - self.sampling.basis.shape[1])
+        both = []
+        for scores in (self.shuffled.own, self.shuffled.scores):
+            flat = scores.reshape(-1, self.sampling.n)
+            products = [(flat @ part.astype(flat.dtype)).reshape(*scores.shape[:2], -1) for part in (x, _unit(square))]
+            T = np.concatenate([_squares(each, self.shuffled.d) for each in products])
+            both.append(Statistics(T, np.tile(self.d, 2), nu, np.append(self.factor, _U_SHAPE * self.factor)))
+        return both[0].p_values()[0], both[1].smallest
+
+    def _with_gaps(self, values: Floats, gaps: Mask) -> tuple[Floats, Any]:
+        """Test columns with gaps, over the samples that are present: columns with the same gaps together."""
+        n_columns, n_tests = values.shape[1], len(self.d)
+        T = [np.zeros((n_tests, len(scores), n_columns)) for scores in (self.shuffled.own, self.shuffled.scores)]
+        nu = np.zeros(n_columns, dtype=np.intp)
+        _, first, pattern = np.unique(np.packbits(gaps, axis=0), axis=1, return_index=True, return_inverse=True)
+        for number, column in enumerate(first.tolist()):
+            same, present = np.flatnonzero(pattern.ravel() == number), ~gaps[:, column]
+            kept = self._kept(present)
+            basis = _span(self.sampling.basis[kept])
+            nu[same] = kept.sum() - basis.shape[1] if present.sum() >= _FEWEST_PRESENT else 0
+            x = self._scores(values[np.ix_(present, same)], present, basis)
+            for found, scores in zip(T, (self.shuffled.own, self.shuffled.scores), strict=True):
+                found[:, :, same] = _over_present(scores[:, :, kept].astype(np.float64), x, basis, self.shuffled.d)
+        own, shuffled = (Statistics(found, self.d, nu, self.factor) for found in T)
+        return own.p_values()[0], shuffled.smallest
+
+    def _category(self, column: int) -> tuple[Floats, Floats]:
+        """Return the p-value of a category of three or more levels, (1,), and of its shuffles, (n_shuffles, 1)."""
+        from scipy.special import betainc, gammaincc
+
+        codes = np.asarray(self.data.X[:, column], dtype=np.float64)
+        present = ~np.isnan(codes)
+        kept = self._kept(present)
+        basis = _span(self.sampling.basis[kept])
+        columns = self._reduced(indicators(codes[present], self.data.levels[column]), present)
+        between = _span(outside(basis, columns))
+        nu, r, d = int(kept.sum()) - basis.shape[1], between.shape[1], self.shuffled.d
+        both = []
+        for scores in (self.shuffled.own, self.shuffled.scores):
+            if r == 0 or nu <= r or present.sum() < _FEWEST_PRESENT:
+                both.append(np.ones(len(scores)))
+                continue
+            T = np.clip(_share_between(scores[:, :, kept].astype(np.float64), between, basis, d), 0.0, None)
+            if d > 1:  # several classes: chi-squared, with (L - 1) (C - 1) degrees of freedom
+                both.append(gammaincc(r * d / 2, nu * T / 2))
+            else:
+                p = betainc((nu - r) / 2, r / 2, 1.0 - np.minimum(T, 1.0))
+                both.append(np.minimum(self.factor[0] * p, 1.0))
+        return both[0], both[1][:, None]
+
+    def _kept(self, present: Mask) -> Mask:
+        """Return which of what is shuffled has a value, given the samples that have one."""
+        average = self.sampling.average
+        return present if average is None else np.asarray((average[:, present] > 0).any(axis=1))
+
+    def _reduced(self, scores: Floats, present: Any) -> Floats:
+        """Return scores of present samples as those of what is shuffled and has a value."""
+        if self.sampling.average is None:
+            return scores
+        weights = self.sampling.average[:, present]
+        total = weights.sum(axis=1, keepdims=True)
+        kept = total.ravel() > 0
+        return np.asarray(weights[kept] / total[kept] @ scores)
+
+    def _scores(self, values: Floats, present: Any, basis: Floats) -> Floats:
+        """Return the scores of columns over present samples, orthogonal to a basis and of length one."""
+        from scipy.stats import rankdata
+
+        if self.covariates is not None:
+            values = outside(_span(self.covariates[present]), values - values.mean(axis=0))
+            largest = np.abs(values).max(axis=0, initial=0.0)
+            values = np.round(values / np.where(largest > 0, largest, 1.0), 10)  # ties stay ties
+        ranks = self._reduced(rankdata(values, axis=0), present)
+        ranks = ranks - ranks.mean(axis=0)
+        left = outside(basis, ranks)
+        left[:, np.linalg.norm(left, axis=0) <= _NOTHING * np.linalg.norm(ranks, axis=0)] = 0.0
+        return _unit(left)
+
+
+def _span(columns: Floats) -> Floats:
+    """Return an orthonormal basis of some columns."""
+    U, S, _ = np.linalg.svd(columns, full_matrices=False)
+    return U[:, 1e-7 * max(float(S.max(initial=0.0)), 1e-300) < S]
+
+
+def _over_present(scores: Floats, x: Floats, basis: Floats, d: int) -> Floats:
+    """Return T of the tests of columns x over present samples, (n_tests, n_shuffles, n_columns).
+
+    Scores, (n_shuffles, n_scores, n_present), have there the scatter that a basis leaves of them.
+    """
+    products, left = scores @ x, scores @ basis
+    found = []
+    if d:
+        inverse = _inverse_scatter(scores[:, :d], left[:, :d])
+        found.append(np.einsum("bim,bij,bjm->bm", products[:, :d], inverse, products[:, :d]))
+    if scores.shape[1] > d:
+        scatter = _single_scatter(scores[:, d:], left[:, d:])
+        found.append((products[:, d:] ** 2 / scatter[:, :, None]).max(axis=1))
+    return np.clip(np.stack(found), 0.0, 1.0)
+
+
+def _share_between(scores: Floats, between: Floats, basis: Floats, d: int) -> Floats:
+    """Return the share of joint scores, or of the best single one, that lies between levels of a category."""
+    inside, left = scores @ between, scores @ basis
+    if d:
+        return np.einsum("bir,bij,bjr->b", inside[:, :d], _inverse_scatter(scores[:, :d], left[:, :d]), inside[:, :d])
+    return np.asarray(((inside**2).sum(axis=2) / _single_scatter(scores, left)).max(axis=1))
+
+
+def _inverse_scatter(scores: Floats, left: Floats) -> Floats:
+    """Return the inverse of the scatter of joint scores, (n_shuffles, d, d); `left` is what a basis removes of them."""
+    scatter = scores @ scores.transpose(0, 2, 1) - left @ left.transpose(0, 2, 1)
+    return np.linalg.pinv(scatter, rcond=_NOTHING, hermitian=True)
+
+
+def _single_scatter(scores: Floats, left: Floats) -> Floats:
+    """Return the scatter of each score, (n_shuffles, n_scores); infinite where a score is constant."""
+    scatter = (scores**2).sum(axis=2) - (left**2).sum(axis=2)
+    return np.where(scatter > _NOTHING, scatter, np.inf)

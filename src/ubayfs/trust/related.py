@@ -1,0 +1,267 @@
+r"""Related: how many members of a set are related to the target, with confidence, and which.
+
+With the p-values of :mod:`ubayfs.trust.association` for P features, in the data and in B shuffles of the target, of
+which the K smallest of each shuffle are kept:
+
+.. math:: \psi_b = \min_k p_{(k)} P / k, \qquad
+          V_a(S) = \min(|S|, \min_k \#\{j \in S: p_j \ge \lambda_a k / P\} + k - 1),
+
+where :math:`\lambda_a` is the :math:`\lfloor a (B + 1) \rfloor`-th smallest :math:`\psi` of all shuffles and of the
+data. At most :math:`V_a(S)` members of S are unrelated to the target, with confidence 1 - a. This holds for all sets at
+once: also for one that was chosen by votes, weights and constraints, and after any number of changes of mind.
+
+**Knowledge that was stated beforehand** buys power. Features that were favored before any vote was seen are a
+hypothesis stated in advance: half of the error is spent on them, half on all others. Their p-values are divided by
+P / (2 m), those of the others by P / (2 (P - m)), in the data and in every shuffle.
+
+References
+----------
+Blanchard, Neuvial and Roquain, "Post hoc confidence bounds on false positives using reference families", Annals of
+Statistics 48 (2020); Hemerik, Solari and Goeman, "Permutation-based simultaneous confidence bounds for the false
+discovery proportion", Biometrika 106 (2019); Genovese, Roeder and Wasserman, "False discovery control with p-value
+weighting", Biometrika 93 (2006).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._arguments import Array, FeatureIndex, Floats, Mask, RandomState, check_int
+from ..data.feature_data import FeatureData
+from ..data.missing import MAX_MISSING
+from ..ensemble.collect import as_data
+from ..exceptions import InputError
+from ..priors import DEFAULT_WEIGHT
+from ..selection import Selection, check_selection
+from .association import FeatureTests
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Errors of the headline and of the best guess, and the largest q of a feature that is called related.
+HEADLINE, BEST_GUESS, LARGEST_Q = 0.1, 0.5, 0.1
+# The smallest p-values of each shuffle that are kept.
+N_KEPT = 50
+# With fewer shuffles the bound rests on a handful of them; fewer favored features are no list.
+FEWEST_SHUFFLES, FEWEST_FAVORED = 200, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """P-values, perhaps weighted, with the thresholds that shuffles gave them."""
+
+    p_values: Floats  # (n_features,)
+    q_values: Floats  # (n_features,)
+    headline: float  # lambda of the error 0.1
+    best_guess: float  # lambda of the error 0.5
+
+    @classmethod
+    def of(cls, p_values: Floats, smallest: Floats, with_gaps: bool) -> Bounds:
+        """Calibrate p-values by the smallest ones of each shuffle, of shape (n_shuffles, n_kept)."""
+        n, n_shuffles = len(p_values), len(smallest)
+        kept = np.sort(np.vstack([np.sort(p_values)[: smallest.shape[1]], smallest]), axis=1)[:, :N_KEPT]
+        psi = np.sort((kept * n / np.arange(1, kept.shape[1] + 1)).min(axis=1))
+        # 1e-9: 0.1 * 1000 is no less than 100.
+        thresholds = [float(psi[int(error * (n_shuffles + 1) + 1e-9) - 1]) for error in (HEADLINE, BEST_GUESS)]
+        if with_gaps:  # ranks over different samples are less alike than those over the same
+            thresholds = [min(found, error) for found, error in zip(thresholds, (HEADLINE, BEST_GUESS), strict=True)]
+        return cls(p_values, _q_values(p_values, kept[1:]), *thresholds)
+
+    def n_related(self, members: Any, threshold: float) -> int:
+        """Return how many of some features are related to the target, at least, with the confidence of a threshold."""
+        p, n = np.sort(self.p_values[members]), len(self.p_values)
+        k = np.arange(1, min(N_KEPT, n) + 1)
+        unrelated = len(p) - np.searchsorted(p, threshold * k / n, side="left") + k - 1
+        return len(p) - min(int(unrelated.min()), len(p))
+
+
+def _q_values(p_values: Floats, kept: Floats) -> Floats:
+    """Return the share of unrelated features among those with a p-value as small, at least as expected by chance.
+
+    The smallest of max((1 + sum of N_b(t)) / B, P t) / R(t) over t >= p, where N_b(t) and R(t) are the numbers of
+    p-values up to t in shuffle b and in the data; at most 1.
+    """
+    order = np.argsort(p_values, kind="stable")
+    t = p_values[order]
+    chance = (1 + np.searchsorted(np.sort(kept, axis=None), t, side="right")) / len(kept)
+    ratio = np.maximum(chance, len(t) * t) / np.searchsorted(t, t, side="right")
+    q_values = np.empty(len(t))
+    q_values[order] = np.minimum(np.minimum.accumulate(ratio[::-1])[::-1], 1.0)
+    return q_values
+
+
+@dataclass(frozen=True, eq=False)
+class Related:
+    """How many members of a set are related to the target, and which; made by :func:`~ubayfs.estimate_related`.
+
+    Related means: differs with the target, by itself. It need not be a cause, and what acts only together with other
+    features is not shown.
+
+    Attributes
+    ----------
+    features : tuple of str
+        The set that the numbers are about.
+    feature_names : ndarray of str of shape (n_features,)
+    favored : tuple of str
+        Features that were favored before votes were seen, if they are enough to count as a list.
+    n_shuffles : int
+    """
+
+    features: tuple[str, ...]
+    feature_names: Array
+    plain: Bounds
+    listed: Bounds | None  # with the favored features
+    favored: tuple[str, ...]
+    n_shuffles: int
+    confidence: float = 1.0 - HEADLINE
+
+    @property
+    def bounds(self) -> Bounds:
+        """What the numbers rest on: with the list, if there is one."""
+        return self.plain if self.listed is None else self.listed
+
+    @property
+    def p_values(self) -> Floats:
+        """P-value of each feature by itself, not weighted, of shape (n_features,)."""
+        return self.plain.p_values
+
+    @property
+    def q_values(self) -> Floats:
+        """Expected share of unrelated features among those with a p-value as small, of shape (n_features,)."""
+        return self.bounds.q_values
+
+    @property
+    def _members(self) -> Mask:
+        return np.isin(self.feature_names, self.features)
+
+    @property
+    def at_least(self) -> int:
+        """Members that are related to the target, at least, with 90 % confidence."""
+        return self.bounds.n_related(self._members, self.bounds.headline)
+
+    @property
+    def best_guess(self) -> int:
+        """Members that are related to the target, with 50 % confidence at least so many."""
+        return self.bounds.n_related(self._members, self.bounds.best_guess)
+
+    @property
+    def without_list(self) -> int | None:
+        """The same as `at_least` without what was favored beforehand; None if nothing was."""
+        return None if self.listed is None else self.plain.n_related(self._members, self.plain.headline)
+
+    def of(self, features: Iterable[str | int]) -> Related:
+        """Return the same for another set of features, given by names or positions: no data are needed."""
+        positions = FeatureIndex(self.feature_names).positions(list(features), "features")
+        return replace(self, features=tuple(self.feature_names[positions].tolist()))
+
+    def table(self) -> pd.DataFrame:
+        """Return a table with one row per member: p-value, q-value, and whether it is related by itself."""
+        import pandas as pd
+
+        members = FeatureIndex(self.feature_names).positions(self.features, "features")
+        q = self.q_values[members]
+        columns = {"feature": self.features, "p_value": self.p_values[members], "q_value": q, "related": q <= LARGEST_Q}
+        return pd.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        listed = "" if self.without_list is None else f", without_list={self.without_list}"
+        return f"Related(at_least={self.at_least} of {len(self.features)}, best_guess={self.best_guess}{listed})"
+
+
+def favored_beforehand(selection: Selection) -> Mask:
+    """Return the features whose weight was raised before votes were seen, of shape (n_features,)."""
+    if selection.weights is None:
+        return np.zeros(len(selection.feature_names), dtype=bool)
+    late = [name for name, entry in selection.knowledge.items() if "changed_after_votes" in entry]
+    raised = selection.weights > max(DEFAULT_WEIGHT, float(selection.weights.min()))
+    return np.asarray(raised & ~np.isin(selection.feature_names, late))
+
+
+def associate(data: FeatureData, favored: Mask, n_shuffles: int, random_state: Any) -> tuple[Bounds, Bounds | None]:
+    """Test each feature against the target; return the bounds, and those with the favored features as a list."""
+    n, m = data.n_features, int(favored.sum())
+    tests = FeatureTests(data, n_shuffles, np.random.default_rng(random_state))
+    p_values, kept = np.ones(n), []
+    for part in (~favored, favored):
+        columns = np.flatnonzero(part & ~data.constant)
+        p_values[columns], smallest = tests.run(columns, N_KEPT)
+        kept.append(smallest)
+    with_gaps = data.missing is not None
+    plain = Bounds.of(p_values, np.hstack(kept), with_gaps)
+    if not FEWEST_FAVORED <= m < n:
+        return plain, None
+    of_others, of_favored = n / (2 * (n - m)), n / (2 * m)
+    smallest = np.hstack([kept[0] / of_others, kept[1] / of_favored])
+    return plain, Bounds.of(p_values / np.where(favored, of_favored, of_others), smallest, with_gaps)
+
+
+def estimate_related(
+    selection: Selection,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    adjust_for: Any = None,
+    target: Any = None,
+    layer: str | None = None,
+    max_missing: float = MAX_MISSING,
+    n_shuffles: int = 1000,
+    random_state: RandomState = 0,
+) -> Related:
+    """Estimate how many selected features are related to the target, each by itself.
+
+    Parameters
+    ----------
+    selection : Selection
+        Decided on evidence of these data, by any weights and constraints.
+    X, y, groups, adjust_for, target, layer, max_missing
+        The data that the evidence was collected on, as in :func:`~ubayfs.collect_evidence`; a target is needed.
+    n_shuffles : int, default 1000
+        Shuffles of the target, at least 200.
+    random_state : int, Generator, RandomState or None, default 0
+
+    Returns
+    -------
+    related : Related
+        Features with a weight above the default that was stated before votes were seen count as a list, if they are at
+        least 3; the number without the list is ``related.without_list``.
+
+    Raises
+    ------
+    InputError
+        If there is no target, or the data are not those of the evidence.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ubayfs import collect_evidence, decide, max_size
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> evidence = collect_evidence(X, y, n_models=20, n_features_per_model=5, random_state=0)
+    >>> related = estimate_related(decide(evidence, constraints=max_size(6, rho=10)), X, y)
+    >>> related
+    Related(at_least=6 of 6, best_guess=6)
+    >>> related.of(["smoothness error"])
+    Related(at_least=0 of 1, best_guess=0)
+    """
+    check_selection(selection)
+    n_shuffles = check_int("n_shuffles", n_shuffles, low=FEWEST_SHUFFLES)
+    settings = {} if selection.posterior is None else selection.posterior.evidence.settings
+    settings = settings.get("parts", [settings])[0]
+    missing = settings.get("missing") or "error"
+    data = as_data(X, y, task=settings.get("task"), groups=groups, target=target, layer=layer, missing=missing,
+                   max_missing=max_missing, adjust_for=adjust_for)  # fmt: skip
+    if data.target.task == "unsupervised":
+        raise InputError.of("y", "is missing: without a target nothing can be related to it. Pass y.")
+    if not np.array_equal(data.feature_names, selection.feature_names):
+        raise InputError.of("X", "has other features than the selection; pass the data of its evidence.")
+    if settings.get("data_fingerprint", data.fingerprint) != data.fingerprint:
+        rule = "is not what the evidence was collected on (values, target, groups or covariates differ)."
+        raise InputError.of("X", f"{rule} Pass X, y, groups and adjust_for as they were.")
+    favored = favored_beforehand(selection)
+    plain, listed = associate(data, favored, n_shuffles, random_state)
+    names = () if listed is None else tuple(selection.feature_names[favored].tolist())
+    return Related(selection.features, selection.feature_names, plain, listed, names, n_shuffles)

@@ -1,0 +1,186 @@
+"""Tests of single features against a literal version: one feature, one shuffle, one formula at a time."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse, stats
+
+from amounts import seeds
+from ubayfs import Survival
+from ubayfs.data.feature_data import FeatureData
+from ubayfs.trust.association import FeatureTests, Sampling, TargetScores
+
+N = 30
+
+
+def targets(rng):
+    """One target of each kind, of 30 samples."""
+    return {
+        "binary": rng.permutation(np.repeat([0, 1], [12, 18])),
+        "ordered": pd.Categorical(rng.choice(["low", "mid", "high"], N), ["low", "mid", "high"], ordered=True),
+        "numbers": np.round(rng.normal(size=N), 1),
+        "classes": rng.permutation(np.repeat(["a", "b", "c"], 10)),
+        "labels": (rng.random((N, 3)) < 0.4).astype(int),
+        "survival": Survival(rng.integers(1, 15, N), rng.random(N) < 0.7),
+    }
+
+
+def orthonormal(columns):
+    U, S, _ = np.linalg.svd(columns, full_matrices=False)
+    return U[:, 1e-8 * S.max(initial=1e-300) < S]
+
+
+def without(basis, values):
+    return values - basis @ np.linalg.lstsq(basis, values, rcond=None)[0]
+
+
+def beta_p(T, d, nu):
+    return stats.beta.sf(min(max(T, 0.0), 1.0), d / 2, (nu - d) / 2) if nu > d else 1.0
+
+
+def literal_p(x, levels, U, joint, single, removed, Z):
+    """The p-value of one feature; `removed` are columns that are removed, of which `Z` before ranking, too."""
+    present = ~np.isnan(x)
+    basis, u = removed[present], U[present]
+    nu = present.sum() - np.linalg.matrix_rank(basis)
+    if present.sum() < 4:
+        return 1.0
+    u = without(basis, u)
+    if levels is not None and levels > 2:
+        F = orthonormal(without(basis, (x[present][:, None] == np.arange(levels)).astype(float)))
+        if joint and U.shape[1] > 1:
+            T = ((F.T @ orthonormal(u)) ** 2).sum()
+            return stats.chi2.sf(nu * T, F.shape[1] * (U.shape[1] - 1))
+        best = max(((F.T @ u[:, [c]]) ** 2).sum() / (u[:, c] @ u[:, c]) for c in range(u.shape[1]))
+        return min(1.0, (u.shape[1] if single else 1) * beta_p(best, F.shape[1], nu))
+    value = x[present]
+    if Z is not None:
+        value = np.round(without(Z[present], value), 9)
+    r = without(basis, stats.rankdata(value)[:, None])[:, 0]
+    if np.linalg.norm(r) < 1e-9:
+        return 1.0
+    r = r / np.linalg.norm(r)
+    w = without(np.column_stack([basis, r]), (r**2)[:, None])[:, 0]
+    found = [1.0]
+    for score, factor in ((r, 1.0), (w, 9.0)):
+        if factor > 1 and (levels is not None or not present.all() or np.linalg.norm(w) < 1e-9):
+            continue
+        score = score / np.linalg.norm(score)
+        if joint:
+            Q = orthonormal(u)
+            d = U.shape[1] - 1 if U.shape[1] > 1 else 1
+            found.append(factor * beta_p(((Q.T @ score) ** 2).sum(), d, nu))
+        if single:
+            best = max((score @ u[:, c]) ** 2 / (u[:, c] @ u[:, c]) for c in range(U.shape[1]) if u[:, c].any())
+            found.append(factor * U.shape[1] * beta_p(best, 1, nu))
+    return min(found)
+
+
+def literal(data, orders):
+    """P-values of all features, for the data first and for the shuffles of some orders: samples, no groups."""
+    target = TargetScores.of(data.target)
+    ones = np.ones((data.n_samples, 1))
+    Z = None if data.covariates is None else np.hstack([ones, data.covariates.design])
+    removed = ones if Z is None else Z
+    residual = without(removed, target.columns)
+    X = np.asarray(data.X)
+    levels = {j: len(found.labels) if found.n_columns > 1 else 2 for j, found in data.levels.items()}
+    return np.array([
+        [literal_p(X[:, j], levels.get(j), residual[order], target.joint, target.single, removed, Z)
+         for j in range(data.n_features)]
+        for order in [np.arange(data.n_samples), *orders]
+    ])  # fmt: skip
+
+
+def table(rng, kind):
+    """Twelve features: numbers with ties, binary ones, a U-shape; with gaps or categories as the kind says."""
+    X = rng.normal(size=(N, 12))
+    X[:, 3], X[:, 4] = np.round(X[:, 3]), X[:, 4] > 0
+    if kind == "gaps":
+        X[rng.random(X.shape) < 0.2] = np.nan
+        X[:, 5], X[:, 6] = rng.normal(size=N), np.r_[np.ones(3) * np.arange(3), np.full(N - 3, np.nan)]
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(12)])
+    if kind == "categories":
+        frame["site"] = rng.choice(["Oslo", "Graz", "Rome", "Bonn"], N)
+        frame["sex"] = rng.choice(["m", "f"], N)
+    return frame
+
+
+@pytest.mark.parametrize("adjusted", [False, True])
+@pytest.mark.parametrize("kind", ["plain", "gaps", "categories"])
+@pytest.mark.parametrize("task", targets(np.random.default_rng(0)))
+@pytest.mark.parametrize("seed", seeds(10))
+def test_p_values_are_those_of_a_literal_version(seed, task, kind, adjusted):
+    rng = np.random.default_rng([seed, 7])
+    frame, y = table(rng, kind), targets(rng)[task]
+    covariates = pd.DataFrame({"age": rng.normal(size=N), "batch": rng.choice(["A", "B"], N)}) if adjusted else None
+    missing = "available" if kind == "gaps" else "error"
+    data = FeatureData.from_table(frame, y, missing=missing, max_missing=1.0, adjust_for=covariates)
+    tests = FeatureTests(data, 5, np.random.default_rng(seed))
+    columns = np.arange(data.n_features)
+    own, shuffled = tests.run(columns, data.n_features)
+    orders = list(Sampling.of(data).shuffles(5, np.random.default_rng(seed)))
+    expected = literal(data, orders)
+    np.testing.assert_allclose(own, expected[0], rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(np.sort(shuffled, axis=1), np.sort(expected[1:], axis=1), rtol=2e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("task", ["binary", "classes", "numbers"])
+def test_only_the_smallest_p_values_are_kept_whatever_the_blocks(task, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(N, 150)), targets(rng)[task]
+    data = FeatureData.from_table(X, y)
+    _, every = FeatureTests(data, 20, np.random.default_rng(1)).run(np.arange(150), 150)
+    for block in (1 << 24, 20 * 4 * 7, 1):
+        monkeypatch.setattr("ubayfs.trust.association._BLOCK", block)
+        _, kept = FeatureTests(data, 20, np.random.default_rng(1)).run(np.arange(150), 10)
+        np.testing.assert_allclose(np.sort(kept, axis=1), np.sort(every, axis=1)[:, :10], rtol=1e-4)
+
+
+def test_the_smallest_p_values_of_columns_with_different_gaps_are_found():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 300))
+    X[rng.random(X.shape) < rng.uniform(0, 0.5, 300)] = np.nan
+    data = FeatureData.from_table(X, targets(rng)["binary"], missing="available", max_missing=1.0)
+    _, every = FeatureTests(data, 20, np.random.default_rng(1)).run(np.arange(300), 300)
+    _, kept = FeatureTests(data, 20, np.random.default_rng(1)).run(np.arange(300), 50)
+    np.testing.assert_allclose(np.sort(kept, axis=1), np.sort(every, axis=1)[:, :50], rtol=1e-6)
+
+
+def test_a_sparse_table_is_tested_as_the_dense_one():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.7, (N, 40)).astype(float)
+    y = targets(rng)["classes"]
+    found = [
+        FeatureTests(FeatureData.from_table(table, y), 10, np.random.default_rng(1)).run(np.arange(40), 5)
+        for table in (X, sparse.csr_array(X))
+    ]
+    for dense, stored in zip(*found, strict=True):
+        np.testing.assert_array_equal(dense, stored)
+
+
+def test_where_the_target_is_constant_in_groups_the_group_is_the_sample():
+    """Two equal rows of each patient say no more than one."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(15, 8)), np.arange(15) % 2
+    twice = FeatureData.from_table(np.repeat(X, 2, axis=0), np.repeat(y, 2), groups=np.repeat(np.arange(15), 2))
+    single = FeatureData.from_table(X, y)
+    found = [FeatureTests(data, 10, np.random.default_rng(1)).run(np.arange(8), 8) for data in (twice, single)]
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-9)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-3)
+
+
+def test_otherwise_samples_are_shuffled_within_their_groups():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(10), 3)
+    X, y = rng.normal(size=(N, 5)) + rng.normal(size=10)[groups, None], rng.permutation(np.tile([0, 0, 1], 10))
+    data = FeatureData.from_table(X, y, groups=groups)
+    sampling = Sampling.of(data)
+    for order in sampling.shuffles(20, rng):
+        np.testing.assert_array_equal(groups[order], groups)
+        np.testing.assert_array_equal(np.sort(order), np.arange(N))
+    p, _ = FeatureTests(data, 10, rng).run(np.arange(5), 5)
+    dummies = (groups[:, None] == np.arange(10)).astype(float)
+    residual = without(dummies, y[:, None].astype(float))
+    expected = [literal_p(x, None, residual, True, False, dummies, None) for x in X.T]
+    np.testing.assert_allclose(p, expected, rtol=1e-6)
