@@ -72,8 +72,10 @@ def check_unpacked(path: Path, size: int, more: bool = False) -> int:
         limit = min(limit, int(Path("/sys/fs/cgroup/memory.max").read_text()) // _SHARE)
     try:
         limit = int(float(given) * 10**9) if given else limit
+        if limit <= 0:
+            raise ValueError("not positive")
     except (ValueError, OverflowError) as error:
-        rule = f"must be a number of gigabytes, such as 16; got {repr_of(given)}."
+        rule = f"must be a number of gigabytes above 0, such as 16; got {repr_of(given)}."
         raise InputError.of(_LIMIT, rule, given) from error
     if size > limit:
         message = (

@@ -178,7 +178,7 @@ class FeatureSet:
 
     @property
     def gap(self) -> float:
-        """Bound minus value: 0 (at most 1e-9, relative for values above one) proves that the set is the best."""
+        """Bound minus value: 0 proves that the set is the best."""
         return self.bound - self.value
 
     @classmethod

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -163,28 +163,36 @@ def _block_columns(system: ConstraintSystem) -> sparse.csr_array:
     return sparse.csr_array(system.blocks.T, dtype=np.float64)
 
 
-@once_per_system
-def _rounding(system: ConstraintSystem) -> sparse.csr_array:
-    """Return by columns what each term may add to the rounding error of a sum, where terms of both signs cancel.
+class _SpecialRows(NamedTuple):
+    """Rows that every set is checked for: those that the empty set violates, and those whose terms may cancel.
 
-    Adding k numbers has an error of at most k times the precision, relative to the sum of their sizes: 0.1 + 0.2 - 0.3
-    <= 0 holds. Sums of whole numbers have none, and without cancellation |b| has the size of the terms at the bound.
+    Terms of both signs cancel where not all of them are whole: 0.1 + 0.2 - 0.3 <= 0, and 1e15 - 1e15 + 1.5 > 1. Whole
+    parts have no rounding error, and fractions are small, so that they are added apart. What remains is half a unit in
+    the last place of each term and, for k fractions, k times the precision. Without cancellation |b| has the size of
+    the terms at the bound.
     """
+
+    rows: Ints
+    whole: sparse.csr_array  # whole parts by columns, (n_features + n_blocks, n_rows)
+    fraction: sparse.csr_array
+    error: sparse.csr_array  # what each term may add to the rounding error of a sum
+
+
+@once_per_system
+def _special_rows(system: ConstraintSystem) -> _SpecialRows:
     A, n_rows = system.A, system.n_inequalities
-    row, n_terms = np.repeat(np.arange(n_rows), np.diff(A.indptr)), np.diff(A.indptr)
+    row = np.repeat(np.arange(n_rows), np.diff(A.indptr))
     kinds = (A.data > 0, A.data < 0, A.data != np.round(A.data))
     cancels = np.logical_and.reduce([np.bincount(row[kind], minlength=n_rows) > 0 for kind in kinds])
-    kept = cancels[row]
-    error = np.finfo(np.float64).eps * n_terms[row[kept]] * np.abs(A.data[kept])
-    return sparse.csr_array((error, (A.indices[kept], row[kept])), shape=A.shape[::-1])
-
-
-@once_per_system
-def _evaluated_for_every_set(system: ConstraintSystem) -> Ints:
-    """Return the rows that the empty set violates, and those whose sums may cancel."""
-    special = system.b < -_tolerance(system)
-    special[_rounding(system).indices] = True
-    return np.flatnonzero(special)
+    rows = np.flatnonzero(cancels | (system.b < -_tolerance(system)))
+    columns = sparse.csr_array(A[rows].T)
+    whole, error = columns.copy(), columns.copy()
+    whole.data = np.round(columns.data)
+    fraction = columns.data - whole.data
+    adding = np.finfo(np.float64).eps * np.diff(A.indptr)[rows][columns.indices] * np.abs(fraction)
+    last = np.where(fraction == 0, 0.0, np.spacing(np.abs(columns.data)) / 2)
+    error.data = cancels[rows][columns.indices] * (last + adding)
+    return _SpecialRows(rows, whole, sparse.csr_array(columns - whole), error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,12 +223,18 @@ class Admissibility:
         excess = products - self.system.b[rows]
         return np.where(excess > self.tolerance[rows], excess, 0.0)
 
-    def violations(self, sets: Any, rows: Any = slice(None)) -> Floats:
+    def violations(self, sets: Any) -> Floats:
         """Return by how much each set exceeds each bound, of shape (n_sets, n_inequalities); 0 where it holds."""
         z = self.indicators(sets)
-        excess = self.excess((z @ _columns(self.system)[:, rows]).toarray(), rows)
-        rounding = (z @ _rounding(self.system)[:, rows]).toarray()
-        return np.where(excess > self.tolerance[rows] + rounding, excess, 0.0)
+        found = self.excess((z @ _columns(self.system)).toarray(), slice(None))
+        found[:, _special_rows(self.system).rows] = self._special_violations(z)
+        return found
+
+    def _special_violations(self, z: sparse.csr_array) -> Floats:
+        rows, whole, fraction, error = _special_rows(self.system)
+        b, bound = self.system.b[rows], np.round(self.system.b[rows])
+        excess = (z @ whole).toarray() - bound + ((z @ fraction).toarray() - (b - bound))
+        return np.where(excess > self.tolerance[rows] + (z @ error).toarray(), excess, 0.0)
 
     def log_admissibility(self, sets: Any) -> Floats:
         """Return log kappa of each set, of shape (n_sets,); -inf exactly when a hard inequality is violated.
@@ -228,13 +242,14 @@ class Admissibility:
         Looks only at inequalities that a set touches and at the few that every set is checked for: with a million
         pairs a small set costs no more than the pairs of its members.
         """
-        products = self.indicators(sets) @ _columns(self.system)
+        z = self.indicators(sets)
+        products = z @ _columns(self.system)
         n_sets, rows, rho = products.shape[0], products.indices, self.system.rho
         cost = log_row_admissibility(self.excess(products.data, rows), rho[rows])
-        total, always = np.zeros(n_sets), _evaluated_for_every_set(self.system)
+        total, always = np.zeros(n_sets), _special_rows(self.system).rows
         if len(always):
             cost[np.isin(rows, always)] = 0.0
-            total = log_row_admissibility(self.violations(sets, always), rho[always]).sum(axis=1)
+            total = log_row_admissibility(self._special_violations(z), rho[always]).sum(axis=1)
         owner = np.repeat(np.arange(n_sets), np.diff(products.indptr))
         return total + np.bincount(owner, weights=cost, minlength=n_sets)
 

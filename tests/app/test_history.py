@@ -87,11 +87,12 @@ def test_keys_that_are_numbers_stay_numbers(tmp_path):
     assert History(tmp_path / "log").plain["study"]["prior"] == {3: 4, "3": "text"}
 
 
-def test_damage_in_the_middle_is_noticed(tmp_path):
+@pytest.mark.parametrize("wrong", [b'{"label": "ed\x00', b"[1, 2]", b"3", b"null", b"[" * 100_000])
+def test_damage_in_the_middle_is_noticed(tmp_path, wrong):
     path = tmp_path / "history.jsonl"
     filled(path)
     lines = path.read_bytes().split(b"\n")
-    lines[2] = b'{"label": "ed\x00'
+    lines[2] = wrong
     path.write_bytes(b"\n".join(lines))
     log = History(path)
     assert log.damaged

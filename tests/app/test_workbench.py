@@ -237,6 +237,12 @@ def test_the_first_name_is_that_of_whoever_stated_something_before(bench):
     assert (list(bench.state.study.prior.experts), "Bob" in bench.state.confirmed) == (["Ann"], False)
 
 
+def test_a_log_with_one_time_of_confirmation_is_read(bench):
+    plain = {**bench.state.to_plain(), "confirmed": "2026-11-17T04:00:00+00:00", "expert": ""}
+    del plain["corrected"]
+    assert State.from_plain(plain, bench.directory).confirmed == {"": "2026-11-17T04:00:00+00:00"}
+
+
 def test_what_a_person_corrected_is_not_guessed_anew(bench):
     bench.set("data", missing="median")
     bench.set("data", groups="gene5")

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from amounts import seeds
-from problems import one_row, random_utility, selectable_sets, utility_of
+from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
 from ubayfs.exceptions import InfeasibleError
 from ubayfs.optimize import Exact
 from ubayfs.optimize.base import Limit
-from ubayfs.optimize.cells import CellSearch, best_of_all, few_sets
+from ubayfs.optimize.cells import CellSearch, best_of_all, few_sets, has_extreme_range
 from ubayfs.optimize.program import Programs
 from ubayfs.optimize.solver import Answer
 from ubayfs.utility import Utility, score_tolerance
@@ -84,6 +84,13 @@ def test_a_set_that_only_the_solvers_tolerance_admits_is_excluded_by_name(monkey
     result = search(utility)
     np.testing.assert_array_equal(result.chosen, [True, False])
     assert result.bound == pytest.approx(1.6)
+
+
+def test_rows_of_extreme_range_are_enumerated_where_that_is_possible():
+    ordinary = utility_of(np.full(14, 1 / 14), [one_row(np.arange(1.0, 15.0), 20, 0.1)])
+    extreme = utility_of(np.full(14, 1 / 14), [one_row([1e-5, *np.arange(1.0, 13.0), 1e9], 20, 0.1)])
+    assert (has_extreme_range(ordinary), has_extreme_range(extreme)) == (False, True)
+    assert Exact().search(extreme).value == pytest.approx(extreme(all_sets(14)).max(), abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", seeds(60))

@@ -71,6 +71,21 @@ def test_nodes_end_the_search_with_an_honest_bound(small_cores):
     assert hurried.value <= full.value + 1e-9 <= hurried.bound + 2e-9
 
 
+@pytest.mark.parametrize("first", [1, 5, 1000])
+def test_a_relaxation_over_few_columns_is_that_over_all(first, monkeypatch):
+    """Also where the first columns allow no solution: the second row asks for others."""
+    rng = np.random.default_rng(0)
+    utility = budgets(rng, 30, 3)
+    demand = one_row(-(np.argsort(np.argsort(utility.theta)) < 10).astype(float), -2, INF)
+    for each in (utility, utility_of(utility.theta, [one_row(np.ones(30), 8, INF), demand])):
+        program = Programs(each).program(-30.0, 0.0)
+        whole = Relaxation.of(program, Limit())
+        monkeypatch.setattr("ubayfs.optimize.core._FIRST_COLUMNS", first)
+        part = Relaxation.of(program, Limit())
+        assert part.bound == pytest.approx(whole.bound, abs=1e-9)
+        np.testing.assert_allclose(part.loss, whole.loss, atol=1e-9)
+
+
 def test_few_features_or_blocks_have_no_core():
     rng = np.random.default_rng(0)
     assert has_core(budgets(rng, 200, 20))

@@ -85,6 +85,23 @@ def test_a_coefficient_that_outweighs_all_others_does_not_loosen_the_bound():
     assert maximize([0.3, 0.6, 0.1], [row, linear([0, 0, 1], 0, rho=INF)]).indices.tolist() == [1]
 
 
+@pytest.mark.parametrize(
+    ("coefficients", "bound"),
+    [
+        ([1e15, -1e15, 1.5], 1.0),
+        ([1e14, -1e14, 0.1, 0.2], 0.25),
+        ([1e15, -999999999999999.5], 0.1),
+        ([1e15, -1e15, 0.1], 0.0),
+    ],
+)
+def test_what_remains_of_huge_terms_that_cancel_counts(coefficients, bound):
+    """All features together exceed the bound, though by less than the rounding error of the largest term."""
+    n = len(coefficients)
+    chosen = maximize(np.full(n, 1 / n), [linear(coefficients, bound, rho=INF)]).indices
+    assert len(chosen) < n
+    assert sum(Fraction(str(coefficients[j])) for j in chosen) <= Fraction(str(bound))
+
+
 def test_numbers_of_both_signs_may_cancel():
     assert 0.1 + 0.2 - 0.3 > 0
     assert maximize([0.3, 0.3, 0.4], [linear([0.1, 0.2, -0.3], 0.0, rho=INF)]).indices.tolist() == [0, 1, 2]

@@ -188,10 +188,10 @@ def test_the_limit_can_be_set(monkeypatch, given, limit):
     assert check_unpacked(Path("x"), 0) == limit
 
 
-@pytest.mark.parametrize("given", ["much", "8GB", "nan", "inf"])
+@pytest.mark.parametrize("given", ["much", "8GB", "nan", "inf", "0", "-1", "1e-12"])
 def test_a_limit_that_is_no_size_is_named(monkeypatch, given):
     monkeypatch.setenv("UBAYFS_MEMORY_LIMIT", given)
-    with pytest.raises(InputError, match=r"must be a number of gigabytes, such as 16") as caught:
+    with pytest.raises(InputError, match=r"must be a number of gigabytes above 0, such as 16") as caught:
         check_unpacked(Path("x"), 0)
     assert caught.value.argument == "UBAYFS_MEMORY_LIMIT"
 
@@ -209,3 +209,36 @@ def test_memory_that_is_not_there_is_said_of_the_file(tmp_path):
 
     with pytest.raises(InputError, match="no memory is left"):
         read_table(tmp_path / "cells.csv", read=none_left)
+
+
+@pytest.mark.parametrize("kind", ["link to a file", "link to a part", "virtual", "stored elsewhere"])
+def test_what_an_hdf5_file_takes_from_others_is_refused(tmp_path, kind):
+    h5py, anndata = pytest.importorskip("h5py"), pytest.importorskip("anndata")
+    secret = tmp_path / "secret.h5ad"
+    names = [pd.DataFrame(index=pd.Index([f"n{i}" for i in range(n)], dtype=object)) for n in (3, 2)]
+    anndata.AnnData(np.ones((3, 2), dtype=np.float32), *names).write_h5ad(secret)
+    assert len(read_table(secret).frame) == 3
+    sent = tmp_path / "sent.h5ad"
+    sent.write_bytes(secret.read_bytes())
+    with h5py.File(sent, "a") as file:
+        about = dict(file["X"].attrs)
+        del file["X"]
+        if kind == "link to a file":
+            file["X"] = h5py.ExternalLink(str(secret), "X")
+        elif kind == "link to a part":
+            file["X"] = h5py.SoftLink("/obs")
+        elif kind == "virtual":
+            layout = h5py.VirtualLayout((3, 2), np.float32)
+            layout[:] = h5py.VirtualSource(str(secret), "X", (3, 2))
+            file.create_virtual_dataset("X", layout).attrs.update(about)
+        else:
+            file.create_dataset("X", (3, 2), np.float32, external=[(str(secret), 0, 24)]).attrs.update(about)
+    with pytest.raises(InputError, match="'X' that is not in this file"):
+        read_table(sent)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"\xff\xfe\n\0"])
+def test_a_file_with_nothing_but_a_mark_is_empty(tmp_path, content):
+    (tmp_path / "b.csv").write_bytes(content)
+    with pytest.raises(InputError, match="is empty; a table is needed"):
+        read_table(tmp_path / "b.csv")

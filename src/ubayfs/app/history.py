@@ -112,10 +112,11 @@ class History:
         entries: list[dict[str, Any]] = []
         for number, line in enumerate(lines):
             try:
-                entries.append(_unpacked(json.loads(line)))
-                if not isinstance(entries[-1], dict):
-                    raise ValueError("no entry of the log")
-            except ValueError:  # noqa: PERF203
+                entry = _unpacked(json.loads(line))
+                if not isinstance(entry, dict):
+                    raise ValueError("not an entry of the log")
+                entries.append(entry)
+            except (ValueError, RecursionError):  # noqa: PERF203
                 self.damaged = any(map(bytes.strip, lines[number + 1 :]))
                 break
         return entries

@@ -138,7 +138,8 @@ class State:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], folder: Path) -> State:
         """Return the state that :meth:`to_plain` gave; paths of its study start at a folder."""
-        rules, times = tuple(Rule(**rule) for rule in plain["rules"]), dict(plain["confirmed"] or {})
+        rules, times = tuple(Rule(**rule) for rule in plain["rules"]), plain["confirmed"] or {}
+        times = {"": times} if isinstance(times, str) else dict(times)  # one time in logs of version 0.1
         confirmed = {str(name): time("confirmed", when) for name, when in times.items()}
         corrected = texts("corrected", plain.get("corrected", ()))
         return cls(plain["name"], study_of(plain["study"], folder), rules, confirmed, corrected)

@@ -22,7 +22,7 @@ import numpy as np
 from .._arguments import Floats, Ints, Mask, mask_of
 from ..utility import Utility, score_tolerance
 from .base import Limit
-from .cells import CellResult, CellSearch, best_of_all, few_sets, lowest_log_kappa
+from .cells import CellResult, CellSearch, best_of_all, enumerable, few_sets, has_extreme_range, lowest_log_kappa
 from .presolve import reduce, rows_within
 from .program import RowGrid
 from .size_bounds import SizeBounds
@@ -45,7 +45,7 @@ def search(utility: Utility, known: float, largest_importance: float, limit: Lim
 
     Parameters and result are those of :class:`~ubayfs.optimize.cells.CellSearch`.
     """
-    if few_sets(utility):
+    if few_sets(utility) or (enumerable(utility) and has_extreme_range(utility)):
         return best_of_all(utility, known)
     groups = block_groups(utility, min(lowest_log_kappa(utility, known, largest_importance), 0.0))
     if groups is None or np.isneginf(known):  # without a set to beat, every group would have to be solved

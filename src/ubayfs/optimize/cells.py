@@ -23,8 +23,10 @@ _MOST_FEATURES = 12
 # Sets times inequalities: all of them are evaluated at once.
 _MOST_ENTRIES = 2**18
 # So many sets that the solver's tolerances alone let through show that inequalities are closer to their bounds than it
-# can tell. Then, or when it gives up, larger problems are enumerated too, so many sets at once.
+# can tell. Then, when it gives up, or where coefficients of a row differ by this factor, larger problems are enumerated
+# too, so many sets at once.
 _MOST_FORBIDDEN = 3
+_EXTREME_RANGE = 1e12
 _MOST_FEATURES_OTHERWISE, _MOST_ENTRIES_OTHERWISE, _SETS_AT_ONCE = 18, 2**23, 2**14
 
 
@@ -103,7 +105,7 @@ class CellSearch:
             if -cell.negative_bound <= self.best + score_tolerance(self.best) or self.limit.reached():
                 self.settled = max(self.settled, -cell.negative_bound)  # every other cell has a lower bound
                 break
-            if (self.gave_up or len(self.programs.forbidden) >= _MOST_FORBIDDEN) and _enumerable(self.utility):
+            if (self.gave_up or len(self.programs.forbidden) >= _MOST_FORBIDDEN) and enumerable(self.utility):
                 result = best_of_all(self.utility, self.best)
                 chosen = self.chosen if result.chosen is None else result.chosen
                 return result._replace(chosen=chosen, n_programs=self.programs.n_solved)
@@ -120,7 +122,7 @@ class CellSearch:
             return not (np.isneginf(cell.low) and np.isneginf(self.best))
         bound = min(-cell.negative_bound, answer.bound)
         if answer.chosen is None:  # the solver gave up: the bound is all that is known
-            if not self.limit.reached() and _enumerable(self.utility):  # not for lack of time or nodes
+            if not self.limit.reached() and enumerable(self.utility):  # not for lack of time or nodes
                 self.gave_up = True
                 heapq.heappush(self.cells, cell._replace(negative_bound=-bound))
             else:
@@ -173,10 +175,18 @@ def few_sets(utility: Utility) -> bool:
     return n <= _MOST_FEATURES and utility.system.n_inequalities << n <= _MOST_ENTRIES
 
 
-def _enumerable(utility: Utility) -> bool:
+def enumerable(utility: Utility) -> bool:
     """Return whether evaluating all sets takes less than a second."""
     n = utility.n_features
     return n <= _MOST_FEATURES_OTHERWISE and utility.system.n_inequalities << n <= _MOST_ENTRIES_OTHERWISE
+
+
+def has_extreme_range(utility: Utility) -> bool:
+    """Return whether a row has coefficients of so different size that the solver's bounds cannot be relied on."""
+    A = abs(utility.system.A)
+    smallest = np.full(A.shape[0], np.inf)
+    np.minimum.at(smallest, np.repeat(np.arange(A.shape[0]), np.diff(A.indptr)), A.data)
+    return bool((A.max(axis=1).toarray().ravel() > _EXTREME_RANGE * smallest).any())
 
 
 def best_of_all(utility: Utility, known: float) -> CellResult:

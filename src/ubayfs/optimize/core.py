@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._arguments import Floats, Mask, mask_of
+from .._arguments import Floats, Ints, Mask, mask_of
 from ..utility import Utility, score_tolerance
 from .base import Limit
 from .solver import SCALE, Answer, Program, solver_output_held_back
@@ -32,6 +32,10 @@ from .solver import SCALE, Answer, Program, solver_output_held_back
 _FEWEST_FEATURES, _FEATURES_PER_ROW = 200, 4
 # Features in the first core: at least so many, or so many for each inequality. The next one is twice as large.
 _FEWEST_IN_CORE, _IN_CORE_PER_ROW = 24, 1.5
+# The relaxation is solved over so many features at first: the solver does not look at the clock meanwhile.
+_FIRST_COLUMNS = 4000
+# A feature whose reduced cost is below this would not raise the bound.
+_NOTHING = 1e-11
 # Each core may take this share of the time that is left or, if time is not limited, so many nodes of branch and bound.
 _SHARE, _NODES = 0.25, 2000
 
@@ -52,20 +56,27 @@ class Relaxation(NamedTuple):
 
     @classmethod
     def of(cls, program: Program, limit: Limit) -> Relaxation | None:
-        """Solve the relaxation; None if it has no solution, or none within the time."""
-        from scipy.optimize import linprog
+        """Solve the relaxation over the best features, and again with those that would raise it.
 
-        A, at_most, at_least = program.A.tocsr(), np.isfinite(program.high), np.isfinite(program.low)
-        rows = sparse.vstack([A[at_most], -A[at_least]], format="csc")
-        bounds = np.column_stack([program.lower, program.upper])
-        with solver_output_held_back, limit.solver_options() as options:
-            options.pop("node_limit", None)
-            b = np.concatenate([program.high[at_most], -program.low[at_least]])
-            result = linprog(-program.objective, A_ub=rows, b_ub=b, bounds=bounds, method="highs", options=options)
-        if result.status != 0:
-            return None
-        loss = np.abs(result.lower.marginals + result.upper.marginals)[: program.n_features] / SCALE
-        return cls(program, program.constant - result.fun / SCALE, result.x[: program.n_features] > 0.5, loss)
+        None if it has no solution, or none within the time.
+        """
+        n, value = program.n_features, program.objective[: program.n_features]
+        free = mask_of(np.argsort(-value, kind="stable")[:_FIRST_COLUMNS], n)
+        while True:
+            kept = np.append(np.flatnonzero(free), np.arange(n, len(program.objective)))
+            solved = _relaxed(program, kept, limit)
+            if solved is None and not free.all() and not limit.reached():  # the others may be needed
+                free[:] = True
+                continue
+            if solved is None:
+                return None
+            bound, x, prices = solved
+            gain = value - program.A[:, :n].T @ prices  # reduced costs
+            missing = ~free & (gain > _NOTHING * SCALE)
+            if not missing.any():
+                inside = mask_of(np.flatnonzero(free)[x[: free.sum()] > 0.5], n)
+                return cls(program, bound, inside, np.abs(gain) / SCALE)
+            free |= missing
 
     def solve(self, free: Mask, limit: Limit) -> Answer:
         """Solve the program with all features but the free ones on the side that they are on."""
@@ -94,3 +105,22 @@ class Relaxation(NamedTuple):
         while size < len(order) and not limit.reached():
             yield mask_of(order[:size], len(order)), limit.share(_SHARE, _NODES if limit.deadline is None else None)
             size *= 2
+
+
+def _relaxed(program: Program, kept: Ints, limit: Limit) -> tuple[float, Floats, Floats] | None:
+    """Return the optimum of a relaxation with some columns only, their values, and the price of each row."""
+    from scipy.optimize import linprog
+
+    A, at_most, at_least = program.A[:, kept].tocsr(), np.isfinite(program.high), np.isfinite(program.low)
+    rows, b = sparse.vstack([A[at_most], -A[at_least]], format="csc"), program.high[at_most]
+    bounds = np.column_stack([program.lower[kept], program.upper[kept]])
+    with solver_output_held_back, limit.solver_options() as options:
+        options.pop("node_limit", None)
+        b = np.append(b, -program.low[at_least])
+        result = linprog(-program.objective[kept], A_ub=rows, b_ub=b, bounds=bounds, method="highs", options=options)
+    if result.status != 0:
+        return None
+    prices, split = np.zeros(len(program.high)), int(at_most.sum())
+    prices[at_most] -= result.ineqlin.marginals[:split]
+    prices[at_least] += result.ineqlin.marginals[split:]
+    return program.constant - result.fun / SCALE, result.x, prices

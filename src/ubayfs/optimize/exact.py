@@ -126,7 +126,7 @@ class Exact:
         Returns
         -------
         solution : Solution
-            ``gap`` is at most 1e-9 (relative for values above one) unless the time limit was reached.
+            ``gap`` is 0 unless the time limit was reached.
         """
         limit = Limit()  # the search gives it the deadline
         solution = self.search(utility, limit)

@@ -31,8 +31,8 @@ _LARGEST_LEVEL = 1e15
 _LARGEST_MULTIPLE = 1e6
 # Coefficients are nearly on a grid when they are so close to multiples of the smallest one, divided by up to so much.
 _NEARLY, _LARGEST_DIVISOR = 1e-4, 6
-# Rows looked at for this.
-_MOST_SPLIT = 100
+# Rows looked at for this, and their length.
+_MOST_SPLIT, _LONGEST_SPLIT = 100, 10_000
 
 
 class Layout(NamedTuple):
@@ -290,7 +290,8 @@ class RowGrid:
 
     def _with_split_rows(self) -> RowGrid:
         """Add to hard rows that are nearly on a grid rows that say the same on separate scales."""
-        nearly = np.flatnonzero(self.hard & ~self.on_grid)[:_MOST_SPLIT].tolist()
+        short = np.diff(self.A.indptr) <= _LONGEST_SPLIT
+        nearly = np.flatnonzero(self.hard & ~self.on_grid & short)[:_MOST_SPLIT].tolist()
         split = [part for row in nearly for part in _split(self.A[[row]].toarray().ravel(), float(self.ceiling[row]))]
         if not split:
             return self

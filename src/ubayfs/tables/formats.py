@@ -39,7 +39,9 @@ _SAMPLE = 20  # rows that decide about the header
 _EXCEL_ROWS, _EXCEL_COLUMNS = 1_048_576, 16_384
 _CELL = 16  # bytes of memory for a cell of a sheet or of Parquet, and its place
 # Parts of a workbook that are read bit by bit, or not at all; each byte of others, in short elements, takes 40 bytes.
-_STREAM = re.compile(r"xl/(worksheets|pivotCache|drawings|charts)/[^/]+$|sharedStrings|(?<!\.xml)(?<!\.rels)$")
+_STREAM = re.compile(
+    r"xl/(worksheets|pivotCache|drawings|charts)/[^/]+$|sharedStrings|calcChain|customXml/|(?<!\.xml)(?<!\.rels)$"
+)
 
 
 def read_table(
@@ -304,6 +306,7 @@ def _read_anndata(path: Path) -> Table:
         from anndata.io import read_elem
         from h5py import File
     with _undamaged(path, "AnnData (.h5ad)"), File(path) as file:
+        _check_links(file, path)
         needed = {name: file[name] for name in ("X", "obs", "var") if name in file}
         of_today = all("encoding-type" in part.attrs for part in needed.values())
         check_unpacked(path, sum(map(_stored_size, needed.values() if of_today else [file])))
@@ -323,6 +326,19 @@ def _read_anndata(path: Path) -> Table:
     values = pd.DataFrame(X.astype(np.float32, copy=False), columns=features, index=index)
     frame = pd.concat([values, data.obs.set_axis(annotations, axis=1).set_axis(index, axis=0)], axis=1)
     return Table(frame, frozenset(annotations), path)
+
+
+def _check_links(group: Any, path: Path) -> None:
+    """Refuse what an HDF5 file takes from others: whoever sent it may not read these."""
+    for name in group:
+        link = type(group.get(name, getlink=True)).__name__
+        part = group[name] if link == "HardLink" else None
+        if part is None or getattr(part, "is_virtual", False) or getattr(part, "external", None):
+            raise file_error(
+                path, f"has a part {name!r} that is not in this file; write it again, with all of its data."
+            )
+        if hasattr(part, "keys"):
+            _check_links(part, path)
 
 
 def _stored_size(part: Any) -> int:

@@ -58,7 +58,8 @@ def read_text(path: Path, encoding: str | None = None, distinct: bool = True, re
     _check_cells(content, path)
     content, n_above, series = without_series_lines(content)
     if not content.strip():
-        raise file_error(path, "is empty below its lines that begin with '!'; a table is needed.")
+        below = " below its lines that begin with '!'" if n_above else ""
+        raise file_error(path, f"is empty{below}; a table is needed.")
     delimiter, shifted, n_titles = _find_delimiter(content, path)
     notes: tuple[Advice, ...] = ()
     if n_titles:
@@ -138,7 +139,7 @@ def _check_cells(content: bytes, path: Path) -> None:
     """Refuse a table of more cells or columns than memory holds, before any of them is read."""
     signs, letters = [sign.encode() for sign in _DELIMITERS], np.frombuffer(content, np.uint8)
     n_cells = max(np.count_nonzero(letters == sign[0]) for sign in signs) + np.count_nonzero(letters == 10)
-    n_columns = max(line.count(sign) for line in islice(io.BytesIO(content), _SAMPLE) for sign in signs)
+    n_columns = max([line.count(sign) for line in islice(io.BytesIO(content), _SAMPLE) for sign in signs], default=0)
     check_unpacked(path, len(content) + _CELL * n_cells + _COLUMN * n_columns)
 
 
