@@ -202,7 +202,7 @@ def load_record(
         # From memory: numpy leaves the file open when an archive turns out to be damaged.
         content = io.BytesIO(read(path))
         if not zipfile.is_zipfile(content):
-            raise EnsembleError(f"{path} is not {kind}, or it was cut short: it is no .npz file.")
+            raise EnsembleError(f"{path} is not {kind}, or it was cut short: it is not an .npz file.")
         _check_members(path, content, kind, members)
         with np.load(content, allow_pickle=False) as archive:
             # Reading every member checks its CRC, so damage shows here and nowhere later.

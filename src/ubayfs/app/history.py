@@ -4,7 +4,7 @@ The first line holds a whole state, each further line an edit (label, time and d
 undo takes back. An edit that belongs to somebody, such as the words of an expert, is undone by nobody else. If others
 have edited since, it is undone out of order, which is refused where they changed the same place.
 A line that was cut short by the end of the program was never answered, and is removed when the log is opened; so is an
-edit to something that is no state of a study.
+edit to something that is not a state of a study.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class History:
     damaged : bool
         Whether a line in the middle could not be read: then `plain` is the state before it.
     left_out : list of str
-        Labels of edits that led to something that is no state: `read` raised InputError.
+        Labels of edits that led to something that is not a state: `read` raised InputError.
     copy : Path
         Where the log is as it was, if it was damaged or something was left out.
     """
@@ -122,7 +122,7 @@ class History:
         return entries
 
     def _replay(self, entries: list[dict[str, Any]], careful: bool = False) -> None:
-        """Do all edits again; if that leads to no state, with a look at each, and what is wrong is left out."""
+        """Do all edits again; if that does not lead to a state, with a look at each, and what is wrong is left out."""
         try:
             self.plain, self.steps, self.position = entries[0]["start"], list[dict[str, Any]](), 0
             for entry in entries[1:]:

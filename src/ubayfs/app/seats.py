@@ -1,4 +1,4 @@
-"""Which experts a browser may look for: names are no passwords, but nobody looks over the shoulder of another one."""
+"""Which experts a browser may look for: names are not passwords, but nobody looks over the shoulder of another one."""
 
 from __future__ import annotations
 
