@@ -229,6 +229,10 @@ _GENERAL: dict[str, _Sentence] = {
         "{path} is {what}: what is known of other samples cannot be used for another decision. 'ubayfs trust' with "
         "this directory finds it out anew."
     ),
+    "validation_outdated": (
+        "the validation in {path} was made by an earlier version of ubayfs and is left out: R2 and intervals are "
+        "computed differently now. To validate again, run 'ubayfs trust' with this directory."
+    ),
     "few_shuffles": (
         "with {n_done} shuffled targets, no votes can be distinguished from chance: p is at least {smallest:.2g}, "
         "above {limit}. Use n_shuffles={fewest} or more."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from ..priors import PriorKnowledge
 from ..priors.weights import resolve_knowledge
 from ..workflow import Decision
 from .folds import BASELINES, Fold, FoldEvaluation, Outcome, assign_folds, check_folds, child, joined
+from .intervals import SampleSpread, spreads_of
 from .noise import SizedInParts, sized_in_parts
 from .predictors import RIDGE, as_predictors
 from .procedure import Procedure, read_data, shuffled, split_arguments
@@ -194,6 +195,7 @@ def validate_procedure(
     watch = as_progress(options.on_progress, "folds")
     repeats = Repeats("folds", len(folds), options.n_jobs, watch, n_threads)
     outcomes, failures = _run_folds(evaluation, folds, repeats, directory)
+    n_units = data.n_samples if data.groups is None else int(data.groups.max()) + 1
     risks = sample_risks(data.target, [(folds[k].test, found.risks) for k, found in outcomes.items()])
     own, shuffles = (
         [found for k, found in outcomes.items() if folds[k].control is control] for control in (False, True)
@@ -203,12 +205,14 @@ def validate_procedure(
         main_metric=predictors[0].metrics[0],
         cv=options.cv,
         n_repeats=options.n_repeats,
+        n_units=n_units,
         feature_names=tuple(map(str, data.feature_names)),
         adjust_for=() if data.covariates is None else tuple(data.covariates.names),
         sets=tuple(outcome.chosen for outcome in own),
-        records=joined(outcome.records for outcome in own),
-        size_records=joined(outcome.size_records for outcome in own) if options.sizes else None,
-        control_records=joined(outcome.records for outcome in shuffles) if options.control else None,
+        records=joined(outcome.scores.records for outcome in own),
+        size_records=joined(outcome.over_sizes.records for outcome in own) if options.sizes else None,
+        control_records=joined(outcome.scores.records for outcome in shuffles) if options.control else None,
+        spreads=_spreads(outcomes, folds, n_units),
         failures=(*failures.values(), *joined(outcome.failures for outcome in own)),
         cancelled=len(outcomes) + len(failures) < len(folds),
         risks=risks,
@@ -216,6 +220,13 @@ def validate_procedure(
     for advice in found.advice:
         advice.warn()
     return found
+
+
+def _spreads(outcomes: Mapping[int, Outcome], folds: Sequence[Fold], n_units: int) -> tuple[SampleSpread, ...]:
+    """Return how scores vary by test samples; of a control, whose target differs by repeat, nothing is known."""
+    own = [(folds[k], found) for k, found in outcomes.items() if not folds[k].control]
+    parts = [(np.unique(fold.units), (*found.scores.terms, *found.over_sizes.terms)) for fold, found in own]
+    return spreads_of(parts, n_units)
 
 
 def _folds(data: FeatureData, options: Options, seed: np.random.SeedSequence, control: bool = False) -> list[Fold]:

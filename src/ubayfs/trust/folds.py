@@ -23,7 +23,9 @@ from ..ensemble.workers import blas_limit
 from ..exceptions import EnsembleError, InfeasibleError, InputError, UBayFSError
 from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
 from ..workflow import Decision
+from .intervals import FoldTerms
 from .noise import SizedInParts
+from .prediction_metrics import Judged
 from .predictors import (
     FOREST,
     PREDICTION,
@@ -171,23 +173,50 @@ class Fold:
     seed: np.random.SeedSequence
     control: bool = False
 
+    @property
+    def units(self) -> Ints:
+        """Return the positions of the test samples, or their groups, of shape (n_test,)."""
+        return self.test if self.data.groups is None else self.data.groups[self.test]
+
     def number(self, purpose: int) -> int:
         """Return a seed for scikit-learn."""
         return int(child(self.seed, purpose).generate_state(1)[0])
 
-    def records(
-        self, method: str, predictor: str, scores: Mapping[str, float], n_features: int, size: int | None = None
-    ) -> tuple[FoldScore, ...]:
+    def found(
+        self, method: str, predictor: str, scores: Mapping[str, Judged], n_features: int, size: int | None = None
+    ) -> Scores:
         """Return the scores of a predictor with the features of a method."""
-        return tuple(
-            FoldScore(self.repeat, self.fold, method, predictor, metric, score, n_features, size)
-            for metric, score in scores.items()
+        records = (
+            FoldScore(self.repeat, self.fold, method, predictor, metric, each.value, n_features, size, each.weight)
+            for metric, each in scores.items()
         )
+        terms = (
+            FoldTerms(
+                method, predictor, metric, tuple(each.terms[:, 0].tolist()), tuple(each.terms[:, 1].tolist()), size
+            )
+            for metric, each in scores.items()
+            if each.terms is not None
+        )
+        return Scores(tuple(records), tuple(terms))
 
     def failure(self, error: Exception, where: str = "") -> str:
         """Return what could not be done, and why."""
         reason = str(error) if isinstance(error, UBayFSError) else f"{type(error).__name__}: {error}"
         return f"repeat {self.repeat + 1}, fold {self.fold + 1}{', shuffled' * self.control}{where}: {reason}"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores in a fold, and what its test units add to them."""
+
+    records: tuple[FoldScore, ...] = ()
+    terms: tuple[FoldTerms, ...] = ()
+
+    @classmethod
+    def joined(cls, parts: Iterable[Scores]) -> Scores:
+        """Put scores together."""
+        several = tuple(parts)
+        return cls(joined(part.records for part in several), joined(part.terms for part in several))
 
 
 @dataclass(frozen=True)
@@ -198,8 +227,8 @@ class Outcome:
     """
 
     chosen: tuple[int, ...]
-    records: tuple[FoldScore, ...]
-    size_records: tuple[FoldScore, ...] = ()
+    scores: Scores
+    over_sizes: Scores = field(default_factory=Scores)
     failures: tuple[str, ...] = ()
     risks: tuple[float, ...] = ()
 
@@ -235,23 +264,22 @@ class FoldEvaluation:
         chosen = tuple(selection.indices.tolist())
         judge = _Judge(fold, train.target, evidence, chosen, self.predictors)
         with blas_limit(1 if fold.data.X.size <= _LITTLE else None):
-            records = judge.records(OURS)
             if fold.control:
-                return Outcome(chosen, records)
-            records += joined(judge.records(method) for method in self.baselines)
+                return Outcome(chosen, judge.scores_of(OURS))
+            scores = Scores.joined(judge.scores_of(method) for method in (OURS, *self.baselines))
             assert selection.posterior is not None  # there is evidence
             over_sizes, failures = self._over_sizes(judge, decision, selection.posterior, train)
-            return Outcome(chosen, records, over_sizes, failures, judge.risks())
+            return Outcome(chosen, scores, over_sizes, failures, judge.risks())
 
     def _over_sizes(
         self, judge: _Judge, decision: Decision, posterior: Posterior, data: FeatureData
-    ) -> tuple[tuple[FoldScore, ...], tuple[str, ...]]:
+    ) -> tuple[Scores, tuple[str, ...]]:
         """Return the scores at all sizes, and those sizes that the constraints do not allow."""
         fold, predictor = judge.fold, self.predictors[0]
         others = tuple(constraint for constraint in decision.constraints if constraint.kind not in _SIZES)
         # Weights are in the posterior.
         free = decision.but(weights=DEFAULT_WEIGHT, prior="dirichlet")
-        records, failures = list[tuple[FoldScore, ...]](), list[str]()
+        found, failures = list[Scores](), list[str]()
         for size in self.sizes:
             limited = free.but(constraints=(*others, max_size(size, rho=math.inf)))
             try:
@@ -260,8 +288,8 @@ class FoldEvaluation:
                 failures.append(fold.failure(error, f", size {size}"))
                 continue
             scores = judge.scores(predictor, chosen)
-            records.append(fold.records(OURS, predictor.name, scores, len(chosen), size))
-        return joined(records), tuple(failures)
+            found.append(fold.found(OURS, predictor.name, scores, len(chosen), size))
+        return Scores.joined(found), tuple(failures)
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,22 +301,22 @@ class _Judge:
     evidence: Evidence
     chosen: tuple[int, ...]
     predictors: tuple[Predictor, ...]
-    known: dict[tuple[str, tuple[int, ...], bool], dict[str, float]] = field(default_factory=dict)
+    known: dict[tuple[str, tuple[int, ...], bool], dict[str, Judged]] = field(default_factory=dict)
 
-    def records(self, method: str) -> tuple[FoldScore, ...]:
+    def scores_of(self, method: str) -> Scores:
         """Return the scores of a way to choose features, by all predictors; of several sets, their means."""
         fold = self.fold
         if method == "all features":
             ridge = as_predictors(RIDGE, fold.data.target.task)[0]
             scores = self._scores(ridge, self._with_covariates(rotated(fold.data, fold.train, fold.test)))
-            return fold.records(method, RIDGE, scores, fold.data.n_features)
-        sets, found = self._sets(method), list[tuple[FoldScore, ...]]()
+            return fold.found(method, RIDGE, scores, fold.data.n_features)
+        sets, found = self._sets(method), list[Scores]()
         for own in self.predictors:
             scored = [self.scores(own, columns, alone=method == FEATURES_ALONE) for columns in sets]
-            means = {metric: float(np.mean([scores[metric] for scores in scored])) for metric in own.metrics}
+            means = {metric: _mean([scores[metric] for scores in scored]) for metric in own.metrics}
             size = 0 if method == COVARIATES_ALONE else len(self.chosen)
-            found.append(fold.records(method, own.name, means, size))
-        return joined(found)
+            found.append(fold.found(method, own.name, means, size))
+        return Scores.joined(found)
 
     def _sets(self, method: str) -> list[tuple[int, ...]]:
         """Return the sets of a way to choose as many features as were chosen, but never constant ones."""
@@ -303,16 +331,16 @@ class _Judge:
             sets = [np.argsort(np.where(varying, -merit.astype(np.float64), np.inf), kind="stable")[:size]]
         return [tuple(sorted(columns.tolist())) for columns in sets]
 
-    def scores(self, predictor: Predictor, chosen: tuple[int, ...], alone: bool = False) -> dict[str, float]:
+    def scores(self, predictor: Predictor, chosen: tuple[int, ...], alone: bool = False) -> dict[str, Judged]:
         """Return the scores of a set by metric; `alone`: without covariates."""
         key = (predictor.name, chosen, alone)
         if key not in self.known:
             self.known[key] = self._scores(predictor, self._parts(chosen, alone))
         return self.known[key]
 
-    def _scores(self, predictor: Predictor, parts: tuple[Floats, Floats]) -> dict[str, float]:
+    def _scores(self, predictor: Predictor, parts: tuple[Floats, Floats]) -> dict[str, Judged]:
         truth, seed = self.fold.data.target.take(self.fold.test), self.fold.number(_PREDICTOR)
-        return predictor.scores(parts[0], self.target, parts[1], truth, seed)
+        return predictor.scores(parts[0], self.target, parts[1], truth, seed, self.fold.units)
 
     def risks(self) -> tuple[float, ...]:
         """Return the risks of the test samples by the first predictor, none where no risks are predicted."""
@@ -343,3 +371,10 @@ class _Judge:
             owners = features_of_columns(data, self.fold.train)
             importances = np.bincount(owners, importances, minlength=data.n_features).astype(np.float64)
         return importances
+
+
+def _mean(several: list[Judged]) -> Judged:
+    """Return the mean of the scores of several sets on the same test samples, on which alone their weight depends."""
+    terms = [each.terms for each in several if each.terms is not None]
+    value = float(np.mean([each.value for each in several]))
+    return Judged(value, several[0].weight, np.mean(terms, axis=0) if terms else None)

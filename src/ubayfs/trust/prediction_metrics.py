@@ -9,9 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Floats
+from .._arguments import Array, Floats, Ints
+from ..data.ordered_pairs import OrderedPairs
 from ..data.target import Target
 from ..metrics import concordance_index
+
+# Forms of intervals, see :mod:`~ubayfs.trust.intervals`.
+LOGIT, RATIO = "logit", "ratio"
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,27 @@ class Predicted:
 
     values: Array  # class codes, 0/1 labels, numbers or risks, of shape (n_test,) or (n_test, n_labels)
     scores: Floats | None = None  # (n_test, n_classes) or (n_test, n_labels), the higher the more likely, if it has any
+    middle: float = math.nan  # of numbers: the mean of the training samples
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A score of test samples with what its mean over folds and its interval need.
+
+    Attributes
+    ----------
+    value : float
+        NaN where the test samples do not allow it, as an AUC of one class.
+    weight : float
+        Of the fold: the score over all folds is sum weight * value / sum weight. R2: sum of D_i; C-index: usable pairs.
+    terms : ndarray of shape (n_test_units, 2) or None
+        By unit (sample, or group): R2: squared errors E_i and squared distances D_i from the mean of the training
+        samples; AUC of two classes: placements of samples of the first and of the second class, NaN for the other one.
+    """
+
+    value: float
+    weight: float = 1.0
+    terms: Floats | None = None
 
 
 def _indicators(target: Target) -> Array:
@@ -32,7 +57,50 @@ def _mean(values: Array) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
 
-def _auc(truth: Target, found: Predicted) -> float:
+def _by_unit(values: Floats, units: Ints) -> Floats:
+    """Return means over the samples of each unit, (n_units, n_columns), in the order of positions; NaN are left out."""
+    _, codes = np.unique(units, return_inverse=True)
+    known, shape = ~np.isnan(values), (int(codes.max()) + 1, values.shape[1])
+    total, times = np.zeros(shape), np.zeros(shape)
+    np.add.at(total, codes, np.where(known, values, 0.0))
+    np.add.at(times, codes, known)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / times)
+
+
+def placements(positive: Array, score: Array) -> Floats:
+    """Return the share of samples of the other class that are scored on the right side of each sample; ties are half.
+
+    Of shape (n_samples, 2): those of samples that are not `positive` and of those that are, NaN for the other ones. The
+    mean of each column is the AUC.
+
+    Examples
+    --------
+    >>> placements(np.array([False, False, True]), np.array([0.1, 0.7, 0.7]))
+    array([[1. , nan],
+           [0.5, nan],
+           [nan, 0.75]])
+    """
+    from scipy.stats import rankdata
+
+    found, ranks = np.full((len(score), 2), np.nan), rankdata(score)
+    for column, (own, sign) in enumerate(((~positive, -1), (positive, 1))):
+        n_others = len(score) - np.count_nonzero(own)
+        if n_others:
+            below = (ranks[own] - rankdata(score[own])) / n_others
+            found[own, column] = below if sign > 0 else 1 - below
+    return found
+
+
+def _auc(truth: Target, found: Predicted, units: Ints) -> Judged:
+    value = _mean_auc(truth, found)
+    if truth.task != "binary":
+        return Judged(value)
+    positive, score = np.asarray(truth.values) == 1, np.asarray(found.scores)[:, 1]
+    return Judged(value, terms=_by_unit(placements(positive, score), units))
+
+
+def _mean_auc(truth: Target, found: Predicted) -> float:
     """Return the mean over classes (one against all others) or labels of which there are and are not test samples."""
     from scipy.stats import rankdata
 
@@ -58,39 +126,50 @@ def _balanced_accuracy(truth: Target, found: Predicted) -> float:
     return _mean((right & inside).sum(axis=0)[n > 0] / n[n > 0])
 
 
-def _r2(truth: Target, found: Predicted) -> float:
-    values = np.asarray(truth.values)
-    spread = ((values - values.mean()) ** 2).sum()
-    return float(1 - ((values - found.values) ** 2).sum() / spread) if spread > 0 else float("nan")
+def _r2(truth: Target, found: Predicted, units: Ints) -> Judged:
+    """Return 1 - sum E_i / sum D_i; D_i is to the mean of the training samples, which predicts without features."""
+    values = np.asarray(truth.values, dtype=np.float64)
+    terms = _by_unit(np.stack([(values - found.values) ** 2, (values - found.middle) ** 2], axis=1), units)
+    error, distance = terms.sum(axis=0).tolist()
+    return Judged(1 - error / distance if distance > 0 else math.nan, distance, terms)
 
 
 def _mean_absolute_error(truth: Target, found: Predicted) -> float:
     return _mean(np.abs(np.asarray(truth.values) - found.values))
 
 
-def _c_index(truth: Target, found: Predicted) -> float:
-    return concordance_index(truth.time, truth.event, found.values)
+def _c_index(truth: Target, found: Predicted, units: Ints) -> Judged:
+    n_pairs = OrderedPairs.of(truth.time, truth.event).n_all
+    return Judged(concordance_index(truth.time, truth.event, found.values), n_pairs)
+
+
+def _by_folds(compute: Callable[[Target, Predicted], float]) -> Callable[[Target, Predicted, Ints], Judged]:
+    """Make a metric of a function: all folds weigh the same, and they alone make its interval."""
+    return lambda truth, found, units: Judged(compute(truth, found))
 
 
 @dataclass(frozen=True)
 class Metric:
     """A metric of predictions."""
 
-    compute: Callable[[Target, Predicted], float]  # NaN where the test samples do not allow it, as an AUC of one class
+    compute: Callable[[Target, Predicted, Ints], Judged]  # with the unit of each test sample
     title: str  # what it is called
     meaning: str  # of its numbers
     guessing: float | None = None  # what guessing reaches, if it is always the same
     low: float = 0.0  # the range of values; intervals do not reach beyond
     high: float = 1.0
     of_scores: bool = False  # whether it needs scores of the predictor, beside predicted values
+    interval: str = ""  # its form, if it is not that of the mean over folds
 
 
 METRICS = {
-    "auc": Metric(_auc, "AUC", "0.5 is guessing, 1 is perfect", 0.5, of_scores=True),
-    "balanced_accuracy": Metric(_balanced_accuracy, "balanced accuracy", "1 is perfect"),
-    "c_index": Metric(_c_index, "C-index", "0.5 is guessing, 1 is perfect", 0.5),
-    "r2": Metric(_r2, "R2", "0 is guessing the mean, 1 is perfect", 0.0, low=-math.inf),
-    "mean_absolute_error": Metric(_mean_absolute_error, "mean absolute error", "0 is perfect", high=math.inf),
+    "auc": Metric(_auc, "AUC", "0.5 is guessing, 1 is perfect", 0.5, of_scores=True, interval=LOGIT),
+    "balanced_accuracy": Metric(_by_folds(_balanced_accuracy), "balanced accuracy", "1 is perfect"),
+    "c_index": Metric(_c_index, "C-index", "0.5 is guessing, 1 is perfect", 0.5, interval=LOGIT),
+    "r2": Metric(_r2, "R2", "0 is guessing the mean, 1 is perfect", 0.0, low=-math.inf, interval=RATIO),
+    "mean_absolute_error": Metric(
+        _by_folds(_mean_absolute_error), "mean absolute error", "0 is perfect", high=math.inf
+    ),
 }
 
 

@@ -10,7 +10,7 @@ coefficients), and "forest", a random forest of 100 trees, of survival one of ma
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -21,7 +21,7 @@ from .._arguments import Array, Floats, Ints, check_choice
 from ..data.feature_data import FeatureData, feature_chunks
 from ..data.target import Target
 from ..exceptions import InputError, repr_of
-from .prediction_metrics import METRICS, Predicted
+from .prediction_metrics import METRICS, Judged, Predicted
 
 RIDGE, FOREST = "ridge", "forest"
 N_TREES = 100  # of a forest
@@ -61,12 +61,15 @@ class Predictor:
         scored = any(hasattr(self.estimator, name) for name in _SCORES)
         return tuple(name for name in self.prediction.metrics if scored or not METRICS[name].of_scores)
 
-    def scores(self, A: Floats, target: Target, B: Floats, truth: Target, seed: int) -> dict[str, float]:
-        """Learn from samples A of shape (n_train, n_features), predict B of shape (n_test, n_features), and judge."""
+    def scores(self, A: Floats, target: Target, B: Floats, truth: Target, seed: int, units: Ints) -> dict[str, Judged]:
+        """Learn from samples A of shape (n_train, n_features), predict B of shape (n_test, n_features), and judge.
+
+        `units`, of shape (n_test,), are positions of the test samples, or of their groups.
+        """
         if A.shape[1] == 0:  # nothing was chosen: it may learn what is most frequent
             A, B = np.zeros((len(A), 1)), np.zeros((len(B), 1))
         found = self._predict(A, target, B, seed)
-        return {name: METRICS[name].compute(truth, found) for name in self.metrics}
+        return {name: METRICS[name].compute(truth, found, units) for name in self.metrics}
 
     def risks(self, A: Floats, target: Target, B: Floats, seed: int) -> Floats:
         """Return risks of samples B, of shape (n_test,); 0 is the median of the samples A that it learns from."""
@@ -245,8 +248,12 @@ def _predict_labels(estimator: Any, A: Floats, y: Array, B: Floats, _: int) -> P
     return Predicted(np.stack(values, axis=1), known)
 
 
-def _predict_numbers(estimator: Any, A: Floats, y: Array, B: Floats, _: int) -> Predicted:
+def _predict_risks(estimator: Any, A: Floats, y: Array, B: Floats, _: int) -> Predicted:
     return Predicted(np.asarray(estimator.fit(A, y).predict(B), dtype=np.float64).ravel())
+
+
+def _predict_numbers(estimator: Any, A: Floats, y: Array, B: Floats, n_classes: int) -> Predicted:
+    return replace(_predict_risks(estimator, A, y, B, n_classes), middle=float(np.mean(y, dtype=np.float64)))
 
 
 def _later(module: str, name: str, **settings: Any) -> Callable[[], Any]:
@@ -279,5 +286,5 @@ PREDICTION = {
     "multiclass": Prediction(_OF_CLASSES, _FOR_CLASSES, _predict_classes, "classifier"),
     "multilabel": Prediction(_OF_CLASSES, _FOR_CLASSES, _predict_labels, "classifier"),
     "regression": Prediction(("r2", "mean_absolute_error"), _FOR_NUMBERS, _predict_numbers, "regressor"),
-    "survival": Prediction(("c_index",), _FOR_RISKS, _predict_numbers, _RISKS, of_risks=True),
+    "survival": Prediction(("c_index",), _FOR_RISKS, _predict_risks, _RISKS, of_risks=True),
 }

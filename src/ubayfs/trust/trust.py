@@ -118,9 +118,12 @@ class Trust:
             part, _, key = name.partition(".")
             parts.setdefault(part, {})[key] = array
         try:
-            validation = metadata["validation"]
+            validation, level = metadata["validation"], metadata["level"]
+            if validation is not None and Validation.of_earlier_version(validation):
+                validation, level = None, "quick"
+                Advice("validation_outdated", {"path": str(path)}).warn()
             return cls(
-                metadata["level"],
+                level,
                 NullEnsembles.from_arrays(parts["null"]) if parts["null"] else None,
                 HalfEnsembles.from_arrays(parts["halves"]) if parts["halves"] else None,
                 None if validation is None else Validation.from_dict(validation),

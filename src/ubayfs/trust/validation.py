@@ -14,8 +14,8 @@ import numpy as np
 from .._arguments import Ints
 from .._plain import ShownAsCard, decode, plain
 from ..data.target import Target
-from ..exceptions import Advice
-from .prediction_metrics import METRICS
+from ..exceptions import Advice, InputError
+from .intervals import FoldMean, Key, SampleSpread
 from .repeats import repeats_advice
 
 if TYPE_CHECKING:
@@ -25,9 +25,11 @@ OURS = "ubayfs"
 # With covariates, which predictors get besides the features of every set, also: covariates without features, and our
 # features without covariates.
 COVARIATES_ALONE, FEATURES_ALONE = OF_COVARIATES = ("covariates alone", "features alone")
-# Of the interval of a mean over folds.
-LEVEL = 0.95
 
+_OF_EARLIER = (
+    "this validation was made by an earlier version of ubayfs, without what R2 and intervals are computed from now. "
+    "Make it again with 'ubayfs validate STUDY', 'ubayfs trust RESULT' or ubayfs.validate."
+)
 _FOLD_COLUMNS = ("repeat", "fold", "method", "predictor", "metric", "score", "n_features")
 _MEAN_COLUMNS = ("mean", "lower", "upper")
 
@@ -46,6 +48,8 @@ class FoldScore:
     n_features : int
     size : int or None
         The size that was asked for, in the curve over sizes.
+    weight : float
+        Of the fold in the mean over folds.
     """
 
     repeat: int
@@ -56,6 +60,7 @@ class FoldScore:
     score: float
     n_features: int
     size: int | None = None
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -93,45 +98,6 @@ def sample_risks(target: Target, found: Iterable[tuple[Ints, Sequence[float]]]) 
     )
 
 
-@dataclass(frozen=True)
-class FoldMean:
-    """Mean of a score, or of a paired difference of scores, over folds, with its corrected error and interval."""
-
-    mean: float
-    lower: float
-    upper: float
-    standard_error: float
-
-    @classmethod
-    def of(cls, values: Any, cv: int, metric: str = "") -> FoldMean:
-        """Summarize one value per fold, of shape (n_folds,); NaN are left out.
-
-        The interval is that of Nadeau and Bengio (2003), d +- t(J-1) sqrt((1/J + 1/(K-1)) s^2): d and s^2 are mean and
-        variance of the J values, 1/(K-1) is the ratio of test to training samples with K = `cv` folds. Training parts
-        share most of their samples, so that 1/J alone would be far too sure. It is cut to the values that a metric can
-        have, if one is named.
-
-        Examples
-        --------
-        >>> found = FoldMean.of([0.8, 0.9, 1.0, 0.9], cv=2)
-        >>> round(found.mean, 6), round(found.standard_error, 6), round(found.lower, 3), round(found.upper, 3)
-        (0.9, 0.091287, 0.609, 1.191)
-        >>> FoldMean.of([0.8, 0.9, 1.0, 0.9], cv=2, metric="auc").upper
-        1.0
-        """
-        scores = np.asarray(values, dtype=np.float64)
-        scores = scores[~np.isnan(scores)]
-        if len(scores) < 2:
-            return cls(float(scores.sum()) if len(scores) else math.nan, math.nan, math.nan, math.nan)
-        from scipy.special import stdtrit
-
-        n, mean = len(scores), float(scores.mean())
-        error = math.sqrt((1 / n + 1 / (cv - 1)) * float(scores.var(ddof=1)))
-        half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * error
-        low, high = (METRICS[metric].low, METRICS[metric].high) if metric in METRICS else (-math.inf, math.inf)
-        return cls(mean, max(mean - half, low), min(mean + half, high), error)
-
-
 @dataclass(frozen=True, eq=False)
 class Validation(ShownAsCard):
     """What :func:`validate` found.
@@ -141,6 +107,8 @@ class Validation(ShownAsCard):
     task, main_metric : str
         The main metric is one of which more is better.
     cv, n_repeats : int
+    n_units : int
+        Samples; groups if there are any.
     feature_names : tuple of str
     sets : tuple of tuple of int
         Positions of the features that were chosen in each fold that was done.
@@ -156,6 +124,8 @@ class Validation(ShownAsCard):
         Covariates, which predictors got besides the features of every set.
     risks : tuple of SampleRisk
         Of survival: risks that were predicted out of fold; empty for other tasks.
+    spreads : tuple of SampleSpread
+        How AUC (of two classes) and R2 vary by the samples that are predicted.
 
     Examples
     --------
@@ -177,6 +147,7 @@ class Validation(ShownAsCard):
     main_metric: str
     cv: int
     n_repeats: int
+    n_units: int
     feature_names: tuple[str, ...]
     sets: tuple[tuple[int, ...], ...]
     records: tuple[FoldScore, ...]
@@ -186,6 +157,7 @@ class Validation(ShownAsCard):
     cancelled: bool = False
     adjust_for: tuple[str, ...] = ()
     risks: tuple[SampleRisk, ...] = ()
+    spreads: tuple[SampleSpread, ...] = ()
 
     def __repr__(self) -> str:
         return f"Validation(task={self.task!r}, metric={self.main_metric!r}, folds={self.n_done} of {self.n_folds})"
@@ -212,10 +184,17 @@ class Validation(ShownAsCard):
 
     @cached_property
     def scores(self) -> DataFrame:
-        """Means over folds by method, predictor and metric; ours first, `difference` is ours minus this baseline.
+        """Scores by method, predictor and metric; ours first, `difference` is ours minus this baseline.
 
         Columns: method, predictor, metric, mean, lower, upper, difference, difference_lower, difference_upper.
-        Differences are paired by fold, with ours by the same predictor, or by our first one if there is none.
+
+        `mean` is the mean over folds. R2 and the C-index are pooled: 1 minus all squared errors over all squared
+        distances from the means of the training parts, and concordant over usable pairs of all folds. For intervals of
+        95 % see :mod:`ubayfs.trust.intervals`.
+
+        `difference` is that of the means shown, with the interval of Nadeau and Bengio of what the folds add to it, see
+        :meth:`~ubayfs.trust.intervals.FoldMean.of`. It is paired by fold, with ours by the same predictor, or by our
+        first one if there is none.
         """
         from pandas import DataFrame
 
@@ -223,12 +202,27 @@ class Validation(ShownAsCard):
         first = next((predictor for _, predictor, _ in found), "")
         rows = []
         for (method, predictor, metric), scores in found.items():
+            mean = self._mean_of(scores)
             ours = found.get((OURS, predictor, metric)) or found.get((OURS, first, metric))
-            paired = {} if method == OURS or ours is None else {fold: ours[fold] - scores[fold] for fold in scores}
-            means = (*_mean_of(scores, self.cv, metric), *_mean_of(paired, self.cv))
-            rows.append([method, predictor, metric, *means])
-        differences = ("difference", "difference_lower", "difference_upper")
-        return DataFrame(rows, columns=["method", "predictor", "metric", *_MEAN_COLUMNS, *differences])
+            paired = [] if method == OURS or ours is None else [(ours[fold], scores[fold]) for fold in scores]
+            weights = [their.weight for _, their in paired]
+            apart = FoldMean.of([own.score - their.score for own, their in paired], self.cv, weights=weights)
+            ends = (each for part in (mean, apart) for each in (part.mean, part.lower, part.upper))
+            rows.append([method, predictor, metric, *ends])
+        columns = ("difference", "difference_lower", "difference_upper")
+        return DataFrame(rows, columns=["method", "predictor", "metric", *_MEAN_COLUMNS, *columns])
+
+    @cached_property
+    def _spread_of(self) -> dict[Key, SampleSpread]:
+        return {spread.key: spread for spread in self.spreads}
+
+    def _mean_of(self, scores: Mapping[Fold, FoldScore], control: bool = False) -> FoldMean:
+        """Return the mean of one score over folds; how that of a control varies by samples is not known."""
+        records = [*scores.values()]
+        one = records[0]
+        spread = None if control else self._spread_of.get((one.method, one.predictor, one.metric, one.size))
+        values, weights = ([getattr(record, name) for record in records] for name in ("score", "weight"))
+        return FoldMean.of_scores(values, weights, self.cv, one.metric, self.n_units, spread)
 
     @cached_property
     def folds(self) -> DataFrame:
@@ -252,7 +246,7 @@ class Validation(ShownAsCard):
     def _size_means(self) -> dict[tuple[int, str], FoldMean]:
         found = _by_fold(self.size_records or (), "size", "metric")
         # Stable: metrics of a size stay in their order.
-        return {key: FoldMean.of([*found[key].values()], self.cv, key[1]) for key in sorted(found, key=itemgetter(0))}
+        return {key: self._mean_of(found[key]) for key in sorted(found, key=itemgetter(0))}
 
     @cached_property
     def sizes(self) -> DataFrame | None:
@@ -296,31 +290,34 @@ class Validation(ShownAsCard):
         from pandas import DataFrame
 
         found = _by_fold(self.control_records, "predictor", "metric")
-        rows = [[*key, *_mean_of(scores, self.cv, key[1])] for key, scores in found.items()]
+        means = {key: self._mean_of(scores, control=True) for key, scores in found.items()}
+        rows = [[*key, mean.mean, mean.lower, mean.upper] for key, mean in means.items()]
         return DataFrame(rows, columns=["predictor", "metric", *_MEAN_COLUMNS])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types; all else follows from them."""
         return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
 
+    @staticmethod
+    def of_earlier_version(content: Mapping[str, Any]) -> bool:
+        """Tell whether :meth:`to_dict` of ubayfs before 0.3 returned this."""
+        return "records" in content and "n_units" not in content
+
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Validation:
-        """Make it of what :meth:`to_dict` returned."""
+        """Make it of what :meth:`to_dict` returned; InputError says what to do with that of an earlier version."""
+        if cls.of_earlier_version(content):
+            raise InputError(_OF_EARLIER)
         return decode(cls, content)
 
 
 Fold = tuple[int, int]
 
 
-def _by_fold(records: Sequence[FoldScore], *names: str) -> dict[tuple[Any, ...], dict[Fold, float]]:
+def _by_fold(records: Sequence[FoldScore], *names: str) -> dict[tuple[Any, ...], dict[Fold, FoldScore]]:
     """Return the scores by fold, for all records that are the same in the fields of these names, in their order."""
-    found: dict[tuple[Any, ...], dict[Fold, float]] = {}
+    found: dict[tuple[Any, ...], dict[Fold, FoldScore]] = {}
     for record in records:
         key = tuple(getattr(record, name) for name in names)
-        found.setdefault(key, {})[record.repeat, record.fold] = record.score
+        found.setdefault(key, {})[record.repeat, record.fold] = record
     return found
-
-
-def _mean_of(scores: Mapping[Fold, float], cv: int, metric: str = "") -> tuple[float, float, float]:
-    found = FoldMean.of([*scores.values()], cv, metric)
-    return found.mean, found.lower, found.upper
