@@ -48,6 +48,7 @@ def made_validation(names, cv=3, n_repeats=2, sizes=(1, 2, 4)):
         main_metric="auc",
         cv=cv,
         n_repeats=n_repeats,
+        n_units=30,
         feature_names=tuple(names),
         sets=tuple((0,) for _ in folds),
         records=tuple(score(f, m, k, v) for f in folds for m, v in means.items() for k in ("auc", "balanced_accuracy")),

@@ -19,9 +19,10 @@ def classes_of(codes, n_classes):
     return Target("binary" if n_classes == 2 else "multiclass", codes, codes, np.arange(n_classes))
 
 
-def score(task, metric, truth, values, scores=None):
+def score(task, metric, truth, values, scores=None, middle=np.nan):
     assert metric in PREDICTION[task].metrics
-    return METRICS[metric].compute(truth, Predicted(np.asarray(values), scores))
+    predicted = Predicted(np.asarray(values), scores, middle)
+    return METRICS[metric].compute(truth, predicted, np.arange(len(predicted.values))).value
 
 
 def test_every_task_with_a_target_can_be_predicted():
@@ -72,11 +73,13 @@ def test_metrics_of_labels_are_means_over_those_that_vary(rng):
 def test_metrics_of_numbers_are_those_of_scikit_learn(rng):
     y, guess = rng.random(20), rng.random(20)
     truth = Target("regression", y, y)
-    assert score("regression", "r2", truth, guess) == pytest.approx(metrics.r2_score(y, guess))
+    assert score("regression", "r2", truth, guess, middle=y.mean()) == pytest.approx(metrics.r2_score(y, guess))
+    other = 1 - ((y - guess) ** 2).sum() / ((y - 0.3) ** 2).sum()  # with another mean of the training samples
+    assert score("regression", "r2", truth, guess, middle=0.3) == pytest.approx(other)
     assert score("regression", "mean_absolute_error", truth, guess) == pytest.approx(
         metrics.mean_absolute_error(y, guess)
     )
-    assert np.isnan(score("regression", "r2", Target("regression", np.ones(1), np.ones(1)), [2.0]))
+    assert np.isnan(score("regression", "r2", Target("regression", np.ones(1), np.ones(1)), [2.0], middle=1.0))
 
 
 @pytest.mark.parametrize("form", ["dense", "float32", "sparse", "missing"])
@@ -143,15 +146,17 @@ def test_without_scores_there_is_no_auc(rng):
     (predictor,) = as_predictors(Nearest(), "binary")
     X = np.array([[0.0], [0.1], [1.0], [1.1]])
     codes = classes_of(np.array([0, 0, 1, 1]), 2)
-    assert predictor.scores(X, codes, X + 0.01, codes, 0) == {"balanced_accuracy": 1.0}
+    found = predictor.scores(X, codes, X + 0.01, codes, 0, np.arange(4))
+    assert {name: judged.value for name, judged in found.items()} == {"balanced_accuracy": 1.0}
 
 
 def test_without_features_nothing_is_known():
     codes = classes_of(np.array([0, 0, 0, 1, 1, 1]), 2)
     nothing = np.empty((6, 0))
     for name in ("ridge", "forest"):
-        found = as_predictors(name, "binary")[0].scores(nothing, codes, nothing, codes, 0)
-        assert found == {"auc": 0.5, "balanced_accuracy": 0.5}
+        found = as_predictors(name, "binary")[0].scores(nothing, codes, nothing, codes, 0, np.arange(6))
+        values = {metric: judged.value for metric, judged in found.items()}
+        assert values == {"auc": 0.5, "balanced_accuracy": 0.5}
 
 
 @pytest.mark.parametrize(

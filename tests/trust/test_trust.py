@@ -1,12 +1,14 @@
 """The value that is stored with a result: what belongs to evidence, and what to one decision."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
+from ubayfs import Validation
+from ubayfs._plain import plain
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.exceptions import EnsembleError
+from ubayfs.exceptions import EnsembleError, InputError, UBayFSWarning
 from ubayfs.selectors.registry import SELECTORS
 from ubayfs.trust.cross_validation import validate
 from ubayfs.trust.ensembles import collect_halves, collect_null
@@ -54,6 +56,30 @@ def test_nothing_is_pickled_and_parts_may_be_absent(known, tmp_path):
     assert again.null is not None
     assert again.halves is None
     assert again.validation is None
+
+
+def test_a_validation_of_an_earlier_version_is_left_out_and_all_else_is_read(known, tmp_path, monkeypatch):
+    trust = known[1]
+    monkeypatch.setattr(Validation, "to_dict", of_version_0_2)
+    path = tmp_path / "trust.npz"
+    path.write_bytes(trust.encode())
+    with pytest.warns(UBayFSWarning) as caught:
+        again = Trust.load(path)
+    (advice,) = (warning.message.advice for warning in caught)
+    assert (advice.code, advice.facts) == ("validation_outdated", {"path": str(path)})
+    assert "ubayfs trust" in str(advice)
+    assert (again.validation, again.level, again.halves.n_done) == (None, "quick", trust.halves.n_done)
+    with pytest.raises(InputError, match=r"earlier version.*ubayfs validate"):
+        Validation.from_dict(trust.validation.to_dict())
+
+
+def of_version_0_2(validation):
+    """Return what `to_dict` returned before 0.3."""
+    content = {field.name: plain(getattr(validation, field.name)) for field in fields(validation)}
+    for record in content["records"]:
+        del record["weight"]
+    del content["n_units"], content["spreads"]
+    return content
 
 
 def test_a_damaged_file_is_refused(known, tmp_path):

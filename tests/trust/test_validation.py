@@ -28,8 +28,9 @@ from ubayfs import (
 )
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.trust.cross_validation import Options, validate_procedure
+from ubayfs.trust.intervals import FoldMean
 from ubayfs.trust.procedure import Procedure
-from ubayfs.trust.validation import FoldMean, FoldScore
+from ubayfs.trust.validation import FoldScore
 from ubayfs.workflow import Decision
 
 DIFFERENCES = ["difference", "difference_lower", "difference_upper"]
@@ -140,7 +141,7 @@ def curve(scores_by_size, cv=2):
         for size, scores in scores_by_size.items()
         for fold, score in enumerate(scores)
     )
-    return Validation("binary", "auc", cv, 1, ("a",), ((0,), (0,)), (), size_records=records)
+    return Validation("binary", "auc", cv, 1, 20, ("a",), ((0,), (0,)), (), size_records=records)
 
 
 def test_the_smallest_size_within_one_standard_error_of_the_best():
