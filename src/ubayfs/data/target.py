@@ -381,8 +381,8 @@ TASKS = {
         _regression_target,
         numbers=_values,
         numbers_title="Range of the target",
-        # With fewer, the mean of R2 over folds is infinite (it has the variance of the test samples in the denominator,
-        # and E[1/chi2] exists from 3 degrees of freedom on).
+        # With fewer, R2 of a single fold has no mean (it has the scatter of the test samples in the denominator, and
+        # E[1/chi2] exists from 3 degrees of freedom on). That of all folds is pooled.
         fewest_in_test=4,
         # Any feature correlates perfectly with a target of two samples.
         fewest_in_subsample=3,

@@ -82,7 +82,7 @@ class ComparisonDisplay(Display):
         title = f"Does the choice pay? {metric} on samples not used for choosing, ours minus others"
         details = (
             f"Ours: {ours}. Right of the line ours is better; full mark: the interval leaves out zero. "
-            f"95 % intervals of Nadeau and Bengio over {counted(self.n_folds, 'fold')}."
+            f"95 % intervals; of differences, those of Nadeau and Bengio over {counted(self.n_folds, 'fold')}."
         )
         return title, details
 

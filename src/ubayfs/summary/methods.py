@@ -56,8 +56,9 @@ _REPEATED = {
     ),
     "validation": (
         "fold",
-        "Prediction was measured in {} of nested cross-validation, with the whole procedure repeated in each fold and "
-        "corrected intervals (Nadeau and Bengio, 2003).",
+        "Prediction was measured in {} of nested cross-validation, with the whole procedure repeated in each "
+        "fold. Intervals account for overlapping training samples (Nadeau and Bengio, 2003) and for the number of "
+        "predicted samples.",
     ),
 }
 _LISTED = 12
