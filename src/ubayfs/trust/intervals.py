@@ -169,7 +169,7 @@ def logit_interval(value: float, error: float, n_units: int, spread: SampleSprea
     Examples
     --------
     >>> [round(end, 3) for end in logit_interval(0.8, 0.05, 40, None)]
-    [0.666, 0.889]
+    [0.669, 0.888]
     """
     near = min(max(value, 0.5 / n_units), 1 - 0.5 / n_units)
     variances = [error**2]

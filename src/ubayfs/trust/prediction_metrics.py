@@ -76,10 +76,8 @@ def placements(positive: Array, score: Array) -> Floats:
 
     Examples
     --------
-    >>> placements(np.array([False, False, True]), np.array([0.1, 0.7, 0.7]))
-    array([[1. , nan],
-           [0.5, nan],
-           [nan, 0.75]])
+    >>> placements(np.array([False, False, True]), np.array([0.1, 0.7, 0.7])).tolist()
+    [[1.0, nan], [0.5, nan], [nan, 0.75]]
     """
     from scipy.stats import rankdata
 
