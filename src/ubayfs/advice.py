@@ -144,6 +144,27 @@ _CHAINS: dict[str, _Sentence] = {
 }
 # On data, names, files and results.
 _GENERAL: dict[str, _Sentence] = {
+    "look_alikes": (
+        "{n_groups} groups of samples look like repeats of the same patient ({n_alike:,} of {compared}). If so, name "
+        "the patient column as `groups`; without it all numbers here are too good."
+    ),
+    "identical_samples": (
+        "{n_samples} samples have the same values in all features as another sample: {shown}. If they are copies, keep "
+        "one of each, or give copies one value of `groups`; otherwise all numbers here are too good."
+    ),
+    "named_like_groups": (
+        "Column {column!r} is named like patients or animals, and has {n_values:,} values in {n_samples:,} samples. If "
+        "samples of the same value belong together, name the column as `groups`; without it all numbers here are too "
+        "good."
+    ),
+    "determines_target": (
+        "{feature} alone almost determines the target{having} (AUC {first:.2f}; next best {second:.2f}). If it defines "
+        "or follows the outcome, leave it out."
+    ),
+    "follows_target": (
+        "{feature} alone shares {first:.0%} of the variance of its ranks with the target{having} (next best "
+        "{second:.0%}). If it defines or follows the outcome, leave it out."
+    ),
     "outlying_values": (
         "Features with one value far from all others, which dominates their scores in every subsample that has it: "
         "{n_features} ({shown}). If it stands for a missing value, mark it as missing or correct it."

@@ -44,7 +44,7 @@ def identical_columns(X: Array, low: Array, high: Array) -> list[list[int]]:
     factors = np.random.default_rng(0).integers(2**64, size=len(X), dtype=np.uint64) | np.uint64(1)
     hashes = np.empty(len(columns), dtype=np.uint64)
     for part in feature_chunks(len(columns), max(1, _HASHED_ENTRIES // len(X))):
-        bits = _bits(X[:, columns[part]])
+        bits = value_bits(X[:, columns[part]])
         # Numbers such as 0 and 1 differ in their highest bits only, which a product would lose.
         hashes[part] = np.einsum("i,ij->j", factors, bits ^ (bits >> np.uint64(32)))
     candidates = np.flatnonzero(_repeated(hashes))
@@ -53,7 +53,7 @@ def identical_columns(X: Array, low: Array, high: Array) -> list[list[int]]:
     for same_hash in np.split(columns[candidates], np.flatnonzero(np.diff(hashes[candidates])) + 1):
         equal: dict[bytes, list[int]] = {}
         for column in same_hash.tolist():
-            equal.setdefault(_bits(X[:, column]).tobytes(), []).append(column)
+            equal.setdefault(value_bits(X[:, column]).tobytes(), []).append(column)
         found += [group for group in equal.values() if len(group) > 1]
     return sorted(found)
 
@@ -64,7 +64,7 @@ def _repeated(keys: Array) -> NDArray[np.bool_]:
     return np.asarray(times[position] > 1)
 
 
-def _bits(values: Array) -> NDArray[np.uint64]:
+def value_bits(values: Array) -> NDArray[np.uint64]:
     """Return values as whole numbers that are equal where the values are: one zero, one missing value."""
     values = values + values.dtype.type(0)
     values[np.isnan(values)] = np.nan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,9 +20,12 @@ from .blocks import Blocks
 from .categories import Levels, category_notes, columns_of, levels_of, with_levels
 from .covariate_reading import check_not_features, named_in, take_covariates
 from .covariates import Covariates, covariate_advice
+from .leakage import leakage_advice
+from .look_alikes import group_advice, identical_row_advice, look_alike_advice, names_groups
 from .mapped_array import TableFile, hash_values, map_table
 from .matrix import feature_chunks, read_matrix
 from .missing import FILLS, MAX_MISSING, Gaps, check_missing, samples_of
+from .reading_rules import target_columns
 from .sparse_columns import SparseColumns
 from .target import Target, read_groups, read_target
 
@@ -122,6 +125,8 @@ class FeatureData:
         if covariates is not None:
             check_not_features(covariates, names)
             notes = (*notes, *covariate_advice(covariates, read))
+        if groups is None and parts.obs is not None:
+            notes = (*notes, *_unused_groups(parts.obs, target, covariates, None if gaps is None else gaps.rows))
         path = path if left is matrix else None
         X = with_levels(left, levels)
         return cls(X, read, names, own_groups, path, rule, notes, covariates=covariates)
@@ -213,7 +218,7 @@ class FeatureData:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What must be known: how files were read, many or small classes, outlying values, equal features."""
+        """What must be known: how files were read, suspicions, small classes, outlying values, equal features."""
         # What a rule did about missing values is what was asked for; nobody has to be warned of it.
         notes = tuple(note for note in self.notes if note is not self.about_missing)
         columns = (self.X, *self.extremes, self.feature_names)
@@ -221,7 +226,19 @@ class FeatureData:
         if self.levels:  # a code is not far from others
             low = np.where(np.isin(np.arange(self.n_features), list(self.levels)), high, low)
         outliers = outlier_advice(self.X, low, high, self.feature_names)
-        return (*notes, *class_advice(self.target), *outliers, *identical_advice(*columns))
+        return (
+            *notes, *self._suspicions(), *class_advice(self.target), *outliers, *identical_advice(*columns),
+        )  # fmt: skip
+
+    def _suspicions(self) -> Iterator[Advice]:
+        """Yield what would make all results too good: repeats of the same patient, a feature that is the target."""
+        if self.groups is None:
+            yield from group_advice(
+                (name, self.X[:, j]) for j, name in enumerate(self.feature_names) if names_groups(name)
+            )
+            yield from look_alike_advice(self.X, self.target, self.constant, self.sample_names)
+        yield from identical_row_advice(self.X, self.groups, self.sample_names)
+        yield from leakage_advice(self.X, self.target, self.feature_names)
 
     @cached_property
     def values_hash(self) -> str:
@@ -251,3 +268,10 @@ class FeatureData:
             if extra is not None:
                 digest.update(np.ascontiguousarray(extra).data)
         return digest.hexdigest()
+
+
+def _unused_groups(obs: Any, target: Any, covariates: Covariates | None, rows: Mask | None) -> tuple[Advice, ...]:
+    """Return advice on columns of AnnData that nobody named and that may say whose the samples are."""
+    named = {*target_columns(target), *(() if covariates is None else covariates.names)}
+    others = [name for name in obs.columns if str(name) not in named]
+    return group_advice((str(name), obs[name] if rows is None else obs[name][rows]) for name in others)

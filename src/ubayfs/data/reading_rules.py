@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,6 +16,23 @@ DUPLICATE_RULES = ("error", "first", "mean", "max_variance", "suffix")
 DETECTION_RULES = ("half", "missing", "limit")
 # How feature names that look like dates may be taken.
 FEATURES_AS = ("as_is",)
+
+# Words in names of columns that number samples, or that say whose they are.
+ID_WORDS = frozenset(
+    {"id", "identifier", "name", "sample", "barcode", "accession", "index", "number", "nr", "no", "uid", "uuid", "key"}
+)
+GROUP_WORDS = frozenset(
+    {"patient", "subject", "mouse", "animal", "donor", "individual", "participant", "person", "rat", "litter", "cage"}
+)
+
+
+def words(name: str) -> list[str]:
+    """Return the words in a name.
+
+    >>> words("patientID"), words("Sample_name")
+    (['patient', 'id'], ['sample', 'name'])
+    """
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)]
 
 
 class SurvivalColumns(dict[str, str]):

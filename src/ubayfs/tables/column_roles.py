@@ -12,11 +12,11 @@ from .._arguments import did_you_mean
 from .._plain import quoted
 from ..data.blocks import members_by_prefix
 from ..data.categories import MOST_LEVELS
-from ..data.reading_rules import SurvivalColumns, target_columns
+from ..data.reading_rules import GROUP_WORDS, ID_WORDS, SurvivalColumns, target_columns, words
 from ..data.survival import EVENT_WORDS, TIME_WORDS, Survival
 from ..exceptions import InputError, repr_of
 from .columns import as_floats, holds_dates, offending, other_columns, reads_as_number
-from .layout import GROUP_WORDS, ID_WORDS, numbers_rows, words
+from .layout import numbers_rows
 from .table import Table
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from ..data.blocks import Blocks
 from ..data.categories import Levels, with_levels
 from ..data.covariates import covariate_advice
 from ..data.feature_data import FeatureData
+from ..data.look_alikes import group_advice, names_groups
 from ..data.missing import MAX_MISSING, Gaps, check_missing
 from ..data.reading_rules import SurvivalColumns, as_target, check_orders, target_columns
 from ..data.survival import Survival
@@ -100,6 +101,9 @@ def read_features(
     if table.problems or wrong:
         raise TableError(table.path, [*table.problems, *wrong])
     described = table.frame[list(dict.fromkeys([*targets, *check_names("groups", groups), *covariates]))]
+    others = [name for name in table.frame.columns if name not in {*names, *described} and names_groups(str(name))]
+    left = table.frame if gaps is None else table.frame[gaps.rows]
+    unnamed = () if groups is not None else group_advice((str(name), left[name]) for name in others)
     complete = True
     if gaps is not None:
         described = described[gaps.rows]
@@ -124,7 +128,7 @@ def read_features(
             X=with_levels(data.X, levels),
             feature_names=np.array(names, dtype=object),
             missing=None if gaps is None else missing,
-            notes=(*table.notes, *about, *(() if gaps is None else gaps.notes)),
+            notes=(*table.notes, *about, *unnamed, *(() if gaps is None else gaps.notes)),
             blocks=_blocks(table, names),
             sample_names=np.array(as_names(described.index), dtype=object) if table.has_names else None,
         )

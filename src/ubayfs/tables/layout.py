@@ -12,17 +12,12 @@ import numpy as np
 import pandas as pd
 
 from .._plain import listed, quoted
+from ..data.reading_rules import GROUP_WORDS, ID_WORDS, words
 from ..exceptions import Advice
 from . import columns as cells
 from .table import Table, check_distinct, repeated, with_columns
 
 # Words in names of columns and rows.
-ID_WORDS = frozenset(
-    {"id", "identifier", "name", "sample", "barcode", "accession", "index", "number", "nr", "no", "uid", "uuid", "key"}
-)
-GROUP_WORDS = frozenset(
-    {"patient", "subject", "mouse", "animal", "donor", "individual", "participant", "person", "rat", "litter", "cage"}
-)
 _IDS = ID_WORDS | GROUP_WORDS
 _ID_LETTERS = re.compile("|".join(sorted(_IDS)), re.IGNORECASE)
 _SAMPLE_WORDS = GROUP_WORDS | {
@@ -36,15 +31,6 @@ _FEATURE_WORDS = frozenset(
 )  # fmt: skip
 # Of columns that say where in the genome a feature is.
 _PLACE_WORDS = frozenset({"chr", "chrom", "chromosome", "start", "end", "position", "length"})
-
-
-def words(name: str) -> list[str]:
-    """Return the words in a name.
-
-    >>> words("patientID"), words("Sample_name")
-    (['patient', 'id'], ['sample', 'name'])
-    """
-    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)]
 
 
 def id_columns(table: Table, names: Iterable[str]) -> list[str]:

@@ -1,0 +1,269 @@
+"""Repeats of the same patient or animal that nobody named: samples that look alike or are equal, telling columns."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._arguments import Array, Floats, Ints
+from .._plain import counted, listing
+from ..exceptions import Advice
+from .advice import value_bits
+from .categories import CategoryTable
+from .matrix import feature_chunks
+from .ranks import centered_ranks
+from .reading_rules import GROUP_WORDS, ID_WORDS, words
+from .target import Target
+
+# Fewer features, or samples, are alike by chance.
+_FEWEST_FEATURES, _FEWEST_SAMPLES = 20, 20
+# Neighbors that a sample has at most: so many, and this share of all samples.
+_MOST_NEIGHBORS, _SHARE_OF_NEIGHBORS = 20, 5
+_GAP = 1.2  # how much farther the next sample is than the farthest of a closed cluster
+_FEWEST_ALIKE = 0.25  # share of samples in closed clusters
+# More samples are represented by a random choice. So are columns, where comparing all would take long: their number
+# times the squared number of samples is bounded. A thousand give the same distances but for a few per cent.
+_MOST_SAMPLES, _MOST_PRODUCTS = 5000, 5 * 10**10
+# Entries of a block of columns, rows of a block of distances; bound memory only.
+_ENTRIES, _ROWS = 1 << 20, 512
+# Squared distances below this share of the average length are those of equal samples.
+_ROUNDING = 1e-10
+_SHOWN, _LISTED = 3, 100
+
+
+def look_alikes(X: Array, target: Target, constant: Array) -> tuple[list[list[int]], int]:
+    """Return closed clusters of samples, each in ascending order, and the number of samples that were compared.
+
+    Distances are those of standardized ranks, without class means. The cluster of a sample is it and its nearest
+    neighbors, up to the largest ratio of a distance to the one before. It is closed if it is the cluster of all its
+    members, and the ratio of each is at least 1.2.
+
+    Parameters
+    ----------
+    X : array of float of shape (n_samples, n_features), SparseColumns or CategoryTable
+        Where values are missing, the distance of two samples is that in the features which both have, scaled to all.
+    target : Target
+    constant : ndarray of bool of shape (n_features,)
+        Columns that have the same value in all samples.
+    """
+    rng = np.random.default_rng(0)
+    n_samples = min(len(X), _MOST_SAMPLES)
+    samples = np.arange(len(X)) if n_samples == len(X) else np.sort(rng.choice(len(X), n_samples, replace=False))
+    columns = np.flatnonzero(~constant)
+    if isinstance(X, CategoryTable):  # a category without order is a column per level
+        columns = np.flatnonzero(~constant[X.owners])
+        X = X.coded
+    most = max(_FEWEST_FEATURES, _MOST_PRODUCTS // n_samples**2)
+    if len(columns) > most:
+        columns = np.sort(rng.choice(columns, most, replace=False))
+    codes = np.asarray(target.values)[samples] if target.n_classes else np.zeros(n_samples, dtype=np.intp)
+    neighbors, ratios, numbers = _neighborhoods(_squared_distances(X, samples, columns, codes, target.n_classes > 0))
+    return [[int(samples[i]) for i in cluster] for cluster in _closed(neighbors, ratios, numbers)], n_samples
+
+
+def _squared_distances(X: Array, samples: Ints, columns: Ints, codes: Ints, classes: bool) -> Floats:
+    """Return the squared distances of all pairs, of shape (n, n); infinite where too few features are shared."""
+    from scipy.linalg import blas
+
+    n = len(samples)
+    products, lengths, shared = np.zeros((n, n), order="F"), np.zeros(n), None
+    for part in feature_chunks(len(columns), max(1, _ENTRIES // len(X))):
+        block = X[np.ix_(samples, columns[part])]
+        present = ~np.isnan(block)
+        z = _standardized(block, present, codes, classes)
+        if shared is None and not present.all():
+            # So far all samples had all features.
+            shared = np.full((n, n), float(part.start))
+            lengths = np.repeat(lengths[:, None], n, axis=1)
+        products = blas.dsyrk(1.0, z, beta=1.0, c=products, overwrite_c=1)
+        if shared is None:
+            lengths += (z**2).sum(axis=1)
+        else:
+            there = present.astype(np.float64)
+            shared += there @ there.T
+            lengths += z**2 @ there.T
+    for part in feature_chunks(n, _ROWS):  # the product has left one triangle empty
+        within = np.triu(products[part, part])
+        products[part, part] = within + np.triu(within, 1).T
+        products[part.stop :, part] = products[part, part.stop :].T
+    products *= -2.0
+    products += lengths[:, None] if shared is None else lengths
+    products += lengths if shared is None else lengths.T
+    if shared is not None:
+        products *= len(columns) / np.maximum(shared, 1.0)
+        products[shared < _FEWEST_FEATURES] = np.inf
+    return products
+
+
+def _standardized(block: Array, present: Array, codes: Ints, classes: bool) -> Floats:
+    """Return ranks with mean 0 and variance 1, without the means of classes; 0 where there is none."""
+    z = centered_ranks(block)
+    z /= np.sqrt(np.maximum((z**2).sum(axis=0) / np.maximum(present.sum(axis=0), 1), 1e-12))
+    for code in np.unique(codes).tolist() if classes else ():
+        of_class = codes == code
+        mean = z[of_class].sum(axis=0) / np.maximum(present[of_class].sum(axis=0), 1)
+        z[of_class] = np.where(present[of_class], z[of_class] - mean, 0.0)
+    return np.asfortranarray(z)
+
+
+def _neighborhoods(squares: Floats) -> tuple[Ints, Floats, Ints]:
+    """Return the nearest samples, the largest ratio of distances, and the number of neighbors before it, of each."""
+    n = len(squares)
+    most = min(_MOST_NEIGHBORS, n // _SHARE_OF_NEIGHBORS)
+    lengths = np.where(np.isfinite(squares), squares, 0.0).mean()
+    np.fill_diagonal(squares, np.inf)
+    neighbors, ratios, numbers = np.empty((n, most), dtype=np.intp), np.empty(n), np.empty(n, dtype=np.intp)
+    for part in feature_chunks(n, _ROWS):
+        rows = squares[part]
+        nearest = np.argpartition(rows, most, axis=1)[:, : most + 1]
+        found = np.take_along_axis(rows, nearest, axis=1)
+        order = np.argsort(found, axis=1)
+        nearest, found = np.take_along_axis(nearest, order, axis=1), np.take_along_axis(found, order, axis=1)
+        distances = np.sqrt(np.maximum(found, 0.0))
+        # Equal samples are another matter; nor is a sample near to one with which it shares too few features.
+        usable = (found[:, :-1] > _ROUNDING * lengths) & np.isfinite(found[:, 1:])
+        ratio = np.where(usable, distances[:, 1:], 1.0) / np.where(usable, distances[:, :-1], 1.0)
+        last = ratio.argmax(axis=1)
+        neighbors[part], numbers[part] = nearest[:, :-1], last + 1
+        ratios[part] = np.take_along_axis(ratio, last[:, None], axis=1)[:, 0]
+    return neighbors, ratios, numbers
+
+
+def _closed(neighbors: Ints, ratios: Floats, numbers: Ints) -> list[list[int]]:
+    clusters = Counter(
+        tuple(sorted([i, *neighbors[i, : numbers[i]].tolist()])) for i in np.flatnonzero(ratios >= _GAP).tolist()
+    )
+    return sorted(list(cluster) for cluster, times in clusters.items() if times == len(cluster))
+
+
+def look_alike_advice(X: Array, target: Target, constant: Array, sample_names: Array | None) -> tuple[Advice, ...]:
+    """Return advice if a quarter of the samples, or more, are in closed clusters; see :func:`look_alikes`."""
+    if len(X) < _FEWEST_SAMPLES or (~constant).sum() < _FEWEST_FEATURES:
+        return ()
+    clusters, n_compared = look_alikes(X, target, constant)
+    n_alike = sum(map(len, clusters))
+    if n_alike < _FEWEST_ALIKE * n_compared:
+        return ()
+    compared = counted(n_compared, "sample")
+    if n_compared < len(X):
+        compared = f"{n_compared:,} samples that were drawn of {len(X):,}"
+    facts: dict[str, Any] = {"n_groups": len(clusters), "n_alike": n_alike, "n_compared": n_compared}
+    return (Advice("look_alikes", {**facts, "compared": compared, "groups": _named(clusters, sample_names)}),)
+
+
+def _named(groups: Sequence[Sequence[int]], sample_names: Array | None) -> list[list[str]]:
+    """Return the names of the samples of the first groups, or their rows."""
+    return [
+        [f"row {row + 1}" if sample_names is None else str(sample_names[row]) for row in group]
+        for group in groups[:_LISTED]
+    ]
+
+
+# -- equal samples -----------------------------------------------------------------------------------------------------
+
+
+def identical_rows(X: Array) -> list[list[int]]:
+    """Return the groups of samples with the same values in all features; missing values equal each other.
+
+    Examples
+    --------
+    >>> identical_rows(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]]))
+    [[0, 2]]
+    """
+    samples = np.arange(len(X))
+    # A few columns tell nearly all samples apart.
+    few = np.unique(np.linspace(0, X.shape[1] - 1, 32).astype(np.intp))
+    groups: list[list[int]] = []
+    for columns in (few, np.arange(X.shape[1])):
+        hashes = _hashes(X, samples, columns)
+        order = np.argsort(hashes, kind="stable")
+        parts = np.split(samples[order], np.flatnonzero(np.diff(hashes[order])) + 1)
+        groups = sorted(part.tolist() for part in parts if len(part) > 1)
+        samples = np.array([row for group in groups for row in group], dtype=np.intp)
+        if not groups:
+            break
+    return groups
+
+
+def _hashes(X: Array, samples: Ints, columns: Ints) -> Array:
+    """Return sums of products with random numbers of 64 bits; two different samples share one by a chance of 2**-63."""
+    factors = np.random.default_rng(0).integers(2**64, size=X.shape[1], dtype=np.uint64) | np.uint64(1)
+    hashes = np.zeros(len(samples), dtype=np.uint64)
+    for part in feature_chunks(len(columns), max(1, _ENTRIES // len(X))):
+        bits = value_bits(X[np.ix_(samples, columns[part])])
+        # Numbers such as 0 and 1 differ in their highest bits only, which a product would lose.
+        hashes += np.einsum("j,ij->i", factors[columns[part]], bits ^ (bits >> np.uint64(32)))
+    return hashes
+
+
+def _by_chance(X: Array, row: int) -> float:
+    """Return how many of the other samples would equal one if the values of each feature were dealt at random."""
+    expected = float(len(X) - 1)
+    for part in feature_chunks(X.shape[1], max(1, _ENTRIES // len(X))):
+        block = X[:, part]
+        same = (block == block[row]) | (np.isnan(block) & np.isnan(block[row]))
+        expected *= float(np.prod((same.sum(axis=0) - 1) / (len(X) - 1)))
+    return expected
+
+
+def identical_row_advice(X: Array, groups: Ints | None, sample_names: Array | None) -> tuple[Advice, ...]:
+    """Return advice that names equal samples which chance does not explain, those of one group excepted."""
+    if X.shape[1] < _FEWEST_FEATURES:
+        return ()
+    found = identical_rows(X)
+    if groups is not None:
+        found = [rows for rows in found if len(np.unique(groups[rows])) > 1]
+    found = [rows for rows in found if _by_chance(X, rows[0]) < 0.01]
+    if not found:
+        return ()
+    named = _named(found, sample_names)
+    shown = "; ".join(listing(names, 4) for names in named[:_SHOWN])
+    if len(found) > _SHOWN:
+        shown += f"; and {counted(len(found) - _SHOWN, 'more group')}"
+    facts = {"n_samples": sum(map(len, found)), "n_groups": len(found), "groups": named, "shown": shown}
+    return (Advice("identical_samples", facts),)
+
+
+# -- columns named like patients ---------------------------------------------------------------------------------------
+
+_FEWEST_GROUPS = 4
+
+
+def group_advice(columns: Iterable[tuple[str, Any]]) -> tuple[Advice, ...]:
+    """Return advice on columns that are named like patients or animals and have values that occur repeatedly.
+
+    Examples
+    --------
+    >>> (advice,) = group_advice([("Patient_ID", list("aabbccdd")), ("patient age", [1, 2, 3, 3, 4, 5, 6, 6])])
+    >>> advice.facts
+    {'column': 'Patient_ID', 'n_values': 4, 'n_samples': 8}
+    """
+    found = []
+    for name, values in columns:
+        if not names_groups(name):
+            continue
+        import pandas as pd
+
+        values = pd.Series(values)
+        n_values, n_samples = int(values.nunique()), len(values)
+        measured = values.dtype.kind == "f" and bool((values.dropna() % 1 != 0).any())
+        if _FEWEST_GROUPS <= n_values < n_samples and not measured:
+            found.append(Advice("named_like_groups", {"column": name, "n_values": n_values, "n_samples": n_samples}))
+    return tuple(found)
+
+
+def names_groups(name: str) -> bool:
+    """Tell whether a name says patient, mouse, ..., and nothing but that or what is said of ids.
+
+    >>> names_groups("patientID"), names_groups("mouse 2"), names_groups("patient_age"), names_groups("sample")
+    (True, True, False, False)
+    """
+    found = set(words(name)) if _GROUP_LETTERS.search(name) else set()  # nearly all names have none of these
+    return bool(found & GROUP_WORDS) and all(word in GROUP_WORDS | ID_WORDS or word.isdigit() for word in found)
+
+
+_GROUP_LETTERS = re.compile("|".join(sorted(GROUP_WORDS)), re.IGNORECASE)
