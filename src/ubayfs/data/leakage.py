@@ -18,7 +18,7 @@ from .target import Target
 _LEAST_AUC, _LEAST_SHARE, _TIMES = 0.95, 0.9, 10.0
 _LIKE = 0.8  # rank correlation from which on a feature is another form of the suspected one
 # Fewer samples, or samples of a class, that have a value show nothing.
-_FEWEST_SAMPLES, _FEWEST_PER_CLASS = 20, 5
+_FEWEST_SAMPLES, _FEWEST_PER_CLASS = 20, 8
 # Of more samples so many are ranked first. A measure over them is off by .02; only one that is near the limit, by less
 # than the margin, calls for all samples.
 _SCREENED, _MARGIN = 2000, 0.1

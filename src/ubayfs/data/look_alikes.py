@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Floats, Ints
+from .._arguments import Array, Floats, Ints, Mask
 from .._plain import counted, listing
 from ..exceptions import Advice
 from .advice import value_bits
@@ -25,6 +25,10 @@ _FEWEST_FEATURES, _FEWEST_SAMPLES = 20, 20
 _MOST_NEIGHBORS, _SHARE_OF_NEIGHBORS = 20, 5
 _GAP = 1.2  # how much farther the next sample is than the farthest of a closed cluster
 _FEWEST_ALIKE = 0.25  # share of samples in closed clusters
+_FEWEST_MEMBERS = 12  # of all closed clusters: in small tables of correlated features some are closed by chance
+# Ties must leave this share of the variance of ranks: two halves of equal values do. Where a value is more frequent,
+# samples differ in a few features, and the distance to the next one with another difference is far by itself.
+_UNTIED = 0.75
 # More samples are represented by a random choice. So are columns, where comparing all would take long: their number
 # times the squared number of samples is bounded. A thousand give the same distances but for a few per cent.
 _MOST_SAMPLES, _MOST_PRODUCTS = 5000, 5 * 10**10
@@ -32,6 +36,7 @@ _MOST_SAMPLES, _MOST_PRODUCTS = 5000, 5 * 10**10
 _ENTRIES, _ROWS = 1 << 20, 512
 # Squared distances below this share of the average length are those of equal samples.
 _ROUNDING = 1e-10
+_CHANCE = 0.01  # equal pairs that chance may explain
 _SHOWN, _LISTED = 3, 100
 
 
@@ -69,15 +74,15 @@ def _squared_distances(X: Array, samples: Ints, columns: Ints, codes: Ints, clas
     """Return the squared distances of all pairs, of shape (n, n); infinite where too few features are shared."""
     from scipy.linalg import blas
 
-    n = len(samples)
+    n, n_used = len(samples), 0
     products, lengths, shared = np.zeros((n, n), order="F"), np.zeros(n), None
     for part in feature_chunks(len(columns), max(1, _ENTRIES // len(X))):
-        block = X[np.ix_(samples, columns[part])]
-        present = ~np.isnan(block)
-        z = _standardized(block, present, codes, classes)
+        z, present = _standardized(X[np.ix_(samples, columns[part])], codes, classes)
+        if not z.size:
+            continue
         if shared is None and not present.all():
             # So far all samples had all features.
-            shared = np.full((n, n), float(part.start))
+            shared = np.full((n, n), float(n_used))
             lengths = np.repeat(lengths[:, None], n, axis=1)
         products = blas.dsyrk(1.0, z, beta=1.0, c=products, overwrite_c=1)
         if shared is None:
@@ -86,6 +91,9 @@ def _squared_distances(X: Array, samples: Ints, columns: Ints, codes: Ints, clas
             there = present.astype(np.float64)
             shared += there @ there.T
             lengths += z**2 @ there.T
+        n_used += z.shape[1]
+    if n_used < _FEWEST_FEATURES:
+        return np.full((n, n), np.inf)
     for part in feature_chunks(n, _ROWS):  # the product has left one triangle empty
         within = np.triu(products[part, part])
         products[part, part] = within + np.triu(within, 1).T
@@ -94,27 +102,29 @@ def _squared_distances(X: Array, samples: Ints, columns: Ints, codes: Ints, clas
     products += lengths[:, None] if shared is None else lengths
     products += lengths if shared is None else lengths.T
     if shared is not None:
-        products *= len(columns) / np.maximum(shared, 1.0)
+        products *= n_used / np.maximum(shared, 1.0)
         products[shared < _FEWEST_FEATURES] = np.inf
     return products
 
 
-def _standardized(block: Array, present: Array, codes: Ints, classes: bool) -> Floats:
-    """Return ranks with mean 0 and variance 1, without the means of classes; 0 where there is none."""
-    z = centered_ranks(block)
-    z /= np.sqrt(np.maximum((z**2).sum(axis=0) / np.maximum(present.sum(axis=0), 1), 1e-12))
+def _standardized(block: Array, codes: Ints, classes: bool) -> tuple[Floats, Mask]:
+    """Return ranks with mean 0 and variance 1, without the means of classes; 0 where there is none. And where."""
+    z, present = centered_ranks(block), ~np.isnan(block)
+    n_present, scatter = present.sum(axis=0), (z**2).sum(axis=0)
+    used = scatter >= _UNTIED * np.maximum(n_present.astype(np.float64) ** 3 - n_present, 1.0) / 12
+    z, present = z[:, used] / np.sqrt(scatter[used] / n_present[used]), present[:, used]
     for code in np.unique(codes).tolist() if classes else ():
         of_class = codes == code
         mean = z[of_class].sum(axis=0) / np.maximum(present[of_class].sum(axis=0), 1)
         z[of_class] = np.where(present[of_class], z[of_class] - mean, 0.0)
-    return np.asfortranarray(z)
+    return np.asfortranarray(z), present
 
 
 def _neighborhoods(squares: Floats) -> tuple[Ints, Floats, Ints]:
     """Return the nearest samples, the largest ratio of distances, and the number of neighbors before it, of each."""
     n = len(squares)
     most = min(_MOST_NEIGHBORS, n // _SHARE_OF_NEIGHBORS)
-    lengths = np.where(np.isfinite(squares), squares, 0.0).mean()
+    lengths = float(squares[np.isfinite(squares)].sum()) / n**2
     np.fill_diagonal(squares, np.inf)
     neighbors, ratios, numbers = np.empty((n, most), dtype=np.intp), np.empty(n), np.empty(n, dtype=np.intp)
     for part in feature_chunks(n, _ROWS):
@@ -146,7 +156,7 @@ def look_alike_advice(X: Array, target: Target, constant: Array, sample_names: A
         return ()
     clusters, n_compared = look_alikes(X, target, constant)
     n_alike = sum(map(len, clusters))
-    if n_alike < _FEWEST_ALIKE * n_compared:
+    if n_alike < max(_FEWEST_ALIKE * n_compared, _FEWEST_MEMBERS):
         return ()
     compared = counted(n_compared, "sample")
     if n_compared < len(X):
@@ -201,8 +211,8 @@ def _hashes(X: Array, samples: Ints, columns: Ints) -> Array:
 
 
 def _by_chance(X: Array, row: int) -> float:
-    """Return how many of the other samples would equal one if the values of each feature were dealt at random."""
-    expected = float(len(X) - 1)
+    """Return how many pairs would be equal if all samples were as usual as one, and values were dealt at random."""
+    expected = len(X) * (len(X) - 1) / 2.0
     for part in feature_chunks(X.shape[1], max(1, _ENTRIES // len(X))):
         block = X[:, part]
         same = (block == block[row]) | (np.isnan(block) & np.isnan(block[row]))
@@ -217,7 +227,7 @@ def identical_row_advice(X: Array, groups: Ints | None, sample_names: Array | No
     found = identical_rows(X)
     if groups is not None:
         found = [rows for rows in found if len(np.unique(groups[rows])) > 1]
-    found = [rows for rows in found if _by_chance(X, rows[0]) < 0.01]
+    found = [rows for rows in found if _by_chance(X, rows[0]) < _CHANCE]
     if not found:
         return ()
     named = _named(found, sample_names)
