@@ -233,9 +233,8 @@ class FeatureData:
     def _suspicions(self) -> Iterator[Advice]:
         """Yield what would make all results too good: repeats of the same patient, a feature that is the target."""
         if self.groups is None:
-            yield from group_advice(
-                (name, self.X[:, j]) for j, name in enumerate(self.feature_names) if names_groups(name)
-            )
+            telling = names_groups(self.feature_names)
+            yield from group_advice({str(self.feature_names[j]): self.X[:, j] for j in telling})
             yield from look_alike_advice(self.X, self.target, self.constant, self.sample_names)
         yield from identical_row_advice(self.X, self.groups, self.sample_names)
         yield from leakage_advice(self.X, self.target, self.feature_names)
@@ -273,5 +272,7 @@ class FeatureData:
 def _unused_groups(obs: Any, target: Any, covariates: Covariates | None, rows: Mask | None) -> tuple[Advice, ...]:
     """Return advice on columns of AnnData that nobody named and that may say whose the samples are."""
     named = {*target_columns(target), *(() if covariates is None else covariates.names)}
-    others = [name for name in obs.columns if str(name) not in named]
-    return group_advice((str(name), obs[name] if rows is None else obs[name][rows]) for name in others)
+    columns = {str(obs.columns[j]): obs.iloc[:, j] for j in names_groups(obs.columns)}
+    return group_advice({
+        name: column if rows is None else column[rows] for name, column in columns.items() if name not in named
+    })  # fmt: skip

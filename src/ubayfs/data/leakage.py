@@ -12,6 +12,7 @@ from .categories import CategoryTable
 from .correlation import own_correlations
 from .matrix import feature_chunks
 from .ranks import centered_ranks, target_scores
+from .sparse_columns import some_samples
 from .target import Target
 
 # A feature leaks if it reaches the limit, and what the best feature unlike it lacks is so many times what it lacks.
@@ -19,11 +20,12 @@ _LEAST_AUC, _LEAST_SHARE, _TIMES = 0.95, 0.9, 10.0
 _LIKE = 0.8  # rank correlation from which on a feature is another form of the suspected one
 # Fewer samples, or samples of a class, that have a value show nothing.
 _FEWEST_SAMPLES, _FEWEST_PER_CLASS = 20, 8
+_FEWEST_FEATURES = 5  # of which one can be said to stand out
 # Of more samples so many are ranked first. A measure over them is off by .02; only one that is near the limit, by less
 # than the margin, calls for all samples.
 _SCREENED, _MARGIN = 2000, 0.1
 # Entries of a block of columns, and features of which correlations are asked at once; bound memory only.
-_ENTRIES, _AT_ONCE = 1 << 20, 256
+_ENTRIES, _AT_ONCE = 1 << 16, 256
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,12 @@ def find_leak(X: Array, target: Target) -> Leak | None:
     --------
     >>> from ubayfs.data.target import read_target
     >>> rng, y = np.random.default_rng(0), np.arange(40) % 2
-    >>> X = np.column_stack([rng.normal(size=(40, 3)), y + 0.1 * rng.normal(size=40)])
+    >>> X = np.column_stack([rng.normal(size=(40, 4)), y + 0.1 * rng.normal(size=40)])
     >>> leak = find_leak(X, read_target(y, 40, None))
     >>> leak.feature, leak.first, round(leak.second, 2)
-    (3, 1.0, 0.65)
+    (4, 1.0, 0.65)
     """
-    if target.values is None or len(X) < _FEWEST_SAMPLES or X.shape[1] < 2:
+    if target.values is None or len(X) < _FEWEST_SAMPLES or X.shape[1] < _FEWEST_FEATURES:
         return None
     limit = _LEAST_AUC if target.task == "binary" else _LEAST_SHARE
     rows = _screened(target)
@@ -88,8 +90,9 @@ def closeness(X: Array, target: Target, samples: Ints) -> Floats:
     """Return how near each feature is to the target over the samples that have it, of shape (n_features,)."""
     target = target.take(samples)
     binary, scores = target.task == "binary", target_scores(target)
+    X, samples = (X, samples) if len(samples) == len(X) else some_samples(X, samples)
     found = np.zeros(X.shape[1])
-    for part in feature_chunks(X.shape[1], max(1, _ENTRIES // len(X))):
+    for part in feature_chunks(X.shape[1], max(1, _ENTRIES // len(samples))):
         block = _numbers(X, np.arange(part.start, part.stop), samples, scores)
         found[part] = _areas(block, np.asarray(target.values)) if binary else _shares(block, scores)
     return found

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from .categories import CategoryTable
 from .matrix import feature_chunks
 from .ranks import centered_ranks
 from .reading_rules import GROUP_WORDS, ID_WORDS, words
+from .sparse_columns import some_samples
 from .target import Target
 
 # Fewer features, or samples, are alike by chance.
@@ -33,8 +33,8 @@ _UNTIED = 0.75
 # times the squared number of samples is bounded. A thousand give the same distances but for a few per cent.
 _MOST_SAMPLES, _MOST_PRODUCTS = 5000, 5 * 10**10
 # Entries of a block of columns, rows of a block of distances; bound memory only.
-_ENTRIES, _ROWS = 1 << 20, 512
-# Squared distances below this share of the average length are those of equal samples.
+_ENTRIES, _ROWS = 1 << 16, 512
+# Mean squared differences below this, where 2 is that of unrelated samples, are those of equal ones.
 _ROUNDING = 1e-10
 _CHANCE = 0.01  # equal pairs that chance may explain
 _SHOWN, _LISTED = 3, 100
@@ -62,21 +62,23 @@ def look_alikes(X: Array, target: Target, constant: Array) -> tuple[list[list[in
     if isinstance(X, CategoryTable):  # a category without order is a column per level
         columns = np.flatnonzero(~constant[X.owners])
         X = X.coded
+    X, rows = (X, samples) if n_samples == len(X) else some_samples(X, samples)
     most = max(_FEWEST_FEATURES, _MOST_PRODUCTS // n_samples**2)
     if len(columns) > most:
         columns = np.sort(rng.choice(columns, most, replace=False))
     codes = np.asarray(target.values)[samples] if target.n_classes else np.zeros(n_samples, dtype=np.intp)
-    neighbors, ratios, numbers = _neighborhoods(_squared_distances(X, samples, columns, codes, target.n_classes > 0))
+    neighbors, ratios, numbers = _neighborhoods(_squared_distances(X, rows, columns, codes, target.n_classes > 0))
     return [[int(samples[i]) for i in cluster] for cluster in _closed(neighbors, ratios, numbers)], n_samples
 
 
 def _squared_distances(X: Array, samples: Ints, columns: Ints, codes: Ints, classes: bool) -> Floats:
-    """Return the squared distances of all pairs, of shape (n, n); infinite where too few features are shared."""
+    """Return the mean squared differences of all pairs, of shape (n, n); infinite where too few features are shared."""
     from scipy.linalg import blas
 
     n, n_used = len(samples), 0
     products, lengths, shared = np.zeros((n, n), order="F"), np.zeros(n), None
-    for part in feature_chunks(len(columns), max(1, _ENTRIES // len(X))):
+    # The product touches all of its n * n entries for each block, which shall have work enough for that.
+    for part in feature_chunks(len(columns), max(_ENTRIES // n, n // 20, 1)):
         z, present = _standardized(X[np.ix_(samples, columns[part])], codes, classes)
         if not z.size:
             continue
@@ -98,11 +100,14 @@ def _squared_distances(X: Array, samples: Ints, columns: Ints, codes: Ints, clas
         within = np.triu(products[part, part])
         products[part, part] = within + np.triu(within, 1).T
         products[part.stop :, part] = products[part, part.stop :].T
+    products = products.T  # rows are contiguous now
     products *= -2.0
     products += lengths[:, None] if shared is None else lengths
     products += lengths if shared is None else lengths.T
-    if shared is not None:
-        products *= n_used / np.maximum(shared, 1.0)
+    if shared is None:
+        products /= n_used
+    else:
+        products /= np.maximum(shared, 1.0)
         products[shared < _FEWEST_FEATURES] = np.inf
     return products
 
@@ -124,7 +129,6 @@ def _neighborhoods(squares: Floats) -> tuple[Ints, Floats, Ints]:
     """Return the nearest samples, the largest ratio of distances, and the number of neighbors before it, of each."""
     n = len(squares)
     most = min(_MOST_NEIGHBORS, n // _SHARE_OF_NEIGHBORS)
-    lengths = float(squares[np.isfinite(squares)].sum()) / n**2
     np.fill_diagonal(squares, np.inf)
     neighbors, ratios, numbers = np.empty((n, most), dtype=np.intp), np.empty(n), np.empty(n, dtype=np.intp)
     for part in feature_chunks(n, _ROWS):
@@ -135,7 +139,7 @@ def _neighborhoods(squares: Floats) -> tuple[Ints, Floats, Ints]:
         nearest, found = np.take_along_axis(nearest, order, axis=1), np.take_along_axis(found, order, axis=1)
         distances = np.sqrt(np.maximum(found, 0.0))
         # Equal samples are another matter; nor is a sample near to one with which it shares too few features.
-        usable = (found[:, :-1] > _ROUNDING * lengths) & np.isfinite(found[:, 1:])
+        usable = (found[:, :-1] > _ROUNDING) & np.isfinite(found[:, 1:])
         ratio = np.where(usable, distances[:, 1:], 1.0) / np.where(usable, distances[:, :-1], 1.0)
         last = ratio.argmax(axis=1)
         neighbors[part], numbers[part] = nearest[:, :-1], last + 1
@@ -243,22 +247,20 @@ def identical_row_advice(X: Array, groups: Ints | None, sample_names: Array | No
 _FEWEST_GROUPS = 4
 
 
-def group_advice(columns: Iterable[tuple[str, Any]]) -> tuple[Advice, ...]:
+def group_advice(columns: Mapping[str, Any]) -> tuple[Advice, ...]:
     """Return advice on columns that are named like patients or animals and have values that occur repeatedly.
 
     Examples
     --------
-    >>> (advice,) = group_advice([("Patient_ID", list("aabbccdd")), ("patient age", [1, 2, 3, 3, 4, 5, 6, 6])])
+    >>> (advice,) = group_advice({"Patient_ID": list("aabbccdd"), "donor": list("abcdefgh")})
     >>> advice.facts
     {'column': 'Patient_ID', 'n_values': 4, 'n_samples': 8}
     """
-    found = []
-    for name, values in columns:
-        if not names_groups(name):
-            continue
-        import pandas as pd
+    from pandas import Series
 
-        values = pd.Series(values)
+    found = []
+    for name, values in columns.items():
+        values = Series(values)
         n_values, n_samples = int(values.nunique()), len(values)
         measured = values.dtype.kind == "f" and bool((values.dropna() % 1 != 0).any())
         if _FEWEST_GROUPS <= n_values < n_samples and not measured:
@@ -266,14 +268,19 @@ def group_advice(columns: Iterable[tuple[str, Any]]) -> tuple[Advice, ...]:
     return tuple(found)
 
 
-def names_groups(name: str) -> bool:
-    """Tell whether a name says patient, mouse, ..., and nothing but that or what is said of ids.
+def names_groups(names: Iterable[str]) -> list[int]:
+    """Return the positions of the names that say patient, mouse, ..., and nothing but that or what is said of ids.
 
-    >>> names_groups("patientID"), names_groups("mouse 2"), names_groups("patient_age"), names_groups("sample")
-    (True, True, False, False)
+    >>> names_groups(["patientID", "mouse 2", "patient_age", "sample"])
+    [0, 1]
     """
-    found = set(words(name)) if _GROUP_LETTERS.search(name) else set()  # nearly all names have none of these
-    return bool(found & GROUP_WORDS) and all(word in GROUP_WORDS | ID_WORDS or word.isdigit() for word in found)
-
-
-_GROUP_LETTERS = re.compile("|".join(sorted(GROUP_WORDS)), re.IGNORECASE)
+    names = [str(name) for name in names]
+    letters = "\n".join(names).lower()
+    if not any(word in letters for word in GROUP_WORDS):  # as of nearly all tables
+        return []
+    known = GROUP_WORDS | ID_WORDS
+    return [
+        position
+        for position, found in enumerate(map(words, names))
+        if not GROUP_WORDS.isdisjoint(found) and all(word in known or word.isdigit() for word in found)
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arguments import Array, Floats
+from .._arguments import Array, Floats, Mask
 from .hazards import RiskSets
 from .target import Target
 
@@ -18,20 +18,32 @@ def centered_ranks(block: Array) -> Floats:
     [[-0.5, 0.5], [0.0, 0.5], [0.5, -1.0]]
     """
     rows = np.ascontiguousarray(block.T)
-    n = rows.shape[1]
+    k, n = rows.shape
     order = np.argsort(rows, axis=1)  # missing values last
-    ordered = np.take_along_axis(rows, order, axis=1)
-    n_present = n - np.isnan(rows).sum(axis=1)
+    order += np.arange(0, k * n, n)[:, None]  # places in all of it
+    ordered = rows.take(order)
+    absent = np.isnan(ordered[:, -1])
+    n_present = np.full(k, n)
+    n_present[absent] -= np.isnan(ordered[absent]).sum(axis=1)
     ranks = np.arange(n) - (n_present[:, None] - 1) / 2
-    tied = ordered[:, 1:] == ordered[:, :-1]
-    for j in np.flatnonzero(tied.any(axis=1)).tolist():
-        starts = np.flatnonzero(np.concatenate([[True], ~tied[j]]))
-        ends = np.append(starts[1:], n)
-        ranks[j] = np.repeat((starts + ends - n_present[j]) / 2, ends - starts)
-    ranks[np.arange(n) >= n_present[:, None]] = 0.0
-    found = np.empty_like(ranks)
-    np.put_along_axis(found, order, ranks, axis=1)
-    return found.T
+    ties = ordered[:, 1:] == ordered[:, :-1]
+    tied = np.flatnonzero(ties.any(axis=1))
+    if len(tied):
+        ranks[tied] = _averaged(ranks[tied], ties[tied])
+    ranks[absent] *= np.arange(n) < n_present[absent, None]
+    found = np.empty(k * n)
+    found[order.ravel()] = ranks.ravel()
+    return found.reshape(k, n).T
+
+
+def _averaged(ranks: Floats, ties: Mask) -> Floats:
+    """Return the mean of the first and the last rank of each run of ties, of rows in ascending order."""
+    first, last = ranks.copy(), ranks.copy()
+    first[:, 1:][ties] = -np.inf
+    last[:, :-1][ties] = np.inf
+    first = np.maximum.accumulate(first, axis=1)
+    last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray((first + last) / 2)
 
 
 def target_scores(target: Target) -> Floats:

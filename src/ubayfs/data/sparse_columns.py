@@ -100,3 +100,10 @@ class SparseColumns(TableLike):
         by_rows, size = self.values.tocsr(), max(1, _BLOCK_ENTRIES // self.shape[1])
         for start in range(0, len(self), size):
             yield by_rows[start : start + size].toarray()
+
+
+def some_samples(X: Any, samples: Ints) -> tuple[Any, Ints]:
+    """Return a table that has these samples and, of a sparse one, no others, and where they are in it."""
+    if not isinstance(X, SparseColumns):
+        return X, samples
+    return SparseColumns.of(X.values[samples]), np.arange(len(samples))

@@ -101,9 +101,9 @@ def read_features(
     if table.problems or wrong:
         raise TableError(table.path, [*table.problems, *wrong])
     described = table.frame[list(dict.fromkeys([*targets, *check_names("groups", groups), *covariates]))]
-    others = [name for name in table.frame.columns if name not in {*names, *described} and names_groups(str(name))]
     left = table.frame if gaps is None else table.frame[gaps.rows]
-    unnamed = () if groups is not None else group_advice((str(name), left[name]) for name in others)
+    telling = {} if groups is not None else {str(left.columns[j]): left.iloc[:, j] for j in names_groups(left.columns)}
+    unused = group_advice({name: column for name, column in telling.items() if name not in {*names, *described}})
     complete = True
     if gaps is not None:
         described = described[gaps.rows]
@@ -128,7 +128,7 @@ def read_features(
             X=with_levels(data.X, levels),
             feature_names=np.array(names, dtype=object),
             missing=None if gaps is None else missing,
-            notes=(*table.notes, *about, *unnamed, *(() if gaps is None else gaps.notes)),
+            notes=(*table.notes, *about, *unused, *(() if gaps is None else gaps.notes)),
             blocks=_blocks(table, names),
             sample_names=np.array(as_names(described.index), dtype=object) if table.has_names else None,
         )
