@@ -485,6 +485,7 @@ def confounded():
     return frame, y, ["age", "site"]
 
 
+@pytest.mark.filterwarnings("ignore:flag alone:ubayfs.UBayFSWarning")
 @pytest.mark.parametrize("adjusted", [False, True], ids=["alone", "beside covariates"])
 def test_categories_are_returned_as_they_are(adjusted):
     X, y, names = confounded()

@@ -162,8 +162,8 @@ _GENERAL: dict[str, _Sentence] = {
         "or follows the outcome, leave it out."
     ),
     "follows_target": (
-        "{feature} alone shares {first:.0%} of the variance of its ranks with the target{having} (next best "
-        "{second:.0%}). If it defines or follows the outcome, leave it out."
+        "{feature} alone almost follows the target{having}: its association in ranks is {first:.0%} of the largest "
+        "possible one (next best {second:.0%}). If it defines or follows the outcome, leave it out."
     ),
     "outlying_values": (
         "Features with one value far from all others, which dominates their scores in every subsample that has it: "

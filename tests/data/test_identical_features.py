@@ -71,8 +71,8 @@ def test_hashes_tell_columns_of_few_values_apart():
     X[0], X[1] = 0, 1
     compared = []
     with pytest.MonkeyPatch.context() as patch:
-        bits = module._bits
-        patch.setattr(module, "_bits", lambda values: (compared.append(values.ndim), bits(values))[1])
+        bits = module.value_bits
+        patch.setattr(module, "value_bits", lambda values: (compared.append(values.ndim), bits(values))[1])
         assert identical_columns(X, *extremes(X)) == []
     assert compared.count(1) == 0
 

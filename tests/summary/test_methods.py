@@ -26,7 +26,7 @@ def mrmr(X, y, n_features, rng):
     ],
 )
 def test_selectors_are_named_and_those_of_a_paper_cited(selector, named, cited, rng):
-    X = rng.normal(size=(40, 5))
+    X = rng.normal(size=(40, 4))
     evidence = collect_evidence(
         X, (X[:, 0] > 0).astype(int), selector, n_models=3, n_features_per_model=1, random_state=0
     )

@@ -13,7 +13,11 @@ from ubayfs._plain import plain
 from ubayfs.data.feature_data import FeatureData
 
 anndata = pytest.importorskip("anndata")
-pytestmark = pytest.mark.filterwarnings("default:::anndata")
+pytestmark = [
+    pytest.mark.filterwarnings("default:::anndata"),
+    pytest.mark.filterwarnings("ignore:gene2 alone:ubayfs.UBayFSWarning"),
+    pytest.mark.filterwarnings("ignore:Column 'patient':ubayfs.UBayFSWarning"),
+]
 
 N_CELLS, N_GENES = 40, 15
 
@@ -153,7 +157,8 @@ def test_samples_without_a_target_are_left_out_with_a_note(adata, groups, missin
     data = FeatureData.from_table(adata, target="status", groups=groups, missing=missing)
     others = np.delete(groups, [3, 7]) if isinstance(groups, list) else groups
     assert data.fingerprint == FeatureData.from_table(left, target="status", groups=others).fingerprint
-    (note,) = data.notes
+    note, *others = data.notes
+    assert [other.code for other in others] == ["named_like_groups"] * (groups is None)
     assert (note.code, note.facts["samples"], note.facts["n_left"]) == (
         "samples_without_target",
         ["cell3", "cell7"],

@@ -30,7 +30,7 @@ _ENTRIES, _AT_ONCE = 1 << 16, 256
 
 @dataclass(frozen=True)
 class Leak:
-    """The suspected feature and the best one unlike it: areas under the curve, or shares of variance."""
+    """The suspected feature and the best one unlike it: areas under the curve, or shares of the largest association."""
 
     feature: int
     first: float
@@ -43,7 +43,8 @@ def find_leak(X: Array, target: Target) -> Leak | None:
 
     Two classes: its area under the curve is at least .95, and 1 - AUC of the best feature with an absolute rank
     correlation below .8 to it is at least 10 max(1 - AUC, 1 / number of pairs). Other targets: the same of the share of
-    the variance of its ranks that the scores of the target explain, from .9 on.
+    the variance of its ranks that the scores of the target explain, from .9 of the largest possible share on; of a
+    category the share of the scatter of these scores that is between its levels.
 
     Examples
     --------
@@ -51,8 +52,8 @@ def find_leak(X: Array, target: Target) -> Leak | None:
     >>> rng, y = np.random.default_rng(0), np.arange(40) % 2
     >>> X = np.column_stack([rng.normal(size=(40, 4)), y + 0.1 * rng.normal(size=40)])
     >>> leak = find_leak(X, read_target(y, 40, None))
-    >>> leak.feature, leak.first, round(leak.second, 2)
-    (4, 1.0, 0.65)
+    >>> leak.feature, leak.first, leak.second < 0.7
+    (4, 1.0, True)
     """
     if target.values is None or len(X) < _FEWEST_SAMPLES or X.shape[1] < _FEWEST_FEATURES:
         return None
@@ -95,7 +96,32 @@ def closeness(X: Array, target: Target, samples: Ints) -> Floats:
     for part in feature_chunks(X.shape[1], max(1, _ENTRIES // len(samples))):
         block = _numbers(X, np.arange(part.start, part.stop), samples, scores)
         found[part] = _areas(block, np.asarray(target.values)) if binary else _shares(block, scores)
+    if not binary:
+        found = np.minimum(found / _largest_share(target, scores), 1.0)
+    if isinstance(X, CategoryTable) and not binary:
+        found[X.several] = [_share_between(X[samples, feature], scores) for feature in X.several.tolist()]
     return found
+
+
+def _largest_share(target: Target, scores: Floats) -> float:
+    """Return the share that ranks without ties can reach: if they have the order of the target, and classes apart."""
+    n = len(scores)
+    if scores.shape[1] == 1:
+        ranks = np.arange(n) - (n - 1) / 2
+        return float((ranks @ np.sort(scores[:, 0])) ** 2 / (ranks @ ranks))
+    sizes = np.bincount(np.asarray(target.values)).astype(np.float64) if target.n_classes else np.ones(n)
+    return 1.0 - float((sizes**3 - sizes).sum()) / (n**3 - n)
+
+
+def _share_between(codes: Floats, scores: Floats) -> float:
+    """Return the share of the scatter of the scores that is between the levels of a category."""
+    present = ~np.isnan(codes)
+    if present.sum() < _FEWEST_SAMPLES:
+        return 0.0
+    there = scores[present] - scores[present].mean(axis=0)
+    _, level, counts = np.unique(codes[present], return_inverse=True, return_counts=True)
+    sums = np.stack([np.bincount(level, column) for column in there.T], axis=1)
+    return float((sums**2 / counts[:, None]).sum() / max((there**2).sum(), 1e-300))
 
 
 def _numbers(X: Array, features: Ints, samples: Ints, scores: Floats) -> Floats:

@@ -29,6 +29,9 @@ _FEWEST_MEMBERS = 12  # of all closed clusters: in small tables of correlated fe
 # Ties must leave this share of the variance of ranks: two halves of equal values do. Where a value is more frequent,
 # samples differ in a few features, and the distance to the next one with another difference is far by itself.
 _UNTIED = 0.75
+# Directions that samples differ in, (sum of eigenvalues)^2 / sum of their squares: in a plane, and in the few that
+# smooth spectra have, some points are always close and far from the others.
+_FEWEST_DIRECTIONS = 4.0
 # More samples are represented by a random choice. So are columns, where comparing all would take long: their number
 # times the squared number of samples is bounded. A thousand give the same distances but for a few per cent.
 _MOST_SAMPLES, _MOST_PRODUCTS = 5000, 5 * 10**10
@@ -45,7 +48,8 @@ def look_alikes(X: Array, target: Target, constant: Array) -> tuple[list[list[in
 
     Distances are those of standardized ranks, without class means. The cluster of a sample is it and its nearest
     neighbors, up to the largest ratio of a distance to the one before. It is closed if it is the cluster of all its
-    members, and the ratio of each is at least 1.2.
+    members, and the ratio of each is at least 1.2. Features that most samples agree in do not count; there are no
+    clusters where fewer than 20 others are left, or all of these follow a few directions.
 
     Parameters
     ----------
@@ -76,40 +80,48 @@ def _squared_distances(X: Array, samples: Ints, columns: Ints, codes: Ints, clas
     from scipy.linalg import blas
 
     n, n_used = len(samples), 0
-    products, lengths, shared = np.zeros((n, n), order="F"), np.zeros(n), None
+    products, lengths, shared = np.zeros((n, n), order="F"), np.zeros((n, 1)), None
     # The product touches all of its n * n entries for each block, which shall have work enough for that.
     for part in feature_chunks(len(columns), max(_ENTRIES // n, n // 20, 1)):
         z, present = _standardized(X[np.ix_(samples, columns[part])], codes, classes)
         if not z.size:
             continue
-        if shared is None and not present.all():
-            # So far all samples had all features.
-            shared = np.full((n, n), float(n_used))
-            lengths = np.repeat(lengths[:, None], n, axis=1)
+        if shared is None and not present.all():  # so far all samples had all features
+            shared, lengths = np.full((n, n), float(n_used)), np.repeat(lengths, n, axis=1)
         products = blas.dsyrk(1.0, z, beta=1.0, c=products, overwrite_c=1)
         if shared is None:
-            lengths += (z**2).sum(axis=1)
+            lengths += (z**2).sum(axis=1, keepdims=True)
         else:
             there = present.astype(np.float64)
             shared += there @ there.T
             lengths += z**2 @ there.T
         n_used += z.shape[1]
-    if n_used < _FEWEST_FEATURES:
+    if n_used < _FEWEST_FEATURES or _n_directions(products) < _FEWEST_DIRECTIONS:
         return np.full((n, n), np.inf)
-    for part in feature_chunks(n, _ROWS):  # the product has left one triangle empty
-        within = np.triu(products[part, part])
-        products[part, part] = within + np.triu(within, 1).T
-        products[part.stop :, part] = products[part, part.stop :].T
-    products = products.T  # rows are contiguous now
+    products = _mirrored(products)
     products *= -2.0
-    products += lengths[:, None] if shared is None else lengths
-    products += lengths if shared is None else lengths.T
-    if shared is None:
-        products /= n_used
-    else:
-        products /= np.maximum(shared, 1.0)
+    products += lengths
+    products += lengths.T
+    products /= n_used if shared is None else np.maximum(shared, 1.0)
+    if shared is not None:
         products[shared < _FEWEST_FEATURES] = np.inf
     return products
+
+
+def _n_directions(upper: Floats) -> float:
+    """Return (sum of eigenvalues)^2 / sum of their squares of a symmetric matrix, given its upper triangle."""
+    diagonal = np.diag(upper)
+    squares = 2.0 * float(np.vdot(upper, upper)) - float(diagonal @ diagonal)
+    return float(diagonal.sum()) ** 2 / max(squares, np.finfo(np.float64).tiny)
+
+
+def _mirrored(upper: Floats) -> Floats:
+    """Fill the lower triangle, in place; of the symmetric matrix the form with contiguous rows is returned."""
+    for part in feature_chunks(len(upper), _ROWS):
+        within = np.triu(upper[part, part])
+        upper[part, part] = within + np.triu(within, 1).T
+        upper[part.stop :, part] = upper[part, part.stop :].T
+    return upper.T
 
 
 def _standardized(block: Array, codes: Ints, classes: bool) -> tuple[Floats, Mask]:
