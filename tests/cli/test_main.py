@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -291,3 +292,18 @@ def test_a_code_for_missing_values_is_named_by_every_command(folder, run, cells)
     assert named in (folder / "out" / "report.md").read_text(encoding="utf-8")
     codes = [advice["code"] for advice in json.loads((folder / "out" / "summary.json").read_text())["advice"]]
     assert "outlying_values" in codes
+
+
+def test_suspicions_are_shown_by_every_command(folder, run, cells):
+    cells = cells.copy()
+    cells["stage"] = (cells["diagnosis"] == sorted(cells["diagnosis"].unique())[0]) * 3 + np.arange(len(cells)) % 2
+    cells["patient"] = np.arange(len(cells)) // 2
+    cells.to_csv("cells.csv", index=False)
+    leak, groups = "stage alone almost determines the target (AUC 1.00; next best", "Column 'patient' is named like"
+    for found in (
+        run("check", "study.yaml").err,
+        run("select", "study.yaml", "-o", "out").err,
+        html.unescape((folder / "out" / "report.html").read_text(encoding="utf-8")),
+    ):
+        assert leak in found
+        assert groups in found

@@ -132,7 +132,7 @@ def test_noise_does_not_look_alike(rng, kind):
 
 def test_small_tables_are_not_judged(rng):
     X, y, _ = repeats(rng, 20, 4, 0.9)
-    assert codes(X[:, :19], y) == codes(np.vstack([X[:8], X[:8]]), np.arange(16) % 2)[:0] == []
+    assert codes(X[:, :19], y) == []
     assert "look_alikes" not in codes(X[:16], y[:16])
 
 
