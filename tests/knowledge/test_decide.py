@@ -79,6 +79,7 @@ def test_every_form_means_the_same(evidence, tmp_path):
         assert selection.weights.tolist() == [20, 5, 3, 0.01, 0.01, 0.01]
 
 
+@pytest.mark.filterwarnings("ignore:ACTB alone:ubayfs.UBayFSWarning")
 def test_the_estimator_knows_words_and_keeps_them_when_it_decides_again(tmp_path):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(40, 6)), columns=NAMES)
