@@ -77,7 +77,7 @@ class Reproducibility(ShownAsCard):
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 30)
     >>> X = rng.normal(size=(60, 40))
-    >>> X[:, :2] += 3 * y[:, None]
+    >>> X[:, :2] += 2 * y[:, None]
     >>> found = reproduce(X, y, n_models=10, n_splits=4, constraints=max_size(2, rho=np.inf), random_state=0)
     >>> found.size, found.labels[:3].tolist()
     (2, ['usually', 'usually', 'rarely'])
