@@ -128,12 +128,12 @@ def test_p_values_are_those_of_a_literal_version(seed, task, kind, adjusted):
 @pytest.mark.parametrize("task", ["binary", "classes", "numbers"])
 def test_only_the_smallest_p_values_are_kept_whatever_the_blocks(task, monkeypatch):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(N, 150)), targets(rng)[task]
+    X, y = rng.normal(size=(N, 403)), targets(rng)[task]
     data = FeatureData.from_table(X, y)
-    _, every = FeatureTests(data, 20, np.random.default_rng(1)).run(np.arange(150), 150)
-    for block in (1 << 24, 20 * 4 * 7, 1):
+    _, every = FeatureTests(data, 20, np.random.default_rng(1)).run(np.arange(403), 403)
+    for block in (1 << 24, 20 * 4 * 201, 1):
         monkeypatch.setattr("ubayfs.trust.association._BLOCK", block)
-        _, kept = FeatureTests(data, 20, np.random.default_rng(1)).run(np.arange(150), 10)
+        _, kept = FeatureTests(data, 20, np.random.default_rng(1)).run(np.arange(403), 10)
         np.testing.assert_allclose(np.sort(kept, axis=1), np.sort(every, axis=1)[:, :10], rtol=1e-4)
 
 
