@@ -92,6 +92,6 @@ class OwnFolder:
 
 
 def _has_owner(folder: Path) -> bool:
-    """Tell whether a process that runs has a folder; raise OSError if nobody knows."""
+    """Return whether a process that runs has a folder; raise OSError if nobody knows."""
     with open(folder / _OWNER, "r+b") as owner:
         return not try_lock(owner.fileno())

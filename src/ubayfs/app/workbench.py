@@ -322,7 +322,7 @@ class Seat:
         return self.bench.request(kind, **payload)
 
     def may_export(self, kind: str, version: int | None = None) -> bool:
-        """Tell whether the expert may see a file; before votes, only a study that has no words of other experts."""
+        """Return whether the expert may see a file; before votes, only a study that has no words of other experts."""
         others = set(self.bench.state.study.prior.experts or ()) - {self.expert}
         return self.confirmed is not None or (kind == "study" and version is None and not others)
 

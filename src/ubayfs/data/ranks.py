@@ -46,22 +46,25 @@ def _averaged(ranks: Floats, ties: Mask) -> Floats:
     return np.asarray((first + last) / 2)
 
 
-def target_scores(target: Target) -> Floats:
-    """Return orthonormal columns with mean 0 that span what a target says, of shape (n_samples, n_scores).
+def target_columns(target: Target) -> Floats:
+    """Return what features are compared with, of shape (n_samples, n_columns).
 
-    Numbers and ordered classes are ranks, two classes an indicator, more classes and labels an indicator each, and
-    survival the event minus the cumulative hazard (Nelson-Aalen) until its time.
+    Numbers and ordered classes are ranks, two classes an indicator (up to scale), more classes and labels an indicator
+    each, and survival the event minus the cumulative hazard (Nelson-Aalen) until its time.
     """
     values = np.asarray(target.values)
     if target.task == "survival":
-        risk = RiskSets.of(target.time, target.event)
-        scores = (target.event - risk.cumulative_hazard(np.ones(len(values))))[:, None]
-    elif target.task == "multilabel":
-        scores = values.astype(np.float64)
-    elif target.n_classes > 2 and not target.ordered:
-        scores = (values[:, None] == np.arange(target.n_classes)).astype(np.float64)
-    else:
-        scores = centered_ranks(values[:, None].astype(np.float64))
-    scores = scores - scores.mean(axis=0)
+        return RiskSets.of(target.time, target.event).null_residuals(np.ones((1, len(values)))).T
+    if target.task == "multilabel":
+        return values.astype(np.float64)
+    if target.n_classes > 2 and not target.ordered:
+        return (values[:, None] == np.arange(target.n_classes)).astype(np.float64)
+    return centered_ranks(values[:, None].astype(np.float64))
+
+
+def target_scores(target: Target) -> Floats:
+    """Return orthonormal columns with mean 0 that span :func:`target_columns`, of shape (n_samples, n_scores)."""
+    columns = target_columns(target)
+    scores = columns - columns.mean(axis=0)
     left, strength, _ = np.linalg.svd(scores, full_matrices=False)
     return np.asarray(left[:, strength > 1e-9 * strength.max(initial=0.0)])

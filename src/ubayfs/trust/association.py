@@ -36,8 +36,8 @@ from .._arguments import Array, Floats, Ints, Mask
 from ..data.categories import indicators
 from ..data.covariates import basis_of, outside
 from ..data.feature_data import FeatureData
-from ..data.hazards import RiskSets
-from ..data.target import CLASSIFICATION, Target
+from ..data.ranks import target_columns
+from ..data.target import Target
 
 # What a U-shape must be the more significant by, so that looking for it costs the others little.
 _U_SHAPE = 9.0
@@ -58,18 +58,9 @@ class TargetScores(NamedTuple):
 
     @classmethod
     def of(cls, target: Target) -> TargetScores:
-        """Return the scores of a target."""
-        from scipy.stats import rankdata
-
-        values = np.asarray(target.values)
-        if target.task == "survival":
-            residual = RiskSets.of(target.time, target.event).null_residuals(np.ones((1, len(values))))
-            return cls(residual.T, True, False)
-        if target.task == "multilabel":
-            return cls(values.astype(np.float64), False, True)
-        if target.task in CLASSIFICATION and target.n_classes > 2 and not target.ordered:
-            return cls((values[:, None] == np.arange(target.n_classes)).astype(np.float64), True, True)
-        return cls(rankdata(values)[:, None], True, False)
+        """Return the scores of a target: several classes are tested together and one by one, labels one by one."""
+        columns, labels = target_columns(target), target.task == "multilabel"
+        return cls(columns, not labels, labels or columns.shape[1] > 1)
 
 
 class Sampling(NamedTuple):

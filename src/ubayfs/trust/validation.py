@@ -300,7 +300,7 @@ class Validation(ShownAsCard):
 
     @staticmethod
     def of_earlier_version(content: Mapping[str, Any]) -> bool:
-        """Tell whether :meth:`to_dict` of ubayfs before 0.3 returned this."""
+        """Return whether :meth:`to_dict` of ubayfs before 0.3 returned this."""
         return "records" in content and "n_units" not in content
 
     @classmethod
