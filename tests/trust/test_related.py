@@ -64,7 +64,7 @@ def test_a_right_list_proves_more_and_a_wrong_one_costs_little():
 
 
 def test_on_pure_noise_no_set_is_called_related_more_often_than_promised():
-    """The worst set is all of them. With and without a list, about 0.14 of 60 sets; 16 have a probability below 0.01."""
+    """The worst set is all of them. With and without a list about 0.14 of 60 sets; 16 are very unlikely."""
     wrong = 0
     for seed in range(60):
         data = planted(np.random.default_rng([1, seed]), effect=0.0, n=24, n_features=40)
