@@ -68,10 +68,9 @@ from .selection import Selection as Selection
 from .tables.annotation import annotate as annotate
 from .tables.reading import read_data as read_data
 from .trust.cross_validation import validate as validate
-from .trust.noise import Noise as Noise
-from .trust.noise import estimate_noise as estimate_noise
 from .trust.questions import Question as Question
 from .trust.questions import questions as questions
+from .trust.related import Related as Related
 from .trust.related import estimate_related as estimate_related
 from .trust.reproducibility import Reproducibility as Reproducibility
 from .trust.reproducibility import reproduce as reproduce

@@ -92,12 +92,8 @@ _DECISIONS: dict[str, _Sentence] = {
         "Add max_size(n), or lower max_features of UBayFSSelector.",
     ),
     "nothing_supported": (
-        "The data support no feature: {n_shuffles} shuffled targets give such votes, too (p = {p_value:.2g}). At most "
-        "one feature is selected; it may be unrelated to the target."
-    ),
-    "no_feature_stands_out": (
-        "The votes as a whole differ from those of {n_shuffles} shuffled targets (p = {p_value:.2g}), but no feature "
-        "stands out by itself: the smallest q is {smallest:.2g}, above {limit}. At most one feature is selected."
+        "No feature could be shown to be related to the target ({n_shuffles:,} shuffles of it). At most one feature is "
+        "selected, which may be a chance finding."
     ),
     "without_votes": (
         "There is no vote of any model for {n_unvoted} of {n_chosen} chosen features ({features}): weights or "
@@ -253,10 +249,6 @@ _GENERAL: dict[str, _Sentence] = {
     "validation_outdated": (
         "the validation in {path} was made by an earlier version of ubayfs and is left out: R2 and intervals are "
         "computed differently now. To validate again, run 'ubayfs trust' with this directory."
-    ),
-    "few_shuffles": (
-        "with {n_done} shuffled targets, no votes can be distinguished from chance: p is at least {smallest:.2g}, "
-        "above {limit}. Use n_shuffles={fewest} or more."
     ),
 }
 # Notes, such as those on how data were read: advice that never warns, since nothing is wrong.

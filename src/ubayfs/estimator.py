@@ -18,6 +18,7 @@ from ._arguments import FeatureIndex, Mask, RandomState, check_int, did_you_mean
 from .constraints import as_constraints
 from .constraints.sizes import SUPPORTED, as_size, max_size
 from .data.anndata_object import is_anndata, parts_of
+from .data.blocks import Blocks
 from .data.categories import has_text
 from .data.feature_data import FeatureData
 from .data.mapped_array import map_table
@@ -26,9 +27,9 @@ from .ensemble.features_per_model import check_per_model, features_per_model
 from .ensemble.progress import Progress
 from .exceptions import InputError
 from .priors import Posterior
+from .priors.weights import resolve_knowledge
 from .selectors.adapters import as_selector
-from .trust.ensembles import collect_null
-from .trust.noise import MAX_SUPPORTED, N_SHUFFLES, noise_of, supported_size
+from .trust.related import MAX_SUPPORTED, N_SHUFFLES, favored_beforehand, related_of, supported_size
 from .workflow import Decision, collect_evidence, decide
 
 
@@ -43,8 +44,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         list mixes several.
     max_features : int, "supported" or None, default 10
         The most features to select: a hard limit. None leaves the size to `constraints`. "supported" is the number of
-        features that the data support (q at most 0.2, see :func:`~ubayfs.estimate_noise`), at least 1: :meth:`fit` runs
-        20 more ensembles, on shuffled targets.
+        features that the data support (see :meth:`Related.supported <ubayfs.Related.supported>`), at least 1.
     constraints : Constraint, or list or tuple of Constraint, default ()
         Made by :func:`~ubayfs.max_size`, :func:`~ubayfs.must_link` and the other builders; features by name
         (columns of a frame) or position. :func:`~ubayfs.decorrelate` and :func:`~ubayfs.max_per_cluster` see the data
@@ -96,8 +96,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     ----------
     evidence_ : Evidence
         The feature sets of all runs; there for :meth:`redecide` even when the decision after it fails.
-    noise_ : Noise or None
-        With ``max_features="supported"``: votes compared with those on shuffled targets; else None.
+    related_ : Related or None
+        With ``max_features="supported"``: which features are related to the target; else None.
     posterior_ : Posterior
         Importance of each feature.
     selection_ : Selection
@@ -198,7 +198,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         data = FeatureData.from_table(X, y, groups=groups, adjust_for=self._covariates(), **reading)
         Decision(**self._decision(1)).check(data.feature_names)
         # From here on an earlier fit is forgotten, so that a later error cannot leave parts of both.
-        for result in ("evidence_", "noise_", "posterior_", "selection_"):
+        for result in ("evidence_", "related_", "posterior_", "selection_"):
             self.__dict__.pop(result, None)
         # The values are checked above, with messages that name columns; this records the names and their number.
         validate_data(self, _with_names(X, data), skip_check_array=True)
@@ -209,14 +209,14 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         watch: dict[str, Any] = {"n_jobs": self.n_jobs, "on_progress": self.on_progress}
         store, seed = self.checkpoint, self.random_state
         self.evidence_ = collect_evidence(data, **ensemble, **watch, random_state=seed, checkpoint=store)
-        self.noise_ = None
+        self.related_ = None
         if self.max_features == SUPPORTED:
-            seed = np.random.SeedSequence(**self.evidence_.settings["seed"])  # shuffles have keys of their own
-            store = None if store is None else os.path.join(store, "shuffles")
-            null = collect_null(data, ensemble, N_SHUFFLES, seed, **watch, checkpoint=store)
-            self.noise_ = noise_of(self.evidence_, null)
-            for advice in self.noise_.advice:
-                advice.warn()
+            if data.target.task == "unsupervised":
+                raise InputError.of("max_features", "'supported' needs a target: pass y, or a number.", SUPPORTED)
+            known = resolve_knowledge(self.weights, data.feature_names, Blocks.of(self.blocks), self.n_models)
+            favored = favored_beforehand(known, data.feature_names)
+            seed = np.random.SeedSequence(**self.evidence_.settings["seed"]).spawn(1)[0]
+            self.related_ = related_of(data, favored, N_SHUFFLES, seed)
         return self._decide(data)
 
     def transform(self, X: Any) -> Any:
@@ -267,7 +267,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         # Later set_params must not mix with results of the fit.
         copy: UBayFSSelector = clone(self).set_params(**{**self._fit_params, **changes})
         copy._fit_params = copy.get_params(deep=False)
-        for learned in ("n_features_in_", "feature_names_in_", "evidence_", "noise_", "_columns"):
+        for learned in ("n_features_in_", "feature_names_in_", "evidence_", "related_", "_columns"):
             if hasattr(self, learned):
                 setattr(copy, learned, getattr(self, learned))
         reused = (
@@ -335,7 +335,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         return {name: getattr(self, name) for name in Decision.names()} | {"constraints": constraints}
 
     def _decide(self, data: FeatureData | None, posterior: Posterior | None = None) -> UBayFSSelector:
-        arguments = self._decision(self._supported())
+        arguments = self._decision(self._supported(posterior))
         if posterior is not None:  # weights and prior are part of it
             arguments = {key: value for key, value in arguments.items() if key not in Decision.names(part="prior")}
         selection = decide(self.evidence_ if posterior is None else posterior, X=data, **arguments)
@@ -344,14 +344,17 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         self.selection_ = replace(selection, problem=replace(selection.problem, X=None))  # type: ignore[type-var]
         return self
 
-    def _supported(self) -> int:
+    def _supported(self, posterior: Posterior | None) -> int:
         """Return the number of features that the data support; 1 with a warning where that is none."""
         if self.max_features != SUPPORTED:
             return 1
-        if self.noise_ is None:
-            rule = "needs ensembles on shuffled targets, which this fit had not; use set_params and fit again."
+        most = check_int("max_supported", self.max_supported, low=1)
+        if self.related_ is None:
+            rule = "needs p-values of all features, which this fit did not compute; use set_params and fit again."
             raise InputError.of("max_features", f"'supported' {rule}", self.max_features)
-        size, advice = supported_size(self.noise_, check_int("max_supported", self.max_supported, low=1))
+        if posterior is None:
+            posterior = Decision(**self._decision(1)).posterior(self.evidence_)
+        size, advice = supported_size(self.related_, posterior.mean, most)
         for given in advice:
             given.warn(stacklevel=4)
         return size

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .plotting import Drawing
-    from .trust.noise import Noise
     from .trust.redecide import Substitute
+    from .trust.related import Related
     from .trust.reproducibility import Reproducibility
     from .trust.validation import Validation
 
@@ -176,7 +176,7 @@ class Selection(ShownAsCard):
         X: Any = None,
         y: Any = None,
         *,
-        noise: Noise | None = None,
+        related: Related | None = None,
         reproducibility: Reproducibility | None = None,
         validation: Validation | None = None,
         **arguments: Any,
@@ -189,15 +189,15 @@ class Selection(ShownAsCard):
             Ends in .html (one file that needs nothing else), .md or .json.
         X, y : array-like of shape (n_samples, n_features) and (n_samples,), optional
             The data of the fit, for the picture of the chosen features and for correlations.
-        noise, reproducibility, validation : optional
-            From :func:`~ubayfs.estimate_noise`, :func:`~ubayfs.reproduce` and :func:`~ubayfs.validate`: the three facts
-            that a report begins with.
+        related, reproducibility, validation : optional
+            From :func:`~ubayfs.estimate_related`, :func:`~ubayfs.estimate_reproducibility` and
+            :func:`~ubayfs.validate`: the three facts that a report begins with.
         **arguments
             Further ones of :func:`ubayfs.summary.summarize`, such as `blocks` and `random_state`.
         """
         from .report.writing import write_report
 
-        facts = {"noise": noise, "reproducibility": reproducibility, "validation": validation}
+        facts = {"related": related, "reproducibility": reproducibility, "validation": validation}
         return write_report(self, path, X, y, facts, arguments)
 
     def similarity(self) -> Floats:

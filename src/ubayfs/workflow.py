@@ -142,8 +142,12 @@ class Decision:
         `system` are the constraints, if they are tied to features and data already, `knowledge` what else is known of
         the features, if it is more than the weights.
         """
-        posterior = self._posterior(evidence, self.weights if knowledge is None else knowledge)
+        posterior = self.posterior(evidence, knowledge)
         return self._select(self._problem(posterior, X, system), posterior)
+
+    def posterior(self, evidence: Evidence | Posterior, knowledge: PriorKnowledge | None = None) -> Posterior:
+        """Return the posterior that :meth:`make` decides on."""
+        return self._posterior(evidence, self.weights if knowledge is None else knowledge)
 
     def _constraints(self, known: PriorKnowledge | None) -> tuple[Constraint, ...]:
         """Return the constraints with the costs of a table, and with what the prior holds unlikely."""

@@ -20,7 +20,7 @@ _TOGETHER = 100  # runs that selectors do at once, at most
 
 
 def sizes(stages: Stages, sizes: Iterable[int]) -> list[dict[str, Any]]:
-    """Return the highest score that sets of each size reach under all rules but max-size, and their expected noise.
+    """Return the highest score that sets of each size reach under all rules but max-size, and how many are related.
 
     The best sets do not depend on that rule: they are looked for once until something else changes.
     """
@@ -38,13 +38,12 @@ def sizes(stages: Stages, sizes: Iterable[int]) -> list[dict[str, Any]]:
     solutions, _, _ = best_of_sizes(selection, free, wanted - known.keys())
     known |= dict.fromkeys(wanted - known.keys())
     known |= {int(found.chosen.sum()): (found.chosen, float(free(found.chosen)[0])) for found in solutions}
-    noise = None if trust is None or trust.noise is None or not trust.noise.enough else trust.noise
+    related = None if trust is None else trust.related
     points = []
     for size in sorted(size for size in wanted if known[size] is not None):
         chosen, value = known[size]
-        votes = selection.counts[chosen]
-        expected = None if noise is None else noise.expected(votes[votes > 0])[0]
-        points.append({"size": size, "value": value, "noise": expected})
+        at_least = None if related is None else related.of(np.flatnonzero(chosen).tolist()).at_least
+        points.append({"size": size, "value": value, "related": at_least})
     return points
 
 

@@ -200,7 +200,7 @@ class Stages:
 
         Then a decision on other weights looks at a million inequalities once.
         """
-        if resolved.needs_noise:
+        if resolved.needs_related:
             return resolved
         constraints, blocks = resolved.decision.constraints, Blocks.of(resolved.decision.blocks)
 
@@ -304,7 +304,7 @@ class Stages:
         assert self.evidence is not None
         resolved = self.resolve().with_seeds(self.evidence)
         work = TrustWork(resolved, self.evidence, self.trust, watch or _nobody, self.runs / "trust")
-        if resolved.needs_noise and work.trust.noise is not None:
+        if resolved.needs_related and work.trust.related is not None:
             work.size()
         return work
 
@@ -354,18 +354,18 @@ class Stages:
         return judged[1] if judged is not None and judged[0] is self.selection else self.work().trust
 
     @property
-    def waits_for_noise(self) -> bool:
-        """Whether the set depends on ensembles on shuffled targets that are not known."""
-        return self.resolve().needs_noise and self.work().study.needs_noise
+    def waits_for_related(self) -> bool:
+        """Whether the set depends on p-values of all features that are not known."""
+        return self.resolve().needs_related and self.work().study.needs_related
 
     @property
     def lacks_trust(self) -> bool:
-        """Whether noise or reproducibility are not known, and may be found out without being asked for."""
+        """Whether the level quick is not known, and may be found out without being asked for."""
         known = self.work().trust
-        parts = {"noise": known.null, "reproducibility": known.halves}
-        if self.known_data.target.task == "unsupervised":
-            del parts["noise"]
-        missing = [name for name, part in parts.items() if part is None or not part.complete]
+        done = {"reproducibility": known.halves is not None and known.halves.complete}
+        if self.known_data.target.task != "unsupervised":
+            done["related"] = known.related is not None
+        missing = [name for name, is_done in done.items() if not is_done]
         return self.study.trust.level != "none" and any(name not in known.problems for name in missing)
 
     def trust_stage(self) -> dict[str, Any]:
@@ -386,7 +386,7 @@ class Stages:
         if level == "full" and not work.stopped:
             work.validate()
         found = work.trust
-        new = any(getattr(found, part) is not getattr(before, part) for part in ("null", "halves", "validation"))
+        new = any(getattr(found, part) is not getattr(before, part) for part in ("related", "halves", "validation"))
         self.trust = found
         if new:
             write_atomically(self.directory / TRUST, found.encode())

@@ -219,9 +219,9 @@ class _Loop:
     def _set(self) -> None:
         if self._stages.current() is None:
             return
-        if self._stages.waits_for_noise:  # the size of the set depends on it
+        if self._stages.waits_for_related:  # the size of the set depends on it
             self.find_trust("quick", pause=0.0)
-            raise UBayFSError("The number of features that the data support is being computed, on shuffled targets.")
+            raise UBayFSError("The number of features that the data support is being computed.")
         self.send("answer", self._revision, "set", self._stages.set())
         self._rest.extend(STAGES[1:])
 

@@ -112,7 +112,7 @@ def _trust(resolved: ResolvedStudy) -> str:
     from ..results.trust_work import chosen_level
 
     section, level = resolved.study.trust, chosen_level(resolved)
-    parts = [f"{section.n_shuffles} shuffled targets", f"{section.n_splits} pairs of halves"]
+    parts = [f"{section.n_shuffles:,} shuffles of the target", f"{section.n_splits} pairs of halves"]
     parts += [f"{section.cv} x {section.n_repeats} folds"] * (level == "full")
     return f"trust       {level}" + ("" if level == "none" else f": {', '.join(parts)}")
 

@@ -69,8 +69,8 @@ def run(arguments: argparse.Namespace) -> None:
         names, n_models = evidence.feature_names, evidence.n_models
         table = "if needed" if level is None else "read"
         resolved = resolve_study(study, data=table, feature_names=names, n_models=n_models)
-        if resolved.needs_noise and level is None:
-            _check_noise(earlier, arguments.result)
+        if resolved.needs_related and level is None:
+            _check_related(earlier, arguments.result)
         check_fingerprint(study, resolved.data, evidence)
         if earlier is not None:  # who decides again has seen the votes
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -96,14 +96,14 @@ def _asked_level(arguments: argparse.Namespace) -> str | None:
     return str(level)
 
 
-def _check_noise(earlier: StoredResult | None, directory: Path) -> None:
-    """Refuse a size that needs shuffled targets, if the result has no ensembles on these."""
+def _check_related(earlier: StoredResult | None, directory: Path) -> None:
+    """Refuse a size that needs p-values of all features, if the result does not have them."""
     from ..exceptions import InputError
 
-    if earlier is None or earlier.trust is None or earlier.trust.null is None:
+    if earlier is None or earlier.trust is None or earlier.trust.related is None:
         way = shell_command("ubayfs", "trust", directory, "--level", "quick")
         raise InputError(
-            f"max_size: supported needs ensembles on shuffled targets, which {directory} does not have. Add them with: "
+            f"max_size: supported needs p-values of all features, which {directory} does not have. Add them with: "
             f"{way}, or with --trust quick and -o here.",
             argument="constraints",
         )

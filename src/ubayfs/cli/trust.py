@@ -1,10 +1,10 @@
-"""Find out what a result may claim: how much of it is noise, whether another study would choose it, how it predicts.
+"""Test what a result may claim: related to the target, selected again by another study, able to predict.
 
   ubayfs trust results
   ubayfs trust results --level quick
 
-Adds what is missing to the result, in place; what it knows already is not repeated. Full is noise, reproducibility and
-validation, quick does without the validation. Ctrl-C ends the work, and what is done is used.
+Adds what is missing to the result, in place; what it knows already is not repeated. Quick tests what is related
+to the target and what would be selected again; full also validates. Ctrl-C ends the work, and what is done is used.
 """
 
 from __future__ import annotations

@@ -23,9 +23,9 @@ from .ensemble import ConvergenceDisplay, PosteriorDisplay
 from .evidence import EvidenceDisplay
 from .figures import Drawing, Figures, render_figures
 from .halves import HalvesDisplay
-from .noise import NoiseDisplay
 from .penalty import PenaltyDisplay
 from .profile import ProfileDisplay
+from .related import RelatedDisplay
 from .sizes import SizeUtilityDisplay
 from .style import house_style
 from .validation import ComparisonDisplay, PerformanceDisplay, SurvivalDisplay
@@ -41,11 +41,11 @@ __all__ = [
     "EvidenceDisplay",
     "Figures",
     "HalvesDisplay",
-    "NoiseDisplay",
     "PenaltyDisplay",
     "PerformanceDisplay",
     "PosteriorDisplay",
     "ProfileDisplay",
+    "RelatedDisplay",
     "ReportData",
     "SizeUtilityDisplay",
     "SurvivalDisplay",
@@ -61,7 +61,7 @@ DISPLAYS: dict[str, type[Any]] = {
     display.name: display
     for display in (
         EvidenceDisplay, ProfileDisplay, ComparisonDisplay, PerformanceDisplay, SurvivalDisplay,
-        NoiseDisplay, HalvesDisplay,
+        RelatedDisplay, HalvesDisplay,
         PosteriorDisplay, PenaltyDisplay, SizeUtilityDisplay, ConvergenceDisplay, CorrelationDisplay,
     )
 }  # fmt: skip

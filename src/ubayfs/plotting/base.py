@@ -122,7 +122,7 @@ class Display:
     A child adds fields, computes them in ``from_selection`` and draws them in ``_draw``. It also knows its place:
     `section` is the key of the section of a report, `caption` one sentence below the figure, `report_arguments` what a
     report passes to ``from_selection``: fields of :class:`ReportData` by the argument that takes them, such as
-    ``trust.noise``. `applies` tells whether a report on a selection has this figure.
+    ``trust.related``. `applies` tells whether a report on a selection has this figure.
     """
 
     name: ClassVar[str]

@@ -15,16 +15,16 @@ from ..constraints.constraint import KINDS, Constraint
 from ..ensemble.evidence import Evidence
 from ..priors.base import Posterior
 from ..selection import Selection
-from ..summary.answer_facts import reproducibility_facts, validation_facts
+from ..summary.answer_facts import related_facts, reproducibility_facts, validation_facts
 from ..summary.facts import constraint_facts, ensemble_facts, score_facts
 from ..summary.sentences import constraints_hold, proof
-from ..summary.trust_sentences import chosen_again, predicts
-from ..trust.noise import SUPPORTED, Noise
+from ..summary.trust_sentences import chosen_again, predicts, related
 from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name
+from ..trust.related import LARGEST_Q, Related
 from ..trust.reproducibility import Reproducibility
 from ..trust.validation import Validation
 from .document import visible
-from .tables import q_text
+from .tables import related_text
 
 _MOST_ROWS = 20
 # Colors that can be read on light and dark pages; everything else is that of the page.
@@ -135,7 +135,7 @@ def _of_most(importance: Array) -> Array:
     return importance / max(importance.max(initial=0.0), 1e-300)
 
 
-def _of_votes(found: Evidence | Noise, title: str, columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> Card:
+def _of_votes(found: Evidence, title: str, columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> Card:
     """Return a card with a row per feature that has votes, most votes first."""
     counts, n_models = found.counts, found.n_models
     order = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
@@ -188,14 +188,17 @@ def _validation(found: Validation) -> Card:
     return Card(title, ("chosen by", metric, "ours minus this"), rows, bars, tuple(predicts(facts)[1]))
 
 
-def _noise(found: Noise) -> Card:
-    columns = {"q": [q_text(q) for q in found.q_values]}
-    title = f"The data support {counted(found.supported, 'feature')} (q up to {SUPPORTED:g})"
-    lines = [
-        f"Votes beside those of {counted(found.null.n_done, 'shuffled target')}: p = {rounded(found.p_value, 2)}.",
-        "q: expected share of noise among features with at least as many votes.",
-    ]
-    return _of_votes(found, title, columns, lines)
+def _related(found: Related) -> Card:
+    value, lines = related(related_facts(found, found.features))
+    members = np.flatnonzero(np.isin(found.feature_names, found.features))
+    order = members[np.argsort(found.p_values[members], kind="stable")]
+    rows = tuple(
+        (str(found.feature_names[i]), rounded(found.p_values[i], 2), related_text(q, q <= LARGEST_Q))
+        for i, q in zip(order[:_MOST_ROWS], found.q_values[order], strict=False)
+    )
+    more = [f"and {counted(n, 'more feature', 'more features')}"] if (n := len(order) - len(rows)) > 0 else []
+    title = f"Are they related to the target? {value}"
+    return Card(title, ("feature", "p-value", "related to the target"), rows, (), (*more, *lines))
 
 
 def _reproducibility(found: Reproducibility) -> Card:
@@ -215,6 +218,6 @@ _CARDS: dict[type[Any], Callable[[Any], Card]] = {
     Posterior: _posterior,
     Constraint: _constraint,
     Validation: _validation,
-    Noise: _noise,
+    Related: _related,
     Reproducibility: _reproducibility,
 }

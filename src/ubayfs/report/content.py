@@ -18,7 +18,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], tuple[Table, ...]] 
     "left_out": ("Strong features that are not in the set", tables.left_out),
     "substitutes": ("What can replace a feature?", tables.substitutes),
     "validation": ("Does the set predict?", tables.validation),
-    "noise": ("How many of them are noise?", None),
+    "related": ("Are they related to the target?", None),
     "reproducibility": ("Would another study choose them again?", None),
     "constraints": ("Constraints and what they cost", tables.constraints),
     "asked": ("What was asked", tables.stated),

@@ -53,7 +53,7 @@ def chosen(summary: Record) -> tuple[Table, ...]:
         "feature": (Column("Feature"), lambda r: Cell(r["feature"], badges=marks_of(r))),
         "identical_to": (Column("Identical to"), lambda r: listing(r["identical_to"], 3)),
         "count": (Column("Models that chose it", True), lambda r: Cell(f"{r['count']:,}{models}", r["share"])),
-        "q": (Column("Expected noise (q)", True), lambda r: q_text(r["q"])),
+        "q": (Column("Related to the target"), lambda r: related_text(r["q"], r["related"])),
         "chosen_again": (Column("Chosen again"), lambda r: Cell("", badges=(r["chosen_again"],))),
         "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
         "replaceable": (Column("Best replacement"), lambda r: replacement(r) if r["replaceable"] else "none"),
@@ -109,9 +109,9 @@ def _effect(record: Record) -> str:
     return "" if record["effect"] is None else effect_text(*found)
 
 
-def q_text(q: float) -> str:
-    """Return an expected share of noise."""
-    return "< 0.01" if q < 0.01 else f"{q:.2f}"
+def related_text(q: float, related: bool) -> str:
+    """Return whether a feature is related to the target by itself, with its q-value."""
+    return f"{'yes' if related else 'not shown by itself'} (q {'< 0.01' if q < 0.01 else f'{q:.2f}'})"
 
 
 def _shares(record: Record) -> str:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..constraints.sizes import asks_for_supported
 from ..ensemble.checkpoint import identity
 from ..ensemble.evidence import Evidence
@@ -18,16 +20,16 @@ from ..exceptions import Advice, EnsembleError, InputError, UBayFSError
 from ..selection import Selection
 from ..selectors.adapters import as_selector
 from ..study.resolve import ResolvedStudy
-from ..trust.ensembles import collect_halves, collect_null
-from ..trust.noise import FEWEST_SHUFFLES, sized_in_parts, supported_size
+from ..trust.ensembles import collect_halves
 from ..trust.procedure import Procedure
+from ..trust.related import favored_beforehand, related_of, sized_in_parts, supported_size
 from ..trust.reproducibility import reproducibility_of
 from ..trust.trust import Trust, higher, level_for
 
 if TYPE_CHECKING:
     from ..trust.validation import Validation
 
-# Gives the callback for the progress of a part, such as ("shuffled targets", "shuffles"), as long as it is done.
+# Gives the callback for the progress of a part, such as ("half-splits", "splits"), as long as it is done.
 Watch = Callable[[str, str], AbstractContextManager[Progress]]
 
 
@@ -68,13 +70,14 @@ class TrustWork:
 
     def size(self) -> tuple[Advice, ...]:
         """Find the number of features that the data support, if the decision waits for it; advice where it is none."""
-        if not self.study.needs_noise:
+        if not self.study.needs_related:
             return ()
-        self.find_noise()
-        if self.trust.noise is None or (self.stopped and self.trust.noise.null.n_done < FEWEST_SHUFFLES):
-            why = self.trust.problems.get("noise", "they were stopped. Repeat the command to resume.")
-            raise InputError(f"max_size: supported needs ensembles on shuffled targets: {why}", argument="constraints")
-        size, advice = supported_size(self.trust.noise, self.study.study.trust.max_supported)
+        self.find_related()
+        if self.trust.related is None:
+            why = self.trust.problems.get("related", "the data are not at hand.")
+            raise InputError(f"max_size: supported needs p-values of all features: {why}", argument="constraints")
+        importance = self.study.decision.posterior(self.evidence, self.study.prior).mean
+        size, advice = supported_size(self.trust.related, importance, self.study.study.trust.max_supported)
         self.study = self.study.sized(size)
         return advice
 
@@ -86,12 +89,15 @@ class TrustWork:
             self.validate()
 
     def collect(self, level: str) -> None:
-        """Run the ensembles that a level asks for; they belong to the evidence, whatever is decided on it."""
+        """Do what a level asks for; p-values belong to the data, halves to the evidence, whatever is decided on it.
+
+        P-values take about two ensembles: only a study that asks for no trust at all goes without them.
+        """
+        if self._has_target and self.study.study.trust.level != "none":
+            self.find_related()
         if level == "none":
             return
         self.trust = replace(self.trust, level=higher(level, self.trust.level))
-        if self._has_target:
-            self.find_noise()
         self._find_halves()
 
     @property
@@ -109,13 +115,19 @@ class TrustWork:
             except EnsembleError as error:
                 self._problem("reproducibility", error)
 
-    def find_noise(self) -> None:
-        """Run ensembles on shuffled targets, unless that was done."""
-        known, n = self.trust.null, self.study.study.trust.n_shuffles
-        if known is None or known.n_shuffles < n or not known.complete:
-            null = self._part("noise", "shuffled targets", "shuffles", collect_null, n_shuffles=n, known=known)
-            if null is not None and null.n_done:
-                self.trust = replace(self.trust, null=null).with_noise(self.evidence)
+    def find_related(self) -> None:
+        """Test all features against the target, unless that was done; favored before votes were seen counts."""
+        study, known = self.study, self.trust.related
+        if self.stopped or study.data is None:
+            return
+        n, favored = study.study.trust.n_shuffles, favored_beforehand(study.prior, study.feature_names)
+        if known is not None and known.n_shuffles >= n and np.isin(study.feature_names[favored], known.favored).all():
+            return
+        try:
+            related = related_of(study.data, favored, n, study.study.trust.seed)
+            self.trust = replace(self.trust, related=related)
+        except UBayFSError as error:
+            self._problem("related", error)
 
     def _find_halves(self) -> None:
         known, n = self.trust.halves, self.study.study.trust.n_splits
@@ -189,5 +201,6 @@ def _validated(
     folds: dict[str, Any] = {"cv": section.cv, "n_repeats": section.n_repeats, "sizes": section.sizes or None}
     options = Options(**folds, random_state=random_state, n_jobs=n_jobs, on_progress=on_progress)
     procedure = Procedure.of(data, ensemble)
-    decision, decide_for = sized_in_parts(procedure, study.decision, section.max_supported, section.n_shuffles)
+    most, n_shuffles = section.max_supported, section.n_shuffles
+    decision, decide_for = sized_in_parts(procedure, study.decision, most, n_shuffles, study.prior)
     return validate_procedure(procedure, decision, options, study.prior, decide_for, checkpoint)

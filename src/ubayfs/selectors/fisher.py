@@ -16,8 +16,7 @@ from ..data.target import CLASSIFICATION, Target
 from .adjusted import JointSelector, Residuals, categories_beyond, share_beyond
 from .categories import shares_between
 from .nominal_classes import CLASS_RULES, class_against_rest, class_turns, is_nominal
-from .scoring import ClassCounts, Runs, Statistic, best_of_each_run, blocks_of, run_scores, scatter, where_two
-from .threads import each_block
+from .scoring import ClassCounts, Runs, Statistic, best_of_each_run, scatter, where_two
 
 
 @dataclass(frozen=True)
@@ -71,29 +70,6 @@ class Fisher(JointSelector):
         best = [best_by(class_against_rest(target, code)) for code in range(target.n_classes)]
         turns = class_turns(target, runs.subsamples, rngs, n_features)
         return [_in_turns([of_class[run] for of_class in best], order) for run, order in enumerate(turns.T)]
-
-
-def class_shares(X: Array, target: Target) -> Floats:
-    """Return the share of the scatter of each feature that lies between the classes, of shape (n_features,).
-
-    It is the score by which a run with all samples would rank features; 0 for those that do not vary.
-
-    Examples
-    --------
-    >>> target = Target("multiclass", np.array([0, 0, 1, 1, 2, 2]), classes=np.array(["a", "b", "c"]))
-    >>> class_shares(np.array([[0.0, 1, 5], [0, 2, 5], [1, 1, 5], [1, 2, 5], [2, 1, 5], [2, 2, 5]]), target)
-    array([1., 0., 0.])
-    """
-    everything, shares = np.ones((1, X.shape[0]), dtype=bool), np.empty(X.shape[1])
-    statistic = _share_between_classes(target, everything)
-
-    def score(part: slice) -> None:
-        shares[part] = run_scores(statistic, everything, X[:, part])[0]
-
-    each_block(score, blocks_of(X.shape[0], X.shape[1]))
-    if isinstance(X, CategoryTable):
-        shares[X.several] = _share_of_categories(target, X, everything)[0]
-    return np.where(np.isfinite(shares), shares, 0.0)
 
 
 def _share_of_categories(target: Target, X: CategoryTable, subsamples: Mask) -> Floats:

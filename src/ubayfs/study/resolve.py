@@ -174,7 +174,7 @@ class _Resolver:
         prior = self._prior(known.weights, blocks)
         if table is not None and any(with_costs(given, {"": 0.0}) is not given for given in study.constraints):
             self._check_costs(table)
-        sized = with_supported(study.constraints, study.trust.max_supported)  # until noise tells the number
+        sized = with_supported(study.constraints, study.trust.max_supported)  # until p-values give the number
         constraints = [
             expand_constraint(given, self.names, self.block_names, below(problems, "constraints", i, given.kind))
             for i, given in enumerate(with_costs(constraint, known.costs) for constraint in sized)
@@ -378,7 +378,7 @@ class ResolvedStudy:
     supported: int | None = None
 
     @property
-    def needs_noise(self) -> bool:
+    def needs_related(self) -> bool:
         """Whether the decision waits for the number of features that the data support: `max_size: supported`."""
         return self.supported is None and any(map(asks_for_supported, self.decision.constraints))
 
@@ -431,9 +431,9 @@ class ResolvedStudy:
     def decide(self, evidence: Evidence) -> Selection:
         """Choose the best set from evidence, without warnings: see ``selection.advice``."""
         decision = self.decision
-        if self.needs_noise:  # raises
+        if self.needs_related:  # raises
             decision = decision.but(constraints=with_supported(decision.constraints, SUPPORTED))
-        return decision.make(evidence, self.data, None if self.needs_noise else self.system, self.prior)
+        return decision.make(evidence, self.data, None if self.needs_related else self.system, self.prior)
 
     def with_seeds(self, evidence: Evidence) -> ResolvedStudy:
         """Return the study with what was drawn, or another version took, where it left the choice: it repeats this."""

@@ -23,7 +23,7 @@ from ..exceptions import repr_of
 from ..optimize import OPTIMIZERS
 from ..priors import PRIORS
 from ..priors.knowledge import POOLS
-from ..trust.noise import MAX_SUPPORTED
+from ..trust.related import FEWEST_SHUFFLES, MAX_SUPPORTED, N_SHUFFLES
 from ..trust.trust import LEVELS
 from ..workflow import Decision
 from . import components
@@ -315,12 +315,12 @@ class TrustSection(Section):
 
     level: str | None = setting(
         None, one_of(LEVELS),
-        "`none`, `quick` (noise, reproducibility) or `full` (validation, too)",
+        "`none`, `quick` (related, reproducibility) or `full` (validation, too)",
         default_text="from the counted work: models x samples x features x selector",
         option=Option("--trust", "LEVEL")
     )
     n_shuffles: int = setting(
-        20, _positive, "ensembles on shuffled targets, for the noise", details="fewer than 19 cannot pass the test",
+        N_SHUFFLES, partial(check_int, low=FEWEST_SHUFFLES), "shuffles of the target, for what is related to it",
         option=Option("--shuffles", "N", int)
     )
     n_splits: int = setting(

@@ -20,8 +20,8 @@ from ..plotting.base import blocks_of
 from ..plotting.profile import ProfileDisplay
 from ..selection import Selection
 from ..trust.left_out import LeftOut, constraint_costs, left_out
-from ..trust.noise import FEWEST_SHUFFLES, SUPPORTED, Noise
 from ..trust.redecide import Substitute, agreement, substitutes
+from ..trust.related import LARGEST_Q, Related
 from ..utility import STANDARD_ERRORS, score_tolerance
 from .facts import is_proved
 
@@ -40,7 +40,7 @@ _TRIED = 200
 _NODES = 200
 _STRONGEST = 5  # features that are out and looked at
 ALIKE = 0.5  # correlation from which on a feature may be named as a stand-in
-PARTS = ("validation", "noise", "reproducibility")  # in the order of a report
+PARTS = ("validation", "related", "reproducibility")  # in the order of a report
 
 
 def chosen_features(selection: Selection, found: Attribution | None, blocks: Blocks) -> list[dict[str, Any]]:
@@ -228,10 +228,12 @@ def trust_facts(
 
     `result` is the directory that further commands name; None where the answer is from Python, "" if no command helps.
     """
-    validation, noise, reproducibility = (getattr(trust, part, None) for part in PARTS)
+    validation, related, reproducibility = (getattr(trust, part, None) for part in PARTS)
     found = {
         "validation": None if validation is None else validation_facts(validation),
-        "noise": None if noise is None or reasons is None else _noise(selection, noise, reasons),
+        "related": None
+        if related is None or not selection.features
+        else related_facts(related, selection.features, _adjusted(selection)),
         "reproducibility": None if reproducibility is None else reproducibility_facts(reproducibility),
     }
     problems: Mapping[str, str] = getattr(trust, "problems", {})
@@ -261,25 +263,23 @@ def _state(n_done: int, n_asked: int, failures: Iterable[str]) -> dict[str, Any]
     return {"state": state, "n_done": n_done, "n_asked": n_asked, "failures": list(failures)}
 
 
-def _noise(selection: Selection, noise: Noise, reasons: Attribution) -> dict[str, Any]:
-    found = noise.estimate(selection, reasons)
-    supported = set(selection.feature_names[noise.q_values <= SUPPORTED])
+def related_facts(related: Related, features: Iterable[str], adjust_for: Iterable[str] = ()) -> dict[str, Any]:
+    """Return how many of some features are related to the target, in plain types."""
+    found = related.of(features)
+    numbers = ("at_least", "best_guess", "without_list", "n_related_of_all", "n_shuffles", "confidence")
     return {
-        **_state(noise.null.n_done, noise.null.n_shuffles, noise.null.failures),
-        "expected": found.expected,
-        "cautious": found.cautious,
-        "n_data": found.n_data,
-        "filled": list(found.filled),
-        "filled_supported": [name for name in found.filled if name in supported],
-        "p_value": noise.p_value,
-        "passes": noise.passes,
-        "enough": noise.enough,
-        "fewest": FEWEST_SHUFFLES,
-        "supported": noise.supported,
-        "n_supported_chosen": len(supported.intersection(selection.features)),
-        "limit": SUPPORTED,
-        "share": found.share,
+        **_state(related.n_shuffles, related.n_shuffles, ()),
+        "size": len(found.features),
+        "n_features": len(related.feature_names),
+        **{name: getattr(found, name) for name in numbers},
+        "n_listed": len(related.favored),
+        "limit": LARGEST_Q,
+        "adjust_for": list(adjust_for),
     }
+
+
+def _adjusted(selection: Selection) -> tuple[str, ...]:
+    return () if selection.posterior is None else selection.posterior.evidence.adjust_for
 
 
 def reproducibility_facts(found: Reproducibility) -> dict[str, Any]:
@@ -323,13 +323,14 @@ def _records(frame: DataFrame | None) -> list[dict[str, Any]]:
 
 def with_trust(records: list[dict[str, Any]], trust: Trust | None) -> list[dict[str, Any]]:
     """Return the records of chosen features with what is known of each beyond these samples."""
-    noise, again = getattr(trust, "noise", None), getattr(trust, "reproducibility", None)
+    related, again = getattr(trust, "related", None), getattr(trust, "reproducibility", None)
     found = []
     for record in records:
         i = record["position"]
         low, high = (None, None) if again is None else map(number, again.vote_share[i])
         known = {
-            "q": None if noise is None or not noise.enough else float(noise.q_values[i]),
+            "q": None if related is None else float(related.q_values[i]),
+            "related": None if related is None else bool(related.q_values[i] <= LARGEST_Q),
             "chosen_again": None if again is None or np.isnan(again.frequency[i]) else str(again.labels[i]),
             "frequency": None if again is None else number(again.frequency[i]),
             "half_low": low,

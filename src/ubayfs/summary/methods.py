@@ -44,11 +44,19 @@ _INTERVALS = (
     "Nadeau, C., Bengio, Y. (2003). Inference for the generalization error. Machine Learning, 52, 239-281. "
     "https://doi.org/10.1023/A:1024068626366"
 )
+_BOUNDS = (
+    "Blanchard, G., Neuvial, P., Roquain, E. (2020). Post hoc confidence bounds on false positives using reference "
+    "families. Annals of Statistics, 48(3), 1281-1303. https://doi.org/10.1214/19-AOS1847",
+    "Hemerik, J., Solari, A., Goeman, J. J. (2019). Permutation-based simultaneous confidence bounds for the false "
+    "discovery proportion. Biometrika, 106(3), 635-649. https://doi.org/10.1093/biomet/asz021",
+)
 # What was repeated on other samples: the unit that is counted, and the sentence.
 _REPEATED = {
-    "noise": (
-        "shuffled target",
-        "How many chosen features are unrelated to the target was estimated from ensembles on {}.",
+    "related": (
+        "shuffle",
+        "How many selected features are related to the target was bounded simultaneously over all sets of features "
+        "(confidence 90 %), from rank tests of each feature by itself and {} of the target (Blanchard et al., 2020; "
+        "Hemerik et al., 2019).",
     ),
     "reproducibility": (
         "random split",
@@ -147,6 +155,7 @@ def _optimum(facts: Facts) -> str:
 
 def _trust(trust: Facts, references: list[str]) -> list[str]:
     known = {part: trust[part]["n_done"] for part in _REPEATED if is_known(trust[part])}
+    references += _BOUNDS if "related" in known else ()
     references += [_INTERVALS] if "validation" in known else []
     return [_REPEATED[part][1].format(counted(n_done, _REPEATED[part][0])) for part, n_done in known.items()]
 

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from .._plain import counted, counted_votes, listing, rounded
+from .._plain import counted, counted_votes, listing
 from ..plotting.profile import EFFECTS
 from ..trust.prediction_metrics import METRICS, difference_text, mean_text, method_name, metric_name, score_text
 from ..trust.validation import COVARIATES_ALONE, OF_COVARIATES
@@ -18,7 +18,7 @@ Facts = Mapping[str, Any]
 _LISTED = 12
 _QUESTIONS = {
     "validation": "Does it predict?",
-    "noise": "How many are noise?",
+    "related": "Are they related to the target?",
     "reproducibility": "Would another study choose them again?",
 }
 _UNDEFINED = {
@@ -31,18 +31,16 @@ _UNDEFINED = {
 # What finds out a missing fact: on the command line, and in Python.
 _COMMANDS = {
     "validation": ("ubayfs trust {} --level full", "ubayfs.validate(X, y, ...)"),
-    "noise": ("ubayfs trust {} --level quick", "ubayfs.estimate_noise(X, y, ...)"),
+    "related": ("ubayfs trust {} --level quick", "ubayfs.estimate_related(selection, X, y)"),
     "reproducibility": ("ubayfs trust {} --level quick", "ubayfs.reproduce(X, y, ...)"),
 }
 # Where a report has no other name for its result than its own place, which moves with it.
 HERE = "."
-_OWN = "This assumes the same weights and constraints, which brought {n} of these into the set."
-_SHUFFLED = "When the target is shuffled among the samples"
 _OUTCOMES = {
     "same": "The same score in every fold as", "unclear": "No clear difference from",
     "better": "Better than", "worse": "Worse than",
 }  # fmt: skip
-_UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
+_UNITS = {"validation": "fold", "related": "shuffle", "reproducibility": "split"}
 
 
 def is_known(found: Facts) -> bool:
@@ -52,28 +50,23 @@ def is_known(found: Facts) -> bool:
 
 def three_facts(trust: Facts) -> list[dict[str, Any]]:
     """Return question, answer in a word or two, sentences, and the command that finds out what is not known."""
-    answers = {"validation": predicts, "noise": _noise, "reproducibility": chosen_again}
+    answers = {"validation": predicts, "related": related, "reproducibility": chosen_again}
     facts = []
     for part, question in _QUESTIONS.items():
         found, command = trust[part], ""
         if found["state"] == "undefined":
             value, sentences = "", [_UNDEFINED[found["reason"]].format(problem=found["problem"])]
         elif found["state"] == "missing":
-            value, sentences = "", ["Not examined yet."]
+            value, sentences = "", ["Not tested yet."]
             command = _command(trust, part)
         else:
             value, sentences = answers[part](found)
-            if part == "reproducibility" and trust["noise"].get("filled"):
-                sentences.append(_OWN.format(n=len(trust["noise"]["filled"])))
-            if found.get("enough", True):
-                sentences += _rests_on(part, found)
-            else:
-                command, fewest = _command(trust, part), found["fewest"] + len(found["failures"])
-                if trust["result"] and found["n_asked"] < fewest:
-                    command += f" --shuffles {fewest}"
+            if part == "reproducibility":
+                sentences += _both_true(trust)
+            sentences += _rests_on(part, found)
         if command:
             where = ", in the directory of this report" if trust["result"] == HERE else ""
-            sentences[-1] += f" This finds it out{where}:"
+            sentences[-1] += f" To test it, run{where}:"
         facts.append(
             {"fact": part, "state": found["state"], "question": question, "value": value, "sentences": sentences,
              "command": command}
@@ -159,67 +152,47 @@ def _baselines(found: Facts) -> list[Facts]:
     return list(rows.values())
 
 
-def _noise(found: Facts) -> tuple[str, list[str]]:
-    n, filled = found["n_data"], found["filled"]
-    n_open = len(filled) - len(found["filled_supported"])
-    if not found["enough"]:
-        done = f"{found['n_done']} of {counted(found['n_asked'], 'shuffle')} of the target"
-        return "", [f"Not known: {done} can be used, and it takes at least {found['fewest']}."]
+def related(found: Facts) -> tuple[str, list[str]]:
+    """Return how many members are related to the target, in a word and in sentences."""
+    k, n, without = found["size"], found["at_least"], found["without_list"]
+    given = ""
+    if without is not None:
+        other = "as many" if without == n else f"at least {without}" if without else "none could be shown"
+        given = f", given the list that you stated before seeing any votes; {other} without it"
+    sure = f"({found['confidence']:.0%} confidence)".replace("%", " %")
     if n == 0:
-        value = f"perhaps {n_open}" if n_open else "hardly any"
-        return f"{value} of {len(filled)}", ["No chosen feature is there because of the data.", *_filled(found)]
-    expected, cautious = round(found["expected"]), round(found["cautious"])
-    if not found["passes"]:
-        p, k = rounded(found["p_value"], 2), n + len(filled)
-        value, all_of_them = ("perhaps this one", "it") if k == 1 else (f"perhaps all {k}", "all")
-        return value, [f"{_SHUFFLED}, the votes look the same (p = {p}); {all_of_them} may be noise.", *_filled(found)]
-    these = f"of these {n}" if not filled else f"of the {n} that the data chose"
-    about, start = f"about {expected}", f"{_SHUFFLED}, features get this many votes, too"
-    if expected == 0:
-        about, start = "hardly any", f"{_SHUFFLED}, features hardly ever get this many votes"
-    careful = f" (cautiously up to {cautious})" if cautious > expected else ""
-    are = "is" if expected == cautious == 1 else "are"
-    found_out = f"{about}{careful} {these} {are} expected to be unrelated to the target."
-    if n == 1:
-        one = "the one that the data chose" if filled else "this feature"
-        found_out = f"{one} is expected to be {'related' if expected == 0 else 'unrelated'} to the target."
-    more = f", perhaps {n_open} more" if n_open else ""
-    return f"{about} of {n}{more}", [f"{start}: {found_out}", *_filled(found)]
+        these, what = ("This feature", "it may be a chance finding") if k == 1 else (
+            f"None of these {k}", "they may be chance findings")  # fmt: skip
+        could = "could not" if k == 1 else "could"
+        doubt = "" if without else f" {what[0].upper()}{what[1:]}."
+        return "none shown", [f"{these} {could} be shown to be related to the target{given}.{doubt}", *_meaning(found)]
+    which = f"At least {n} of these {k} are" if n < k else "This feature is" if k == 1 else f"All {k} are"
+    guess = f" Best guess: {found['best_guess']}." if found["best_guess"] > n else ""
+    value = f"at least {n} of {k}" if n < k else f"all {k}" if k > 1 else "yes"
+    return value, [f"{which} related to the target {sure}{given}.{guess}", *_meaning(found)]
 
 
-def _filled(found: Facts) -> list[str]:
-    """Return which members are there because of weights or constraints, and whether the data support them, too."""
-    names = found["filled"]
-    if not names:
+def _meaning(found: Facts) -> list[str]:
+    """Return what related means."""
+    after = f", after adjustment for {listing(found['adjust_for'])}" if found["adjust_for"] else ""
+    return [f"Related means: differs with the target, by itself{after}. It need not be a cause."]
+
+
+_MOST, _MANY = 0.8, 2  # share of a set that is most of it; related features per member that are many
+
+
+def _both_true(trust: Facts) -> list[str]:
+    """Return why a set that is related to the target need not be selected again, where that is so."""
+    found, again = trust["related"], trust["reproducibility"]
+    if not (is_known(found) and is_known(again)) or again["chosen_again"][1] is None:
         return []
-    unsupported = [name for name in names if name not in found["filled_supported"]]
-    meant = unsupported or names
-    which = listing(meant, _LISTED) if len(meant) < len(names) else "it" if len(names) == 1 else "them"
-    support = f"do not support {which}" if unsupported else f"support {which}, too"
-    are = "is" if len(names) == 1 else "are"
-    return [f"{listing(names, _LISTED)} {are} in the set because of weights or constraints; the data {support}."]
-
-
-def supported(found: Facts, n_chosen: int) -> str:
-    """Return how many features the data support, and what that means for the set."""
-    inside = found["n_supported_chosen"]
-    places = n_chosen - inside
-    first = f"The data support {counted(found['supported'], 'feature') if found['supported'] else 'no feature'}"
-    if not found["supported"] and found["passes"]:
-        p, limit = rounded(found["p_value"], 2), found["limit"]
-        first = (
-            f"The votes as a whole differ from those of shuffled targets (p = {p}), but no feature stands out by "
-            f"itself (none has a q up to {limit:g})"
-        )
-    among = "" if inside == found["supported"] else f", {inside} of which are in the set"
-    if not places:
-        return f"{first}{among}."
-    if places == 1:
-        rest = f"the {'other ' if inside else ''}one that was"
-    else:  # only where nothing passes are all of them expected to be noise
-        which = "any of the other" if inside else "any of the" if found["passes"] else "all"
-        rest = f"{which} {places} that were"
-    return f"{first}{among}; {rest} chosen may be noise."
+    k, n = found["size"], found["n_related_of_all"]
+    if found["at_least"] < _MOST * k or again["chosen_again"][1] >= _MOST * again["size"] or n < _MANY * k:
+        return []
+    return [
+        f"Both are true: at least {n:,} of {found['n_features']:,} features are related to the target, and many do "
+        "equally well. Another study would select others among them."
+    ]
 
 
 def chosen_again(found: Facts) -> tuple[str, list[str]]:
@@ -259,8 +232,8 @@ _LEGEND = {
 MARKS = {"without_vote": "no vote", "tied": "tie", "changed_after_votes": "after votes"}
 _COLUMNS = {
     "q": (
-        "Expected noise (q): share of features unrelated to the target among all with at least as many votes; up to "
-        "{limit:g} the data support the feature."
+        "Related: whether the feature differs with the target by itself. q is the expected share of unrelated features "
+        "among those with a p-value as small; up to {limit:g} a feature is called related."
     ),
     "chosen_again": (
         "Chosen again, by another study with the same weights and constraints: rarely is less than one time in three, "
@@ -286,7 +259,7 @@ _COLUMNS = {
 
 def about_chosen(facts: Facts) -> list[str]:
     """Return what the columns of the chosen features mean, as far as they are known."""
-    limit = facts["trust"]["noise"].get("limit", 0.2)
+    limit = facts["trust"]["related"].get("limit", 0.1)
     kinds = [record["effect_kind"] for record in facts["chosen"] if record["effect_kind"]]
     effect = EFFECTS[kinds[0]] if kinds else ""
     lines = [
@@ -351,7 +324,7 @@ def trust_sections(facts: Facts) -> dict[str, list[str]]:
         "left_out": _left_out(facts),
         "substitutes": _substitutes(facts),
         "validation": _of_validation(trust["validation"]),
-        "noise": _of_noise(trust),
+        "related": _of_related(trust["related"]),
         "reproducibility": _of_reproducibility(trust["reproducibility"]),
     }
 
@@ -394,18 +367,22 @@ def validation_sentences(found: Facts) -> list[str]:
     return [*_scored(found), *_added(found), *_rests_on("validation", found), *others, *_of_sizes(found)]
 
 
-def _of_noise(trust: Facts) -> list[str]:
-    found = trust["noise"]
+def _of_related(found: Facts) -> list[str]:
     if not is_known(found):
         return []
-    return [
-        f"The target was shuffled {counted(found['n_done'], 'time')} and the models voted again: whatever gets votes "
-        "then is noise.",
-        *([supported(found, trust["n_chosen"])] if found["enough"] else []),
-        "Noise means unrelated to the target. A feature that is merely correlated with the true cause is related to "
-        "it, and is not noise. Features that say the same share their votes, so that one with few votes may be related "
-        "to the target, too.",
+    lines = [
+        f"Each feature was tested against the target by itself, and against {found['n_shuffles']:,} shuffles of the "
+        "target. The number of related features holds for all sets of features at once, so also for one that was "
+        "selected by votes, weights and constraints, and after any number of changes.",
+        "A feature that is not shown by itself may still be related to the target: the samples may be too few, or it "
+        "may act only together with others.",
     ]
+    if found["without_list"] is not None:
+        lines.append(
+            f"{found['n_listed']:,} features were favored before any votes were seen. Half of the error was spent on "
+            "them, half on all others. What was changed after votes were seen does not count."
+        )
+    return lines
 
 
 def _of_reproducibility(found: Facts) -> list[str]:

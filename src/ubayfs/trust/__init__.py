@@ -1,6 +1,7 @@
-"""Trust: what other samples would say, found by repeating the whole procedure on shuffled, halved or left-out data.
+"""Trust: what is related to the target, and what other samples would say.
 
-`procedure` has what is repeated, `repeats` does it; `noise`, `reproducibility` and `cross_validation` are made of that.
+`association` and `related` test features against a shuffled target. `procedure` has what is repeated, `repeats` does
+it; `reproducibility` and `cross_validation` are made of that, on halves and on left-out samples.
 `redecide` changes one decision: substitutes of members, agreement of weights and votes; so do `left_out` (also for the
 costs of constraints) and `questions`, what an expert should be asked.
 

@@ -27,9 +27,9 @@ from ..priors.weights import resolve_knowledge
 from ..workflow import Decision
 from .folds import BASELINES, Fold, FoldEvaluation, Outcome, assign_folds, check_folds, child, joined
 from .intervals import SampleSpread, spreads_of
-from .noise import SizedInParts, sized_in_parts
 from .predictors import RIDGE, as_predictors
 from .procedure import Procedure, read_data, shuffled, split_arguments
+from .related import SizedInParts, sized_in_parts
 from .repeats import Repeats
 from .validation import OF_COVARIATES, Validation, sample_risks
 

@@ -1,4 +1,4 @@
-"""Ensembles that are repeated with shuffled targets and on halves of the samples; their sets are stored."""
+"""Ensembles that are repeated on halves of the samples; their sets are stored."""
 
 from __future__ import annotations
 
@@ -9,91 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import Array, Floats, Mask, RandomState, freeze
+from .._arguments import Array, Mask, RandomState, freeze
 from ..data.feature_data import FeatureData
 from ..ensemble.checkpoint import differences, identifying
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
 from ..exceptions import EnsembleError, InputError
-from ..selectors.fisher import class_shares
-from .procedure import check_varies, draw_half, plan_halves, shuffled, take_samples, with_target
+from .procedure import check_varies, draw_half, plan_halves, take_samples
 from .repeats import EnsembleRepeats
 
 Pair = tuple[Evidence, Evidence]
 _ABOUT = "about"
-
-
-@dataclass(frozen=True, eq=False)
-class NullEnsembles:
-    """Votes of ensembles that saw a shuffled target.
-
-    Attributes
-    ----------
-    counts : ndarray of int of shape (n_done, n_features)
-        Votes of each feature in each shuffle whose ensemble could be run.
-    n_models : ndarray of int of shape (n_done,)
-        Models behind these votes.
-    n_shuffles : int
-        Shuffles that were asked for.
-    settings : mapping
-        Of the ensemble: those of the evidence, with the seed of the shuffles.
-    failures : tuple of str
-        Why the ensembles of further shuffles could not be run.
-    shares : ndarray of shape (n_features,) or None
-        Of more than two classes without covariates, the share of the scatter of each feature that lies between the
-        classes of the target itself; None for all other targets, to which votes alone count.
-    squares : ndarray of shape (n_done,) or None
-        With `shares`, the sum of squared votes in each shuffle, each times the share under the shuffled target.
-    """
-
-    counts: NDArray[np.int32]
-    n_models: NDArray[np.int32]
-    n_shuffles: int
-    settings: Mapping[str, Any]
-    failures: tuple[str, ...] = ()
-    shares: Floats | None = None
-    squares: Floats | None = None
-
-    def __post_init__(self) -> None:
-        for array in (self.counts, self.n_models, self.shares, self.squares):
-            if array is not None:
-                freeze(array)
-
-    @property
-    def n_done(self) -> int:
-        """Number of shuffles whose ensemble could be run."""
-        return len(self.counts)
-
-    @property
-    def complete(self) -> bool:
-        """Whether no shuffle was left out because of a cancel."""
-        return self.n_done + len(self.failures) == self.n_shuffles
-
-    def to_arrays(self) -> dict[str, Array]:
-        """Return everything as plain arrays, for one .npz file."""
-        about = {"n_shuffles": self.n_shuffles, "settings": self.settings, "failures": self.failures}
-        weighted = {"shares": self.shares, "squares": self.squares}
-        known = {name: array for name, array in weighted.items() if array is not None}
-        return {"counts": self.counts, "n_models": self.n_models, **known, _ABOUT: _text(about)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array]) -> NullEnsembles:
-        """Make them of what :meth:`to_arrays` returned; EnsembleError if that does not fit together."""
-        try:
-            about = _read(arrays[_ABOUT])
-            counts, n_models = (np.array(arrays[name], dtype=np.int32) for name in ("counts", "n_models"))
-            if counts.ndim != 2 or n_models.shape != counts.shape[:1]:
-                raise ValueError(f"votes of shape {counts.shape} and {n_models.shape} ensembles")
-            known = {name: np.array(arrays[name], dtype=np.float64) for name in ("shares", "squares") if name in arrays}
-            expected = {"shares": counts.shape[1:], "squares": counts.shape[:1]}
-            if any(array.shape != expected[name] for name, array in known.items()):
-                raise ValueError("shares or squares of another shape than the votes")
-            failures = tuple(about["failures"])
-            return cls(counts, n_models, int(about["n_shuffles"]), about["settings"], failures, **known)
-        except (KeyError, TypeError, ValueError) as error:
-            raise EnsembleError(f"the stored shuffles do not fit together ({error!r}).") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,81 +126,6 @@ def _read(text: Array) -> dict[str, Any]:
 # -- collecting them ---------------------------------------------------------------------------------------------------
 
 
-def collect_null(
-    data: FeatureData,
-    ensemble: Mapping[str, Any],
-    n_shuffles: int = 20,
-    random_state: RandomState = None,
-    n_jobs: int | None = None,
-    on_progress: Progress | bool | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    known: NullEnsembles | None = None,
-) -> NullEnsembles:
-    """Run an ensemble on shuffled targets; missing values, covariates and groups stay with their samples.
-
-    Parameters
-    ----------
-    data : FeatureData
-    ensemble : mapping
-        Arguments of :func:`~ubayfs.collect_evidence` that are not about data or how it is run: selector, n_models,
-        train_size and n_features_per_model; others are ignored.
-    n_shuffles : int, default 20
-    random_state, n_jobs
-        As in :func:`~ubayfs.collect_evidence`; shuffle b is the same for every `n_shuffles`.
-    on_progress : callable or bool, optional
-        True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, n_shuffles)``, first with 0
-        and whenever runs are finished. When it returns False, the shuffles that are done are returned.
-    checkpoint : path of a directory, optional
-        Every finished shuffle is stored there, and the same call continues from there.
-    known : NullEnsembles, optional
-        What a call with fewer shuffles found; these are not repeated if data, ensemble and seed are the same.
-
-    Raises
-    ------
-    InputError
-        If there is no target, or an argument breaks a rule.
-    EnsembleError
-        If fewer than half of the shuffles could be run.
-    """
-    check_target(data)
-    options = (random_state, n_jobs, on_progress, checkpoint)
-    return null_ensembles(EnsembleRepeats.of("shuffles", data, ensemble, n_shuffles, *options), known)
-
-
-def null_ensembles(repeats: EnsembleRepeats, known: NullEnsembles | None = None) -> NullEnsembles:
-    """Do what :func:`collect_null` does, with arguments that are checked."""
-    data = repeats.procedure.data
-
-    def shuffle(number: int) -> NullEnsembles:
-        other = with_target(data, shuffled(data.target, data.groups, repeats.generator(number)))
-        found, shares = repeats.again(other, number), _class_shares(other)
-        squares = None if shares is None else np.array([found.counts**2 @ shares])
-        counts, n_models = found.counts.astype(np.int32), np.array([found.n_models], dtype=np.int32)
-        return NullEnsembles(counts[None, :], n_models, 1, {}, squares=squares)
-
-    earlier: list[NullEnsembles] = []
-    if known is not None and repeats.continues(known):
-        squares = [None] * known.n_done if known.squares is None else known.squares[:, None]
-        rows = zip(known.counts, known.n_models, squares, strict=True)
-        earlier = [NullEnsembles(counts[None, :], np.array([n]), 1, {}, squares=own) for counts, n, own in rows]
-    done, failures = repeats.collect(shuffle, NullEnsembles.from_arrays, earlier)
-    counts = np.concatenate([np.empty((0, data.n_features), dtype=np.int32), *(found.counts for found in done)])
-    n_models = np.concatenate([np.empty(0, dtype=np.int32), *(found.n_models for found in done)])
-    of_shuffles = [found.squares for found in done if found.squares is not None]
-    weighted: dict[str, Floats | None] = {}
-    if done and len(of_shuffles) == len(done):  # what was stored by an earlier version has none
-        weighted = {"shares": _class_shares(data), "squares": np.concatenate(of_shuffles)}
-    return NullEnsembles(counts, n_models, repeats.n, repeats.settings, failures, **weighted)
-
-
-def _class_shares(data: FeatureData) -> Floats | None:
-    """Return how much of each feature lies between more than two classes; None for other targets, or with covariates.
-
-    Covariates stay with their samples when the target is shuffled: what they explain would look like a relation.
-    """
-    return class_shares(data.X, data.target) if data.target.n_classes > 2 and data.covariates is None else None
-
-
 def collect_halves(
     data: FeatureData,
     ensemble: Mapping[str, Any],
@@ -288,10 +140,21 @@ def collect_halves(
 
     Parameters
     ----------
-    data, ensemble, random_state, n_jobs, on_progress, checkpoint, known
-        As in :func:`collect_null`, with splits for shuffles.
+    data : FeatureData
+    ensemble : mapping
+        Arguments of :func:`~ubayfs.collect_evidence` that are not about data or how it is run: selector, n_models,
+        train_size and n_features_per_model; others are ignored.
     n_splits : int, default 20
         Each takes two ensembles on half of the samples, as many models each as on all of them.
+    random_state, n_jobs
+        As in :func:`~ubayfs.collect_evidence`; split b is the same for every `n_splits`.
+    on_progress : callable or bool, optional
+        True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, n_splits)``, first with 0
+        and whenever runs are finished. When it returns False, the splits that are done are returned.
+    checkpoint : path of a directory, optional
+        Every finished split is stored there, and the same call continues from there.
+    known : HalfEnsembles, optional
+        What a call with fewer splits returned; these are not repeated if data, ensemble and seed are the same.
 
     Raises
     ------
@@ -324,10 +187,3 @@ def half_ensembles(repeats: EnsembleRepeats, known: HalfEnsembles | None = None)
     done, failures = repeats.collect(split, HalfEnsembles.from_arrays, earlier)
     samples = np.concatenate([np.empty((0, data.n_samples), dtype=bool), *(found.samples for found in done)])
     return HalfEnsembles(tuple(found.pairs[0] for found in done), samples, repeats.n, repeats.settings, failures)
-
-
-def check_target(data: FeatureData) -> None:
-    """Raise if there is no target to shuffle."""
-    if data.target.values is None:
-        rule = "is missing; noise is found by shuffling the target, and an unsupervised task has none."
-        raise InputError.of("y", rule)

@@ -24,7 +24,6 @@ from ..exceptions import EnsembleError, InfeasibleError, InputError, UBayFSError
 from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
 from ..workflow import Decision
 from .intervals import FoldTerms
-from .noise import SizedInParts
 from .prediction_metrics import Judged
 from .predictors import (
     FOREST,
@@ -39,6 +38,7 @@ from .predictors import (
     standardized,
 )
 from .procedure import Procedure, check_varies, smallest_class, take_samples
+from .related import SizedInParts
 from .repeats import Cancelled, Repeats
 from .validation import COVARIATES_ALONE, FEATURES_ALONE, OF_COVARIATES, OURS, FoldScore
 

@@ -142,13 +142,6 @@ def take_samples(data: FeatureData, samples: Mask) -> FeatureData:
     return replace(data, X=X, sample_names=names, path=None, **own)
 
 
-def with_target(data: FeatureData, target: Target) -> FeatureData:
-    """Return the same samples with another target; what is known of the values alone is not computed again."""
-    other = replace(data, target=target)
-    vars(other).update(extremes=data.extremes, constant=data.constant, values_hash=data.values_hash)
-    return other
-
-
 def check_varies(target: Target, where: str) -> None:
     """Raise if the target of a part of the samples has but one value."""
     values = target.values

@@ -24,20 +24,27 @@ weighting", Biometrika 93 (2006).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.random import SeedSequence
 
 from .._arguments import Array, FeatureIndex, Floats, Mask, RandomState, check_int
+from .._plain import ShownAsCard
+from ..constraints.sizes import asks_for_supported, with_supported
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
 from ..ensemble.collect import as_data
-from ..exceptions import InputError
-from ..priors import DEFAULT_WEIGHT
+from ..ensemble.evidence import Evidence
+from ..exceptions import Advice, EnsembleError, InputError
+from ..priors import DEFAULT_WEIGHT, PriorKnowledge
+from ..priors.weights import resolve_knowledge
 from ..selection import Selection, check_selection
+from ..workflow import Decision
 from .association import FeatureTests
+from .procedure import Procedure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +55,12 @@ HEADLINE, BEST_GUESS, LARGEST_Q = 0.1, 0.5, 0.1
 N_KEPT = 50
 # With fewer shuffles the bound rests on a handful of them; fewer favored features are no list.
 FEWEST_SHUFFLES, FEWEST_FAVORED = 200, 3
+N_SHUFFLES = 1000
+# A size by the data allows at most so many features, and such a share of unrelated ones among them by the best guess.
+MAX_SUPPORTED = 20
+_UNRELATED_SHARE = 0.2
+_ARRAYS = ("p_values", "q_values")
+ARRAYS = "|".join(f"{kind}_{name}" for kind in ("plain", "listed") for name in _ARRAYS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +108,7 @@ def _q_values(p_values: Floats, kept: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Related:
+class Related(ShownAsCard):
     """How many members of a set are related to the target, and which; made by :func:`~ubayfs.estimate_related`.
 
     Related means: differs with the target, by itself. It need not be a cause, and what acts only together with other
@@ -109,6 +122,8 @@ class Related:
     favored : tuple of str
         Features that were favored before votes were seen, if they are enough to count as a list.
     n_shuffles : int
+    data_fingerprint : str
+        Of the data that the p-values are of.
     """
 
     features: tuple[str, ...]
@@ -117,6 +132,7 @@ class Related:
     listed: Bounds | None  # with the favored features
     favored: tuple[str, ...]
     n_shuffles: int
+    data_fingerprint: str = ""
     confidence: float = 1.0 - HEADLINE
 
     @property
@@ -153,6 +169,70 @@ class Related:
         """The same as `at_least` without what was favored beforehand; None if nothing was."""
         return None if self.listed is None else self.plain.n_related(self._members, self.plain.headline)
 
+    @property
+    def n_related_of_all(self) -> int:
+        """All features that are related to the target, selected or not: at least so many, with 90 % confidence."""
+        return self.bounds.n_related(slice(None), self.bounds.headline)
+
+    def supported(self, importance: Floats, most: int = MAX_SUPPORTED) -> int:
+        """Return how many features the data support, at most `most`.
+
+        The largest k for which, by the best guess, at most a fifth of the k most important features are unrelated to
+        the target, and one of them is related with 90 % confidence; 0 if there is none.
+
+        Parameters
+        ----------
+        importance : ndarray of float of shape (n_features,)
+            Posterior importance, as ``selection.importance``.
+        most : int, default 20
+
+        Examples
+        --------
+        >>> bounds = Bounds(np.array([1e-9, 1e-8, 0.6, 0.7]), np.ones(4), 0.1, 0.5)
+        >>> related = Related((), np.array(["a", "b", "c", "d"]), bounds, None, (), n_shuffles=1000)
+        >>> related.supported(np.array([0.4, 0.3, 0.2, 0.1]))
+        2
+        """
+        order, bounds = np.argsort(-importance, kind="stable")[:most], self.bounds
+        sizes = range(len(order), 0, -1)
+        return next(
+            (
+                k
+                for k in sizes
+                if k - bounds.n_related(order[:k], bounds.best_guess) <= _UNRELATED_SHARE * k + 1e-9
+                and bounds.n_related(order[:k], bounds.headline)
+            ),
+            0,
+        )
+
+    def to_record(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return everything but the set as plain types and as arrays, for a file without pickle."""
+        both = {"plain": self.plain} | ({} if self.listed is None else {"listed": self.listed})
+        about = {
+            "feature_names": self.feature_names.tolist(),
+            "favored": list(self.favored),
+            "n_shuffles": self.n_shuffles,
+            "data_fingerprint": self.data_fingerprint,
+            "thresholds": {kind: [bounds.headline, bounds.best_guess] for kind, bounds in both.items()},
+        }
+        return about, {f"{kind}_{name}": getattr(bounds, name) for kind, bounds in both.items() for name in _ARRAYS}
+
+    @classmethod
+    def from_record(cls, about: Mapping[str, Any], arrays: Mapping[str, Array]) -> Related:
+        """Return what :meth:`to_record` was called for; EnsembleError if its parts do not fit together."""
+        try:
+            names, both = np.array(about["feature_names"], dtype=object), {}
+            for kind, thresholds in about["thresholds"].items():
+                p, q = (np.array(arrays[f"{kind}_{name}"], dtype=np.float64) for name in _ARRAYS)
+                headline, best_guess = map(float, thresholds)
+                if not (p.shape == q.shape == names.shape and (p >= 0).all() and ((q >= 0) & (q <= 1)).all()):
+                    raise ValueError("p-values or q-values out of range, or of other features")
+                both[kind] = Bounds(p, q, headline, best_guess)
+            favored, fingerprint = tuple(map(str, about["favored"])), str(about["data_fingerprint"])
+            return cls((), names, both["plain"], both.get("listed"), favored, int(about["n_shuffles"]), fingerprint)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise EnsembleError(f"the stored p-values do not fit together ({error!r}).") from error
+
     def of(self, features: Iterable[str | int]) -> Related:
         """Return the same for another set of features, given by names or positions: no data are needed."""
         positions = FeatureIndex(self.feature_names).positions(list(features), "features")
@@ -172,13 +252,12 @@ class Related:
         return f"Related(at_least={self.at_least} of {len(self.features)}, best_guess={self.best_guess}{listed})"
 
 
-def favored_beforehand(selection: Selection) -> Mask:
+def favored_beforehand(knowledge: PriorKnowledge | None, feature_names: Array) -> Mask:
     """Return the features whose weight was raised before votes were seen, of shape (n_features,)."""
-    if selection.weights is None:
-        return np.zeros(len(selection.feature_names), dtype=bool)
-    late = [name for name, entry in selection.knowledge.items() if "changed_after_votes" in entry]
-    raised = selection.weights > max(DEFAULT_WEIGHT, float(selection.weights.min()))
-    return np.asarray(raised & ~np.isin(selection.feature_names, late))
+    if knowledge is None:
+        return np.zeros(len(feature_names), dtype=bool)
+    raised = knowledge.weights > max(DEFAULT_WEIGHT, float(knowledge.weights.min()))
+    return np.asarray(raised & ~np.isin(feature_names, list(knowledge.changed_after_votes)))
 
 
 def associate(data: FeatureData, favored: Mask, n_shuffles: int, random_state: Any) -> tuple[Bounds, Bounds | None]:
@@ -261,7 +340,63 @@ def estimate_related(
     if settings.get("data_fingerprint", data.fingerprint) != data.fingerprint:
         rule = "is not what the evidence was collected on (values, target, groups or covariates differ)."
         raise InputError.of("X", f"{rule} Pass X, y, groups and adjust_for as they were.")
-    favored = favored_beforehand(selection)
+    knowledge = None if selection.posterior is None else selection.posterior.knowledge
+    favored = favored_beforehand(knowledge, selection.feature_names)
+    return related_of(data, favored, n_shuffles, random_state).of(selection.features)
+
+
+def related_of(data: FeatureData, favored: Mask, n_shuffles: int, random_state: RandomState) -> Related:
+    """Test all features against the target; `favored`, of shape (n_features,), were so before votes were seen."""
     plain, listed = associate(data, favored, n_shuffles, random_state)
-    names = () if listed is None else tuple(selection.feature_names[favored].tolist())
-    return Related(selection.features, selection.feature_names, plain, listed, names, n_shuffles)
+    names = () if listed is None else tuple(data.feature_names[favored].tolist())
+    return Related((), data.feature_names, plain, listed, names, n_shuffles, data.fingerprint)
+
+
+# -- a size by the data: as many features as can be shown to be related to the target ----------------------------------
+
+
+def supported_size(related: Related, importance: Floats, most: int) -> tuple[int, tuple[Advice, ...]]:
+    """Return the number of features that the data support, at least 1, and advice where it is 0."""
+    size = related.supported(importance, most)
+    return max(size, 1), () if size else (Advice("nothing_supported", {"n_shuffles": related.n_shuffles}),)
+
+
+@dataclass(frozen=True, eq=False)
+class SizedInParts:
+    """Gives the decision of a part of the samples, with the size that this part supports."""
+
+    decision: Decision
+    knowledge: PriorKnowledge
+    most: int
+    n_shuffles: int
+
+    def __call__(self, data: FeatureData, evidence: Evidence) -> Decision:
+        """Return the decision with the size that the part supports."""
+        seed = SeedSequence(**evidence.settings["seed"])
+        favored = favored_beforehand(self.knowledge, data.feature_names)
+        related = related_of(data, favored, self.n_shuffles, seed.spawn(1)[0])
+        importance = self.decision.posterior(evidence, self.knowledge).mean
+        return _sized(self.decision, supported_size(related, importance, self.most)[0])
+
+
+def sized_in_parts(
+    procedure: Procedure,
+    decision: Decision,
+    most: int = MAX_SUPPORTED,
+    n_shuffles: int = N_SHUFFLES,
+    knowledge: PriorKnowledge | None = None,
+) -> tuple[Decision, SizedInParts | None]:
+    """Return a decision that can be made, and what gives that of a part of the samples.
+
+    The latter is None where no constraint asks for the number of features that the data support.
+    """
+    if not any(map(asks_for_supported, decision.constraints)):
+        return decision, None
+    if knowledge is None:
+        names, n_models = procedure.data.feature_names, procedure.settings["n_models"]
+        knowledge = resolve_knowledge(decision.weights, names, decision.blocks, n_models)
+    return _sized(decision, most), SizedInParts(decision, knowledge, most, n_shuffles)
+
+
+def _sized(decision: Decision, n: int) -> Decision:
+    return decision.but(constraints=with_supported(decision.constraints, n))

@@ -1,7 +1,7 @@
 """Trust: what is known of an answer beyond its own samples, as one value that is stored with a result.
 
-Ensembles on shuffled targets and on halves belong to the evidence: any decision on it can be judged by them. A
-validation belongs to one decision. Noise and reproducibility of a decision are found from them, and not stored.
+P-values of all features belong to the data, ensembles on halves to the evidence: any decision can be judged by them. A
+validation belongs to one decision. The reproducibility of a decision is computed from the halves, and not stored.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .._files import ReadBytes, encode_record, load_record, read_bytes
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, EnsembleError, InputError
 from ..selectors.registry import SELECTORS
-from .ensembles import HalfEnsembles, NullEnsembles, different_settings
-from .noise import Noise, noise_of
+from .ensembles import HalfEnsembles, different_settings
+from .related import ARRAYS as RELATED_ARRAYS
+from .related import Related
 from .repeats import ARRAYS
 from .validation import Validation
 
@@ -32,6 +35,8 @@ _MOST_WORK = {"full": 5e7, "quick": 5e8}
 _JOINT, _PER_RUN, _FOREIGN = 1, 50, 500
 
 _KIND, _VERSION = "ubayfs trust", 1
+# Arrays of a file; those of shuffled votes, which version 0.2 stored, are not used.
+_NAMES = rf"related\.({RELATED_ARRAYS})|(null|halves)\.({ARRAYS})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +46,14 @@ class Trust:
     Attributes
     ----------
     level : str
-        What was asked for: "none", "quick" (noise and reproducibility) or "full" (validation, too).
-    null : NullEnsembles or None
-        Ensembles on shuffled targets; of the evidence.
+        What was asked for: "none", "quick" (related and reproducibility) or "full" (validation, too).
+    related : Related or None
+        P-values of all features, for any set of them; of the data.
     halves : HalfEnsembles or None
         Ensembles on halves of the samples; of the evidence.
     validation : Validation or None
         Of the decision that `validated` identifies.
     validated : str
-    noise : Noise or None
-        The evidence compared with `null`.
     reproducibility : Reproducibility or None
         Of the decision, by `halves`.
     problems : dict of str to str
@@ -58,23 +61,22 @@ class Trust:
     """
 
     level: str = "none"
-    null: NullEnsembles | None = None
+    related: Related | None = None
     halves: HalfEnsembles | None = None
     validation: Validation | None = None
     validated: str = ""
-    noise: Noise | None = None
     reproducibility: Reproducibility | None = None
     problems: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to store."""
-        return self.null is None and self.halves is None and self.validation is None
+        return self.related is None and self.halves is None and self.validation is None
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """What must be known: repeats that are too few, were cancelled or failed."""
-        parts = (self.noise, self.reproducibility, self.validation)
+        """What must be known: repeats that were cancelled or failed."""
+        parts = (self.reproducibility, self.validation)
         return tuple(advice for part in parts if part is not None for advice in part.advice)
 
     def of(self, evidence: Evidence, validated: str) -> Trust:
@@ -85,52 +87,53 @@ class Trust:
         halves, validation = self.halves, self.validation if validated == self.validated else None
         if halves is not None and different_settings(halves.settings, evidence):
             halves = None
-        found = replace(self.with_noise(evidence), halves=halves, validation=validation, reproducibility=None)
-        return replace(found, level="none" if found.empty else found.level if validation is not None else "quick")
-
-    def with_noise(self, evidence: Evidence) -> Trust:
-        """Return the trust with the noise of evidence; null ensembles of other evidence are left out."""
-        try:
-            noise = None if self.null is None else noise_of(evidence, self.null)
-        except InputError:
-            return replace(self, null=None, noise=None)
-        return replace(self, noise=noise)
+        related = self.related if self.related is not None and _of_same_data(self.related, evidence) else None
+        level = "none" if halves is None else "quick" if validation is None else self.level
+        return replace(self, level=level, related=related, halves=halves, validation=validation, reproducibility=None)
 
     def encode(self) -> bytes:
         """Return the content of a file that :meth:`load` reads: arrays and JSON, no pickle."""
-        parts = {"null": self.null, "halves": self.halves}
-        arrays = {
-            f"{name}.{key}": array
-            for name, part in parts.items()
-            if part is not None
-            for key, array in part.to_arrays().items()
-        }
+        halves = {} if self.halves is None else self.halves.to_arrays()
+        about, p_values = (None, {}) if self.related is None else self.related.to_record()
+        parts = {"related": p_values, "halves": halves}
+        arrays = {f"{name}.{key}": array for name, part in parts.items() for key, array in part.items()}
         validation = None if self.validation is None else self.validation.to_dict()
-        metadata = {"level": self.level, "validation": validation, "validated": self.validated}
+        metadata = {
+            "level": self.level,
+            "related": about,
+            "validation": validation,
+            "validated": self.validated,
+        }
         return encode_record(_KIND, _VERSION, metadata, **arrays)
 
     @classmethod
     def load(cls, path: Path, read: ReadBytes = read_bytes) -> Trust:
         """Read what :meth:`encode` returned; EnsembleError if the file is damaged, too new, or another one."""
-        metadata, arrays = load_record(path, _KIND, _VERSION, rf"(null|halves)\.({ARRAYS})", read)
-        parts: dict[str, dict[str, Any]] = {"null": {}, "halves": {}}
+        metadata, arrays = load_record(path, _KIND, _VERSION, _NAMES, read)
+        parts: dict[str, dict[str, Any]] = {"related": {}, "halves": {}}
         for name, array in arrays.items():
             part, _, key = name.partition(".")
             parts.setdefault(part, {})[key] = array
         try:
-            validation, level = metadata["validation"], metadata["level"]
+            validation, level, about = metadata["validation"], metadata["level"], metadata.get("related")
             if validation is not None and Validation.of_earlier_version(validation):
                 validation, level = None, "quick"
                 Advice("validation_outdated", {"path": str(path)}).warn()
             return cls(
                 level,
-                NullEnsembles.from_arrays(parts["null"]) if parts["null"] else None,
+                None if about is None else Related.from_record(about, parts["related"]),
                 HalfEnsembles.from_arrays(parts["halves"]) if parts["halves"] else None,
                 None if validation is None else Validation.from_dict(validation),
                 metadata["validated"],
             )
         except (InputError, KeyError, TypeError, ValueError) as error:
             raise EnsembleError(f"{path} is {_KIND}, but its parts do not fit together ({error!r}).") from error
+
+
+def _of_same_data(related: Related, evidence: Evidence) -> bool:
+    """Return whether p-values are of the data that evidence was collected on."""
+    same = evidence.settings.get("data_fingerprint", related.data_fingerprint) == related.data_fingerprint
+    return bool(same and np.array_equal(related.feature_names, evidence.feature_names))
 
 
 def higher(first: str, second: str) -> str:

@@ -192,7 +192,7 @@ def _draw_trust(bench: Seat) -> None:
         stage = _latest(bench, "trust")
         if "facts" not in stage:
             return _COMPUTING
-        by_itself = () if bench.state.study.trust.level == "none" else ("noise", "reproducibility")
+        by_itself = () if bench.state.study.trust.level == "none" else ("related", "reproducibility")
         return parts.facts(stage["facts"], by_itself)
 
     def find_out(_: Any) -> Awaitable[Any]:

@@ -221,13 +221,13 @@ def other_sets(alternatives: Sequence[Facts]) -> Markup:
 
 
 def size_table(points: Sequence[Facts], performance: Mapping[int, str], now: int) -> Markup:
-    """Return score, noise and performance at each size: a curve for the eye, a table for everybody."""
+    """Return score, related members and performance at each size: a curve for the eye, a table for everybody."""
     rows = [
         (f"{point['size']}{' (now)' if point['size'] == now else ''}", f"{point['value']:.4f}",
-         "" if point["noise"] is None else f"{point['noise']:.1f}", performance.get(point["size"], ""))
+         "" if point["related"] is None else f"{point['related']}", performance.get(point["size"], ""))
         for point in points
     ]  # fmt: skip
-    titles = ["Features", "Score", "of them noise, about", "On other samples"]
+    titles = ["Features", "Score", "Related, at least", "On other samples"]
     kept = [i for i in range(4) if i < 2 or any(row[i] for row in rows)]
     shown = table([titles[i] for i in kept], [[row[i] for i in kept] for row in rows], "At each size", range(4))
     return _curve(points, now) + Markup("<details><summary>Numbers</summary>{}</details>").format(shown)
