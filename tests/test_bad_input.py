@@ -668,7 +668,7 @@ HUGE = 10**400
         ("path", lambda X, y, evidence: ubayfs.read_data([7])),
         ("path", lambda X, y, evidence: ubayfs.read_data(np.zeros((3, 2)))),
         ("control", lambda X, y, evidence: ubayfs.validate(X, y, control=np.ones(3))),
-        ("n_shuffles", lambda X, y, evidence: ubayfs.estimate_noise(X, y, n_shuffles=HUGE)),
+        ("n_shuffles", lambda X, y, evidence: ubayfs.estimate_related(ubayfs.decide(evidence), X, y, n_shuffles=HUGE)),
         ("n_splits", lambda X, y, evidence: ubayfs.reproduce(X, y, n_splits=HUGE)),
         ("n_repeats", lambda X, y, evidence: ubayfs.validate(X, y, n_repeats=HUGE)),
         ("n_draws", lambda X, y, evidence: ubayfs.selection_probabilities(ubayfs.decide(evidence), n_draws=HUGE)),

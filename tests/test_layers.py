@@ -51,7 +51,7 @@ CALLED_LATER = {
     ("knowledge.aliases", "tables.__init__"),
     ("workflow", "attribution"),
     ("selection", "trust.redecide"),
-    ("selection", "trust.noise"),
+    ("selection", "trust.related"),
     ("selection", "trust.reproducibility"),
     ("selection", "trust.validation"),
     ("selection", "plotting.__init__"),

@@ -3,20 +3,18 @@
 import numpy as np
 
 from ubayfs import Evidence
-from ubayfs.trust.ensembles import HalfEnsembles, NullEnsembles
-from ubayfs.trust.noise import noise_of
+from ubayfs.trust.ensembles import HalfEnsembles
+from ubayfs.trust.related import Bounds, Related
 from ubayfs.trust.reproducibility import Reproducibility, agreement
 from ubayfs.trust.trust import Trust
 from ubayfs.trust.validation import FoldScore, SampleRisk, Validation
 
 
-def made_trust(selection, n_shuffles=20, n_splits=6, cv=3, n_repeats=2, sizes=(1, 2, 4)):
+def made_trust(selection, n_splits=6, cv=3, n_repeats=2, sizes=(1, 2, 4)):
     """Return a Trust on a selection in which everything is known; only its parts are random."""
     rng, evidence = np.random.default_rng(3), selection.posterior.evidence
     n, names, n_models = len(selection.feature_names), selection.feature_names, evidence.n_models
-    null = NullEnsembles(
-        rng.integers(0, n_models // 2, (n_shuffles, n)).astype(np.int32), np.full(n_shuffles, n_models), n_shuffles, {}
-    )
+    related = made_related(selection)
     share = 0.5 * evidence.counts / n_models + 0.2
     pairs = tuple(
         tuple(Evidence.from_sets(rng.random((n_models, n)) < share, names) for _ in range(2)) for _ in range(n_splits)
@@ -29,7 +27,17 @@ def made_trust(selection, n_shuffles=20, n_splits=6, cv=3, n_repeats=2, sizes=(1
         names, selection.mask, n, agreement(*chosen, n), chosen.mean(axis=(0, 1)), ranges, n_splits
     )
     validation = made_validation(names, cv, n_repeats, sizes)
-    return Trust("full", null, halves, validation, "", noise_of(evidence, null), reproducibility)
+    return Trust("full", related, halves, validation, "", reproducibility)
+
+
+def made_related(selection, favored=()):
+    """Return p-values by which the second half of the features are related to the target; of 1,000 shuffles."""
+    n = len(selection.feature_names)
+    p = np.linspace(0.9, 1e-6, n) ** 8
+    plain = Bounds(p, np.minimum(3 * p, 1.0), 0.08, 0.4)
+    listed = Bounds(p / 2, np.minimum(2 * p, 1.0), 0.08, 0.4) if favored else None
+    fingerprint = selection.posterior.evidence.settings.get("data_fingerprint", "")
+    return Related((), selection.feature_names, plain, listed, tuple(favored), 1000, fingerprint).of(selection.features)
 
 
 def made_validation(names, cv=3, n_repeats=2, sizes=(1, 2, 4)):

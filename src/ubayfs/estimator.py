@@ -214,7 +214,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             if data.target.task == "unsupervised":
                 raise InputError.of("max_features", "'supported' needs a target: pass y, or a number.", SUPPORTED)
             known = resolve_knowledge(self.weights, data.feature_names, Blocks.of(self.blocks), self.n_models)
-            favored = favored_beforehand(known, data.feature_names)
+            favored = favored_beforehand(known.weights, known.changed_after_votes, data.feature_names)
             seed = np.random.SeedSequence(**self.evidence_.settings["seed"]).spawn(1)[0]
             self.related_ = related_of(data, favored, N_SHUFFLES, seed)
         return self._decide(data)

@@ -432,7 +432,7 @@ def counted(monkeypatch, real_figures):
 
 def test_select_draws_each_figure_once(folder, run, counted):
     options = ["--target", "diagnosis", "--selector", "fisher", "--models", 10, "--max-size", 4, "--draws", 0]
-    options += ["--trust", "full", "--shuffles", 2, "--splits", 2, "--cv", 2, "--repeats", 1, "--sizes", 2, 4]
+    options += ["--trust", "full", "--shuffles", 200, "--splits", 2, "--cv", 2, "--repeats", 1, "--sizes", 2, 4]
     options += ["--must-link", "mean texture", "worst texture"]  # only what is not hard has a figure of prices
     done = run("select", "cells.csv", *options, "--figures", "png", "--figures", "svg", "-o", "out")
     assert done.code == 0, done.err

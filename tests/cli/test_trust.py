@@ -15,14 +15,13 @@ from ubayfs.cli import console
 from ubayfs.cli.main import build_parser, main
 from ubayfs.results import StoredResult
 from ubayfs.study import load_study
-from ubayfs.trust.noise import noise_of
 from ubayfs.trust.repeats import Repeats
 
 from .conftest import STUDY, small_forests, summary_of
 
-SMALL = ["--shuffles", 19, "--splits", 2, "--cv", 2, "--repeats", 1]
-FEW = ["--shuffles", 2, "--splits", 2, "--cv", 2, "--repeats", 1]  # too few to tell noise, but all parts are there
-PARTS = ("validation", "noise", "reproducibility")
+SMALL = ["--shuffles", 200, "--splits", 2, "--cv", 2, "--repeats", 1]
+FEW = SMALL
+PARTS = ("validation", "related", "reproducibility")
 
 
 def states(directory):
@@ -60,7 +59,7 @@ def nothing_repeated(monkeypatch):
     def refuse(*arguments, **options):
         raise AssertionError("this is known already")
 
-    for name in ("collect_null", "collect_halves", "_validated"):
+    for name in ("related_of", "collect_halves", "_validated"):
         monkeypatch.setattr(f"ubayfs.results.trust_work.{name}", refuse)
 
 
@@ -70,13 +69,13 @@ def test_select_stores_what_it_found_out(trusted):
     assert load_study(trusted / "study.yaml").trust.level == "full"
     assert not list(trusted.glob("unfinished*"))
     trust = StoredResult(trusted).trust
-    assert (trust.level, trust.null.n_done, trust.halves.n_done, trust.validation.n_done) == ("full", 19, 2, 2)
+    assert (trust.level, trust.related.n_shuffles, trust.halves.n_done, trust.validation.n_done) == ("full", 200, 2, 2)
 
 
 def test_the_chosen_level_is_recorded(folder, run, monkeypatch):
     monkeypatch.setattr("ubayfs.results.trust_work.level_for", lambda *work: "quick")
     Path("study.yaml").write_text(STUDY.replace("level: none", "n_splits: 2"), encoding="utf-8")
-    done = run("select", "study.yaml", "--shuffles", 2)
+    done = run("select", "study.yaml", "--shuffles", 200)
     assert done.code == 0, done.err
     assert load_study("results/study.yaml").trust.level == "quick"
     assert summary_of(folder / "results")["trust"]["level"] == "quick"
@@ -91,11 +90,11 @@ def test_a_changed_decision_uses_the_ensembles_and_drops_the_validation(trusted,
     assert done.code == 0, done.err
     assert states(other) == ("missing", "known", "known")
     before, after = StoredResult(trusted), StoredResult(other)
-    np.testing.assert_array_equal(before.trust.null.counts, after.trust.null.counts)
+    np.testing.assert_array_equal(before.trust.related.q_values, after.trust.related.q_values)
     assert after.trust.validation is None
     found = summary_of(other)["trust"]
-    expected = noise_of(after.evidence, after.trust.null)
-    assert found["noise"]["supported"] == expected.supported
+    assert found["related"]["at_least"] == before.trust.related.of(after.selection.features).at_least
+    assert found["related"]["size"] == 2
     assert found["reproducibility"]["size"] == 2  # of this decision, not of the earlier one
     assert summary_of(trusted)["trust"]["reproducibility"]["size"] == 4
 
@@ -117,8 +116,8 @@ def test_decide_without_a_directory_shows_what_is_known_at_once(trusted, run, mo
     monkeypatch.setattr("ubayfs.results.trust_work.reproducibility_of", None)  # 40 decisions would not be at once
     done = run("decide", trusted, "--max-size", 2)
     assert done.code == 0, done.err
-    assert "How many are noise?" in done.out
-    assert "Not examined" not in done.out
+    assert "Are they related to the target?" in done.out
+    assert "Not tested" not in done.out
 
 
 def test_trust_adds_what_is_missing_and_repeats_nothing(chosen, run, monkeypatch):
@@ -127,7 +126,7 @@ def test_trust_adds_what_is_missing_and_repeats_nothing(chosen, run, monkeypatch
     assert run("trust", "results", "--level", "quick", *FEW).code == 0
     assert states(Path("results")) == ("missing", "known", "known")
     with monkeypatch.context() as patch:
-        for name in ("collect_null", "collect_halves"):
+        for name in ("related_of", "collect_halves"):
             patch.setattr(f"ubayfs.results.trust_work.{name}", None)
         done = run("trust", "results", "--sizes", 2)
     assert done.code == 0, done.err
@@ -173,7 +172,7 @@ def test_lost_trust_is_named_and_made_anew(own, run, damage):
     done = run("trust", own, "--level", "quick", *FEW)
     assert done.code == 0, done.err
     assert "'ubayfs trust' with this directory finds it out anew" in done.err
-    assert StoredResult(own).trust.null.n_done == 2
+    assert StoredResult(own).trust.related.n_shuffles == 200
     assert states(own) == ("missing", "known", "known")
 
 
@@ -199,7 +198,7 @@ def test_work_that_would_be_lost_is_refused(trusted, run, nothing_repeated):
     assert run("decide", trusted, "--trust", "none").code == 0
 
 
-@pytest.mark.parametrize(("option", "value"), [("--level", "ful"), ("--shuffles", 0), ("--cv", 1), ("--sizes", 0)])
+@pytest.mark.parametrize(("option", "value"), [("--level", "ful"), ("--shuffles", 199), ("--cv", 1), ("--sizes", 0)])
 def test_wrong_options_are_named(own, run, option, value):
     done = run("trust", own, option, value)
     assert done.code == 2
@@ -228,13 +227,13 @@ def interrupted(monkeypatch):
 
 
 def test_a_cancel_keeps_what_is_done_and_trust_completes_it(folder, trusted, run, interrupted):
-    interrupted("shuffled targets", 3)
-    done = run("select", "study.yaml", "--trust", "full", *FEW, "--shuffles", 5)
+    interrupted("half-splits", 1)
+    done = run("select", "study.yaml", "--trust", "full", *FEW)
     assert done.code == 0, done.err
     assert "Continuing with what is done" in done.err
     assert "complete it with: ubayfs trust results" in done.err
-    assert states(folder / "results") == ("missing", "partial", "missing")
-    assert "3 of 5 shuffles" in done.out
+    assert states(folder / "results") == ("missing", "known", "partial")
+    assert "1 of 2 splits" in done.out
     assert "repeats_cancelled" in [advice["code"] for advice in summary_of(folder / "results")["advice"]]
     (runs,) = Path("results").glob("unfinished*")
     seen = interrupted("nothing", 0)
@@ -242,10 +241,11 @@ def test_a_cancel_keeps_what_is_done_and_trust_completes_it(folder, trusted, run
     assert done.code == 0, done.err
     assert states(folder / "results") == ("known", "known", "known")
     assert not runs.exists()
-    assert {label for label, _, _ in seen} >= {"shuffled targets", "half-splits", "folds"}
+    assert {label for label, _, _ in seen} >= {"half-splits", "folds"}
     # The same as without a cancel.
     whole, again = StoredResult(trusted).trust, StoredResult("results").trust
-    np.testing.assert_array_equal(whole.null.counts[:5], again.null.counts)
+    np.testing.assert_array_equal(whole.related.q_values, again.related.q_values)
+    np.testing.assert_array_equal(whole.halves.samples, again.halves.samples)
     assert whole.validation.sets == again.validation.sets
 
 
@@ -323,17 +323,17 @@ def test_without_a_target_only_the_reproducibility_has_a_meaning(folder, run):
     done = run("select", "cells.csv", "--ignore", "diagnosis", *options, "--trust", "full", "--splits", 2, "-o", "out")
     assert done.code == 0, done.err
     assert states(folder / "out") == ("undefined", "undefined", "known")
-    assert StoredResult("out").trust.null is None
+    assert StoredResult("out").trust.related is None
 
 
 def test_a_size_that_the_data_tell(folder, run):
-    """The ensembles on shuffled targets are run first, whatever the level; decisions use them again."""
+    """P-values are computed first, whatever the level; decisions use them again."""
     text = STUDY.replace("max_size: {n: 4, rho: hard}", "max_size: {n: supported, rho: hard}")
     Path("study.yaml").write_text(text, encoding="utf-8")
     done = run("select", "study.yaml", *SMALL, "--without", "cannot_link")
     assert done.code == 0, done.err
     stored = StoredResult("results")
-    expected = max(1, noise_of(stored.evidence, stored.trust.null).supported)
+    expected = max(1, stored.trust.related.supported(stored.selection.importance))
     assert len(stored.selection.features) == expected
     assert states(folder / "results") == ("missing", "known", "missing")
     assert "max_size: {n: supported, rho: hard}" in Path("results/study.yaml").read_text()
@@ -344,7 +344,7 @@ def test_a_size_that_the_data_tell(folder, run):
     assert "because of the constraints" in compared.out or expected == 1
 
 
-def test_a_size_that_the_data_tell_needs_shuffled_targets(finished, run, tmp_path):
+def test_a_size_that_the_data_tell_needs_p_values(finished, run, tmp_path):
     done = run("decide", finished, "--max-size", "supported")
     assert done.code == 2
     assert f"ubayfs trust {finished} --level quick" in done.err
@@ -365,7 +365,7 @@ def test_no_other_kind_takes_the_word(folder, run):
 def test_check_shows_what_would_be_repeated(folder, run):
     Path("study.yaml").write_text(STUDY.replace("max_size: {n: 4", "max_size: {n: supported"), encoding="utf-8")
     done = run("check", "study.yaml", "--trust", "full", "--cv", 4)
-    assert "trust       full: 20 shuffled targets, 20 pairs of halves, 4 x 5 folds" in done.out
+    assert "trust       full: 1,000 shuffles of the target, 20 pairs of halves, 4 x 5 folds" in done.out
     assert "max_size('supported', rho=inf)" in done.out
 
 
@@ -394,7 +394,7 @@ def test_whoever_leaves_before_the_facts_loses_no_result(folder, run, monkeypatc
         raise BrokenPipeError(32, "Broken pipe")
 
     monkeypatch.setattr("ubayfs.cli.steps.print_facts", closed)
-    parsed = build_parser().parse_args(["select", "study.yaml", "--trust", "quick", "--shuffles", "2", "--splits", "2"])
+    parsed = build_parser().parse_args(["select", "study.yaml", "--trust", "quick", "--splits", "2"])
     with pytest.raises(BrokenPipeError):
         parsed.run(parsed)
     assert states(folder / "results") == ("missing", "known", "known")

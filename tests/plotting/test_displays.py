@@ -22,7 +22,7 @@ from ubayfs.plotting import DISPLAYS, CorrelationDisplay, EvidenceDisplay, Repor
 from ubayfs.selection import Selection
 
 NAMES = list(DISPLAYS)
-OF_TRUST = ("comparison", "performance", "survival", "noise", "halves")
+OF_TRUST = ("comparison", "performance", "survival", "related", "halves")
 
 
 def make(name, selection, blocks=None):
@@ -158,7 +158,7 @@ def test_no_text_is_parsed_clipped_or_hidden(name, which, drawn):
         assert box.y1 <= page.y1 + 1, text
 
 
-@pytest.mark.parametrize("name", ["evidence", "noise", "posterior", "correlation", "convergence"])
+@pytest.mark.parametrize("name", ["evidence", "related", "posterior", "correlation", "convergence"])
 def test_names_do_not_overlap(name, drawn):
     for drawing, _ in (drawn(name, "ugly"), drawn(name, "large")):
         labels = [text for text in drawing.ax.texts if name == "convergence" or text.get_gid() == "feature"]
@@ -202,7 +202,7 @@ from ubayfs import Evidence, decide, max_size
 from ubayfs.plotting import DISPLAYS
 X = [[1, 2, 3], [4, 6, 5], [0, 0, 1]]
 selection = decide(Evidence.from_sets([[1, 1, 0], [1, 0, 0]]), constraints=max_size(2), X=X)
-of_trust = ("comparison", "performance", "survival", "noise", "halves")
+of_trust = ("comparison", "performance", "survival", "related", "halves")
 alone = [display for name, display in DISPLAYS.items() if name not in (*of_trust, "profile")]
 displays = [display.from_selection(selection) for display in alone]
 displays.append(DISPLAYS["profile"].from_selection(selection, X, [0, 1, 1]))

@@ -11,17 +11,16 @@ from ubayfs import Evidence, decide, max_size
 from ubayfs.plotting import (
     ComparisonDisplay,
     HalvesDisplay,
-    NoiseDisplay,
     PerformanceDisplay,
+    RelatedDisplay,
     ReportData,
     SurvivalDisplay,
 )
 from ubayfs.trust.cross_validation import BASELINES
-from ubayfs.trust.noise import noise_of
 from ubayfs.trust.prediction_metrics import METRICS, method_name, metric_name
 from ubayfs.trust.predictors import PREDICTION
 
-DISPLAYS = (ComparisonDisplay, PerformanceDisplay, SurvivalDisplay, NoiseDisplay, HalvesDisplay)
+DISPLAYS = (ComparisonDisplay, PerformanceDisplay, SurvivalDisplay, RelatedDisplay, HalvesDisplay)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +42,7 @@ def by_gid(ax, gid):
 
 def test_a_report_has_those_figures_that_something_is_known_for(selection, trust):
     parts = {
-        "noise": {NoiseDisplay},
+        "related": {RelatedDisplay},
         "halves": {HalvesDisplay},
         "validation": {ComparisonDisplay, PerformanceDisplay, SurvivalDisplay},
     }
@@ -57,38 +56,6 @@ def test_a_report_has_those_figures_that_something_is_known_for(selection, trust
     assert not HalvesDisplay.applies(selection, ReportData(trust=replace(trust, reproducibility=no_split)))
     no_sizes = replace(trust.validation, size_records=None)
     assert not PerformanceDisplay.applies(selection, ReportData(trust=replace(trust, validation=no_sizes)))
-
-
-def test_votes_stand_beside_what_the_same_rank_gets_in_each_shuffle(selection, trust):
-    noise = trust.noise
-    display = NoiseDisplay.from_selection(selection, noise, max_features=8)
-    order = sorted(range(40), key=lambda i: (-noise.counts[i], i))
-    assert display.votes == tuple(sorted(display.votes, reverse=True))
-    assert set(selection.features) <= set(display.features)
-    for k, name in enumerate(display.features):
-        i = list(selection.feature_names).index(name)
-        ranked = [sorted(shuffle, reverse=True)[order.index(i)] for shuffle in noise.null_counts.tolist()]
-        assert (display.low[k], display.high[k]) == pytest.approx(tuple(np.quantile(ranked, [0.05, 0.95])))
-        assert (display.votes[k], display.q[k]) == (noise.counts[i], noise.q_values[i])
-        assert display.chosen[k] == (name in selection.features)
-    assert all(votes or chosen for votes, chosen in zip(display.votes, display.chosen, strict=True))
-    ax = display.plot().ax
-    bars = [bar for bar in ax.patches if bar.get_gid() == "shuffled"]
-    assert [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in bars] == [
-        pytest.approx(ends) for ends in zip(display.low, display.high, strict=True)
-    ]
-    shown = [text.get_text() for text in ax.texts if text.get_gid() == "q"]
-    assert [float(text.strip("< ")) for text in shown] == pytest.approx(display.q, abs=0.0101)
-
-
-def test_the_title_says_when_shuffled_targets_look_the_same(selection, trust):
-    assert "The data support" in NoiseDisplay.from_selection(selection, trust.noise).plot().figure.get_suptitle()
-    all_votes = np.full_like(trust.null.counts, selection.posterior.evidence.n_models)
-    noise = noise_of(selection.posterior.evidence, replace(trust.null, counts=all_votes))
-    assert not noise.passes
-    assert "Shuffled targets look the same (p = 1)" in (
-        NoiseDisplay.from_selection(selection, noise).plot().figure.get_suptitle()
-    )
 
 
 def test_halves_are_points_of_their_shares_of_votes(selection, trust):
@@ -135,18 +102,32 @@ def test_ticks_of_differences_are_few_enough_to_be_read_beside_long_names(select
     assert any(float(tick) == 0 for tick in ticks if tick[0].isdigit())
 
 
-def test_sizes_stand_with_their_scores_and_the_noise_among_most_votes(selection, trust):
-    display = PerformanceDisplay.from_selection(selection, trust.validation, trust.noise)
+def test_p_values_stand_with_their_q_values(selection, trust):
+    related = trust.related
+    display = RelatedDisplay.from_selection(selection, related, max_features=8)
+    assert list(display.p_values) == sorted(display.p_values)
+    assert set(selection.features) <= set(display.features)
+    for name, p, q, selected in zip(
+        display.features, display.p_values, display.q_values, display.selected, strict=True
+    ):
+        i = list(selection.feature_names).index(name)
+        assert (p, q, selected) == (related.p_values[i], related.q_values[i], name in selection.features)
+    drawing = display.plot()
+    points = sorted(
+        (y, x) for gid in ("selected", "not selected") for x, y in zip(*by_gid(drawing.ax, gid).get_data(), strict=True)
+    )
+    assert [x for _, x in points] == pytest.approx(-np.log10(display.p_values))
+    shown = [text.get_text() for text in drawing.ax.texts if text.get_gid() == "q"]
+    assert [float(text.strip("< ")) for text in shown] == pytest.approx(display.q_values, abs=0.0101)
+    assert f"At least {related.of(selection.features).at_least} of 6" in drawing.figure.get_suptitle()
+
+
+def test_sizes_stand_with_their_scores(selection, trust):
+    display = PerformanceDisplay.from_selection(selection, trust.validation)
     curve = trust.validation.sizes
     assert (display.sizes, display.mean) == ((1, 2, 4), tuple(curve["mean"]))
-    votes = sorted(trust.noise.counts.tolist(), reverse=True)
-    for size, expected, cautious in zip(display.sizes, display.expected, display.cautious, strict=True):
-        assert (expected, cautious) == trust.noise.expected(np.array(votes[:size]))
-        assert 0 <= expected <= cautious <= size
     figure = display.plot().figure
     assert by_gid(figure.axes[0], "one se").get_xdata().tolist() == [trust.validation.one_se_size]
-    assert by_gid(figure.axes[1], "expected").get_ydata().tolist() == list(display.expected)
-    assert len(PerformanceDisplay.from_selection(selection, trust.validation).plot().figure.axes) == 1
 
 
 def test_every_metric_and_baseline_has_a_name_for_people():

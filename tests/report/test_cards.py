@@ -58,7 +58,7 @@ def values():
         "selection": selection,
         "hyper": decide(evidence, prior=Hyperdirichlet(), constraints=[max_size(2)], random_state=0).posterior,
         "constraint": must_link(["x0", "x1"], price=0.25),
-        "noise": ubayfs.estimate_noise(X, y, evidence=evidence, n_shuffles=19),
+        "related": ubayfs.estimate_related(ubayfs.decide(evidence, constraints=ubayfs.max_size(3)), X, y),
         "again": ubayfs.reproduce(X, y, **how, n_splits=3, constraints=[max_size(2)]),
         "validation": ubayfs.validate(X, y, **how, cv=2, n_repeats=1, constraints=[max_size(2)]),
         "selector": UBayFSSelector(max_features=2, n_models=5, random_state=0).fit(X, y),
@@ -69,7 +69,7 @@ def values():
     }
 
 
-SHOWN = ["evidence", "posterior", "hyper", "selection", "constraint", "noise", "again", "validation", "selector",
+SHOWN = ["evidence", "posterior", "hyper", "selection", "constraint", "related", "again", "validation", "selector",
          "maximized", "read"]  # fmt: skip
 
 
@@ -156,8 +156,8 @@ def test_a_figure_of_pyplot_is_not_shown_a_second_time(values):
 
 
 def test_a_display_is_drawn_by_name_with_its_arguments(values):
-    drawing = values["selection"].plot("noise", noise=values["noise"])
-    assert drawing.ax.get_xlabel() == "votes (number of models)"
+    drawing = values["selection"].plot("related", related=values["related"])
+    assert "p-value" in drawing.ax.get_xlabel()
     with pytest.raises(InputError, match="evidence") as caught:
         values["selection"].plot("evidense")
     assert caught.value.argument == "display"
@@ -167,7 +167,7 @@ def test_a_display_is_drawn_by_name_with_its_arguments(values):
 @pytest.mark.parametrize("suffix", [".html", ".md", ".json"])
 def test_a_selection_writes_its_report_with_the_facts_that_are_known(values, tmp_path, suffix):
     path = tmp_path / f"report{suffix}"
-    trust = {"noise": values["noise"], "validation": values["validation"]}
+    trust = {"related": values["related"], "validation": values["validation"]}
     assert values["selection"].report(path, values["X"], values["y"], n_draws=0, **trust) == path
     text = path.read_text(encoding="utf-8")
     assert "AUC" in text
@@ -180,14 +180,13 @@ def test_a_selection_writes_its_report_with_the_facts_that_are_known(values, tmp
 # -- progress bars -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("work", ["collect", "noise", "reproduce", "validate", "probabilities", "selector"])
+@pytest.mark.parametrize("work", ["collect", "reproduce", "validate", "probabilities", "selector"])
 def test_on_progress_true_draws_a_bar(values, work, capsys):
     X, y = values["X"], values["y"]
     how = {"n_models": 4, "n_features_per_model": 2, "random_state": 0, "on_progress": True}
     decision = {"constraints": [max_size(2)]}
     unit = {
         "collect": lambda: ubayfs.collect_evidence(X, y, **how) and "4/4",
-        "noise": lambda: ubayfs.estimate_noise(X, y, **how, n_shuffles=19) and "19/19",
         "reproduce": lambda: ubayfs.reproduce(X, y, **how, **decision, n_splits=3) and "3/3",
         "validate": lambda: ubayfs.validate(X, y, **how, **decision, cv=2, n_repeats=1) and "2/2",
         "probabilities": lambda: (

@@ -318,7 +318,7 @@ def test_folded_sections_say_in_a_few_words_what_they_hold(html, summary):
     folded = [attributes for tag, attributes in page.elements if attributes.get("class") == "section"]
     assert len(folded) == len(SECTIONS) - 4
     assert all("open" not in attributes for attributes in folded)
-    for key in ("validation", "noise", "reproducibility", "constraints", "quality"):
+    for key in ("validation", "related", "reproducibility", "constraints", "quality"):
         assert in_one_line(summary["brief"][key]) in page.text
 
 
@@ -369,7 +369,7 @@ def test_all_forms_tell_the_same(html, markdown, summary):
     ]
     known = {
         "chosen", "knowledge", "constraints", "ensemble", "correlation", "reproduce", "substitutes", "left_out",
-        "validation", "noise", "reproducibility",
+        "validation", "related", "reproducibility",
     }  # fmt: skip
     assert known == set(summary["sentences"])
     for sentence in (
@@ -397,13 +397,15 @@ def table_with(markdown, heading):
 def test_numbers_of_the_chosen_features_are_those_of_the_summary(summary, markdown):
     rows = table_with(markdown, "Chosen again")
     assert list(rows[0]) == [
-        "Feature", "Models that chose it", "Expected noise (q)", "Chosen again", "Chosen because of",
+        "Feature", "Models that chose it", "Related to the target", "Chosen again", "Chosen because of",
         "Best replacement", "In the data", "On half of the samples", "Blocks", "Prior weight",
     ]  # fmt: skip
     for record, row in zip(summary["chosen"], rows, strict=True):
         assert row["Models that chose it"] == f"{record['count']} of 30"
         assert row["On half of the samples"] == f"{100 * record['half_low']:.0f} to {100 * record['half_high']:.0f} %"
-        assert float(row["Expected noise (q)"].replace("&lt;", "")) == pytest.approx(record["q"], abs=0.01)
+        words, q = row["Related to the target"].replace("&lt;", "").rstrip(")").split(" (q ")
+        assert float(q) == pytest.approx(record["q"], abs=0.01)
+        assert words == ("yes" if record["related"] else "not shown by itself")
         assert row["Chosen again"] == record["chosen_again"]
         assert row["Chosen because of"] == ", ".join(record["reasons"])
         stated = summary["prior"]["weights"].get(record["feature"])

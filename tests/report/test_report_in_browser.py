@@ -33,7 +33,7 @@ def results(browser, tmp_path_factory):
     write_demo(folder)
     study = folder / "study.yaml"
     less = {
-        "n_repeats: 2": "{level: full, n_shuffles: 2, n_splits: 2, cv: 2, n_repeats: 1}",
+        "n_repeats: 2": "{level: full, n_shuffles: 200, n_splits: 2, cv: 2, n_repeats: 1}",
         "n_models: 100": "n_models: 30",
     }
     text = study.read_text()

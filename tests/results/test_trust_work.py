@@ -12,6 +12,7 @@ from ubayfs.exceptions import ConstraintError, InputError
 from ubayfs.results.trust_work import TrustWork, chosen_level, decision_digest
 from ubayfs.study import DataSection, EvidenceSection, Study, TrustSection, resolve_study
 from ubayfs.trust.trust import Trust
+from ubayfs.workflow import Decision
 
 
 def watch(label, unit):
@@ -26,7 +27,7 @@ def resolved(tmp_path_factory):
     X, y = rng.normal(size=(40, 8)), np.repeat([0, 1], 20)
     X[:, 0] += 2 * y
     pd.DataFrame(X, columns=list("abcdefgh")).assign(y=y).to_csv(folder / "t.csv", index=False)
-    evidence, trust = EvidenceSection("fisher", 10, n_features_per_model=2), TrustSection(n_shuffles=3, n_splits=2)
+    evidence, trust = EvidenceSection("fisher", 10, n_features_per_model=2), TrustSection(n_shuffles=200, n_splits=2)
     study = Study(DataSection("t.csv", target="y"), evidence, constraints=[max_size(2)], trust=trust, folder=folder)
     return resolve_study(study)
 
@@ -39,7 +40,7 @@ def changed(resolved, **parts):
     ("given", "argument"),
     [
         ({"level": "some"}, "level"),
-        ({"n_shuffles": 0}, "n_shuffles"),
+        ({"n_shuffles": 199}, "n_shuffles"),
         ({"cv": 1}, "cv"),
         ({"sizes": [3, "x"]}, "sizes"),
         ({"seed": None}, "seed"),
@@ -69,7 +70,7 @@ def test_the_digest_changes_with_what_a_validation_depends_on(resolved):
     study = resolved.study
     same = [
         {"decision": replace(study.decision, n_alternatives=1)},
-        {"trust": replace(study.trust, level="full", n_splits=9, n_shuffles=30)},
+        {"trust": replace(study.trust, level="full", n_splits=9, n_shuffles=300)},
         {"evidence": replace(study.evidence, n_jobs=2)},
     ]
     other = [
@@ -93,8 +94,9 @@ def test_what_is_known_is_not_collected_again(resolved, monkeypatch):
     work = TrustWork(resolved, evidence, Trust(), watch)
     selection = work.study.decide(evidence)
     work.find("quick", selection)
-    assert (work.trust.level, work.trust.null.n_done, work.trust.reproducibility.n_splits) == ("quick", 3, 2)
-    monkeypatch.setattr("ubayfs.results.trust_work.collect_null", None)
+    assert (work.trust.level, work.trust.related.n_shuffles, work.trust.reproducibility.n_splits) == ("quick", 200, 2)
+    assert work.trust.related.q_values[0] <= 0.1
+    monkeypatch.setattr("ubayfs.results.trust_work.related_of", None)
     monkeypatch.setattr("ubayfs.results.trust_work.collect_halves", None)
     again = TrustWork(resolved, evidence, work.trust, watch)
     assert again.trust.reproducibility is None  # of a decision
@@ -103,62 +105,71 @@ def test_what_is_known_is_not_collected_again(resolved, monkeypatch):
     assert again.trust.problems == {}
 
 
-def test_only_further_shuffles_and_splits_are_collected(resolved):
+def test_only_further_splits_are_collected(resolved):
     evidence, seen = resolved.collect(), []
     work = TrustWork(resolved, evidence, Trust(), watch)
     selection = work.study.decide(evidence)
     work.find("quick", selection)
-    more = changed(resolved, trust=TrustSection(n_shuffles=5, n_splits=3))
+    more = changed(resolved, trust=TrustSection(n_shuffles=300, n_splits=3))
     again = TrustWork(more, evidence, work.trust, lambda label, unit: nullcontext(lambda *done: seen.append(done)))
     again.find("quick", selection)
-    assert {(3, 5), (5, 5), (2, 3), (3, 3)} <= set(seen)
-    assert not {(0, 5), (2, 5), (0, 3), (1, 3)} & set(seen)
+    assert {(2, 3), (3, 3)} <= set(seen)
+    assert not {(0, 3), (1, 3)} & set(seen)
     whole = TrustWork(more, evidence, Trust(), watch)
     whole.find("quick", selection)
-    np.testing.assert_array_equal(again.trust.null.counts, whole.trust.null.counts)
     assert again.trust.encode() == whole.trust.encode()
-    other = changed(resolved, trust=TrustSection(n_shuffles=5, n_splits=2, seed=1))
-    anew = TrustWork(other, evidence, work.trust, watch)
-    anew.find("quick", selection)
-    assert anew.trust.null.n_done == 5
-    assert (anew.trust.null.counts[:3] != work.trust.null.counts).any()
+    assert again.trust.related.n_shuffles == 300
+
+
+def test_p_values_are_computed_again_only_for_features_that_were_favored_before_votes_were_seen(resolved):
+    evidence = resolved.collect()
+    first = TrustWork(resolved, evidence, Trust(), watch)
+    first.collect("none")
+    assert first.trust.related.favored == ()
+    for late, favored in ((True, ()), (False, ("b", "c", "d"))):
+        prior = replace(resolved.study.prior, weights={"features": {"b": 3, "c": 3, "d": 3}})
+        stated = changed(resolved, prior=prior)
+        if late:
+            stated = stated.changed_since({}, "2026-01-01")
+        again = TrustWork(stated, evidence, first.trust, watch)
+        again.collect("none")
+        assert again.trust.related.favored == favored
+        assert (again.trust.related is first.trust.related) == late
+
+
+def test_a_study_that_asks_for_no_trust_computes_no_p_values(resolved):
+    none = changed(resolved, trust=TrustSection(level="none"))
+    work = TrustWork(none, none.collect(), Trust(), watch)
+    work.collect("none")
+    assert work.trust.empty
 
 
 def test_a_part_that_is_stopped_ends_the_work(resolved):
     evidence = resolved.collect()
-    work = TrustWork(resolved, evidence, Trust(), lambda label, unit: nullcontext(lambda done, total: done < 2))
+    work = TrustWork(resolved, evidence, Trust(), lambda label, unit: nullcontext(lambda done, total: done < 1))
     work.find("full", resolved.decide(evidence))
     assert work.stopped
-    assert work.trust.null.n_done == 2
-    assert work.trust.halves is None
+    assert work.trust.halves.n_done == 1
     assert work.trust.validation is None
 
 
 def test_a_size_that_nobody_knows_yet(resolved):
-    """Checked with the most that it may be; decided only when the noise has told it."""
-    study = changed(resolved, constraints=(max_size("supported"),), trust=replace(resolved.study.trust, n_shuffles=19))
-    assert study.needs_noise
+    """Checked with the most that it may be; decided only when p-values have given it."""
+    study = changed(resolved, constraints=(max_size("supported"),))
+    assert study.needs_related
     assert study.decision.constraints == (max_size(20),)
     evidence = study.collect()
-    with pytest.raises(ConstraintError, match="noise"):
+    with pytest.raises(ConstraintError, match="related"):
         study.decide(evidence)
-    with pytest.raises(ConstraintError, match="noise"):
+    with pytest.raises(ConstraintError, match="related"):
         study.study.decide(evidence)
     assert study.study.arguments(study.feature_names)["constraints"] == (max_size("supported"),)
     work = TrustWork(study, evidence, Trust(), watch)
     work.size()
-    assert work.study.supported == max(1, work.trust.noise.supported)
+    importance = Decision().posterior(evidence).mean
+    assert work.study.supported == max(1, work.trust.related.supported(importance))
     assert len(work.study.decide(evidence).features) == work.study.supported
     assert work.study.standalone.constraints == (max_size("supported"),)
-
-
-def test_a_size_is_not_taken_from_shuffles_that_were_stopped(resolved):
-    """With fewer than 19 nothing passes: they would say that nothing is supported."""
-    study = changed(resolved, constraints=(max_size("supported"),), trust=TrustSection(n_shuffles=20))
-    stop = nullcontext(lambda done, total: done < 3)
-    work = TrustWork(study, study.collect(), Trust(), lambda label, unit: stop)
-    with pytest.raises(InputError, match="resume"):
-        work.size()
 
 
 def test_what_the_most_allows_is_checked_before_any_work(resolved):

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.data.target import Target
 from ubayfs.exceptions import InputError
 from ubayfs.selectors import scoring
-from ubayfs.selectors.fisher import Fisher, class_shares
+from ubayfs.selectors.fisher import Fisher
 
 
 def literal_fisher(X, y):
@@ -150,17 +149,3 @@ def test_breast_cancer(cancer, stratified):
     chosen = Fisher().select_many(data.X, data.target, stratified(cancer[1], 1000, 0.75, 3), 10, [])
     expected = {1, 3, 4, 7, 8, 21, 23, 24, 27, 28}
     assert np.mean([set(picks + 1) == expected for picks in chosen]) >= 0.95
-
-
-@pytest.mark.parametrize("gaps", [0.0, 0.2])
-def test_class_shares_are_the_scores_of_a_run_with_all_samples(rng, gaps):
-    X, y = rng.normal(size=(60, 7)) + rng.normal(size=(3, 7))[np.arange(60) % 3], np.arange(60) % 3
-    X[rng.uniform(size=X.shape) < gaps] = np.nan
-    X[:, 6] = 1.0
-    shares = class_shares(X, Target("multiclass", y, classes=np.array(["a", "b", "c"])))
-    for x, share in zip(X.T[:6], shares, strict=False):
-        there = ~np.isnan(x)
-        own, of = x[there], y[there]
-        within = sum(((own[of == c] - own[of == c].mean()) ** 2).sum() for c in range(3))
-        assert share == pytest.approx(there.mean() * (1 - within / ((own - own.mean()) ** 2).sum()))
-    assert shares[6] == 0

@@ -82,7 +82,7 @@ def test_names_missing_in_a_table_of_weights_and_blocks_are_noted_once(folder):
 def test_every_command_checks_the_decision_once(folder, monkeypatch, seed, level, size):
     monkeypatch.setattr("ubayfs.trust.predictors.N_TREES", 2)
     few = f"evidence: {{n_models: 5}}\noutputs: {{figures: [], n_draws: 3}}\ndecision: {{seed: {seed}}}\n"
-    few += f"trust: {{level: {level}, n_shuffles: 2, n_splits: 2, cv: 2, n_repeats: 1}}\n"
+    few += f"trust: {{level: {level}, n_shuffles: 200, n_splits: 2, cv: 2, n_repeats: 1}}\n"
     (folder / "study.yaml").write_text(STUDY.replace("n: 2", f"n: {size}") + few)
     made = []
     count_decisions(monkeypatch, made)
@@ -171,7 +171,7 @@ def test_select_opens_each_file_once_however_often_it_is_named(folder, opened):
 def test_every_command_opens_each_file_of_a_result_once(folder, opened, monkeypatch):
     monkeypatch.setattr("ubayfs.trust.predictors.N_TREES", 2)
     few = "evidence: {n_models: 5}\noutputs: {n_draws: 3}\n"
-    few += "trust: {level: full, n_shuffles: 2, n_splits: 2, cv: 2, n_repeats: 1}\n"
+    few += "trust: {level: full, n_shuffles: 200, n_splits: 2, cv: 2, n_repeats: 1}\n"
     (folder / "study.yaml").write_text(STUDY + few)
     assert main(["select", "study.yaml", "-o", "first"]) == 0
     names = ("manifest.json", "study.yaml", "evidence.npz", "result.json", "summary.json")
@@ -200,7 +200,7 @@ def count_calls(monkeypatch, place, times):
 @pytest.mark.parametrize(("level", "answers"), [("none", 1), ("quick", 2)])  # what trust adds is told in a second one
 def test_select_finds_reasons_and_makes_study_and_report_once(folder, monkeypatch, level, answers):
     few = "evidence: {n_models: 5}\noutputs: {n_draws: 3}\n"
-    few += f"trust: {{level: {level}, n_shuffles: 2, n_splits: 2}}\n"
+    few += f"trust: {{level: {level}, n_shuffles: 200, n_splits: 2}}\n"
     (folder / "study.yaml").write_text(STUDY + few)
     times = Counter()
     places = ("attribution.attribution", "summary.attribution", "summary.answer", "study.resolve._written_out")

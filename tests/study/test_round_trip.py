@@ -175,7 +175,7 @@ studies = st.builds(
         OutputSection, st.sampled_from(["results", "no"]), st.sampled_from([(), ("png", "pdf")]), st.booleans(), sizes
     ),
     st.builds(
-        TrustSection, st.sampled_from([None, "none", "full"]), st.integers(1, 30), sizes=st.sets(st.integers(1, 9))
+        TrustSection, st.sampled_from([None, "none", "full"]), st.integers(200, 230), sizes=st.sets(st.integers(1, 9))
     ),
 )
 

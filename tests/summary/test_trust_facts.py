@@ -25,16 +25,14 @@ from ubayfs import (
 )
 from ubayfs._plain import plain
 from ubayfs.attribution import attribution
-from ubayfs.plotting import NoiseDisplay
 from ubayfs.report import render_csv
 from ubayfs.summary import answer, summarize
 from ubayfs.summary.answer_facts import explanations, validation_facts, what_is_out
-from ubayfs.summary.trust_sentences import supported, three_facts, validation_sentences, why_out
+from ubayfs.summary.trust_sentences import three_facts, validation_sentences, why_out
 from ubayfs.trust import agreement, constraint_costs, left_out, substitutes
-from ubayfs.trust.noise import noise_of
 from ubayfs.trust.validation import OURS
 
-PARTS = ["validation", "noise", "reproducibility"]
+PARTS = ["validation", "related", "reproducibility"]
 
 
 @pytest.fixture(scope="module")
@@ -81,12 +79,9 @@ def test_the_three_facts_come_in_the_order_of_a_report(summary, selection, trust
 
 
 def test_numbers_are_those_of_their_sources(summary, selection, trust):
-    facts, again, noise = summary["trust"], trust.reproducibility, trust.noise
-    estimate = noise.estimate(selection)
-    for key in ("expected", "cautious"):
-        assert facts["noise"][key] == getattr(estimate, key)
-    assert (facts["noise"]["n_data"], facts["noise"]["filled"]) == (estimate.n_data, list(estimate.filled))
-    assert (facts["noise"]["p_value"], facts["noise"]["supported"]) == (noise.p_value, noise.supported)
+    facts, again, related = summary["trust"], trust.reproducibility, trust.related
+    for key in ("at_least", "best_guess", "without_list", "n_related_of_all"):
+        assert facts["related"][key] == getattr(related.of(selection.features), key)
     assert (facts["reproducibility"]["lower"], facts["reproducibility"]["upper"]) == (again.lower, again.upper)
     assert facts["reproducibility"]["chosen_again"] == list(again.chosen_again)
     ours = trust.validation.scores.iloc[0]
@@ -95,7 +90,7 @@ def test_numbers_are_those_of_their_sources(summary, selection, trust):
     assert [row["size"] for row in facts["validation"]["sizes"]] == [1, 2, 4]
     for record in summary["chosen"]:
         i = record["position"]
-        assert record["q"] == noise.q_values[i]
+        assert (record["q"], record["related"]) == (related.q_values[i], related.q_values[i] <= 0.1)
         assert record["chosen_again"] == again.labels[i]
         assert (record["half_low"], record["half_high"]) == tuple(again.vote_share[i])
 
@@ -192,106 +187,97 @@ def test_a_worse_set_is_called_worse(selection, trust):
     assert "Worse than as many random features: -" in words(summary, "validation")
 
 
-def noise_facts(**changes):
+def with_related(**changes):
     known = {
-        "state": "known", "n_done": 20, "n_asked": 20, "failures": [], "expected": 5.9, "cautious": 8.4, "n_data": 10,
-        "filled": [], "filled_supported": [], "p_value": 1 / 21, "passes": True, "supported": 3, "limit": 0.2,
-        "n_supported_chosen": 3,
-        "enough": True, "fewest": 19,
+        "state": "known", "n_done": 1000, "n_asked": 1000, "failures": [], "at_least": 7, "best_guess": 8, "size": 10,
+        "without_list": None, "n_related_of_all": 12, "n_features": 400, "n_shuffles": 1000, "n_listed": 0,
+        "confidence": 0.9, "limit": 0.1, "adjust_for": [],
     }  # fmt: skip
     missing = {"state": "missing", "reason": None}
     trust = {"result": None, "n_chosen": 10, "validation": missing, "reproducibility": missing}
-    return {**trust, "noise": known | changes}
+    return {**trust, "related": known | changes}
+
+
+LIST = ", given the list that you stated before seeing any votes; "
 
 
 @pytest.mark.parametrize(
     ("changes", "value", "sentence"),
     [
-        ({}, "about 6 of 10", "about 6 (cautiously up to 8) of these 10 are expected to be unrelated to the target."),
+        ({}, "at least 7 of 10", "At least 7 of these 10 are related to the target (90 % confidence). Best guess: 8."),
+        ({"best_guess": 7}, "at least 7 of 10", "At least 7 of these 10 are related to the target (90 % confidence)."),
+        ({"at_least": 10}, "all 10", "All 10 are related to the target (90 % confidence)."),
         (
-            {"expected": 0.2, "cautious": 0.4},
-            "hardly any of 10",
-            "features hardly ever get this many votes: hardly any",
-        ),
-        ({"passes": False, "p_value": 0.3}, "perhaps all 10", "the votes look the same (p = 0.3); all may be"),
-        (
-            {"n_data": 8, "filled": ["a", "b"], "passes": False, "p_value": 0.3},
-            "perhaps all 10",
-            "all may be noise. a and b are in the set",
+            {"at_least": 0},
+            "none shown",
+            "None of these 10 could be shown to be related to the target. They may be chance findings.",
         ),
         (
-            {"n_data": 8, "filled": ["a", "b"]},
-            "about 6 of 8, perhaps 2 more",
-            "of the 8 that the data chose are expected",
+            {"at_least": 5, "without_list": 1},
+            "at least 5 of 10",
+            f"At least 5 of these 10 are related to the target (90 % confidence){LIST}at least 1 without it. "
+            "Best guess: 8.",
         ),
         (
-            {"n_data": 8, "filled": ["a", "b"]},
-            "about 6 of 8, perhaps 2 more",
-            "a and b are in the set because of weights or constraints; the data do not support them.",
+            {"at_least": 5, "best_guess": 5, "without_list": 5},
+            "at least 5 of 10",
+            f"At least 5 of these 10 are related to the target (90 % confidence){LIST}as many without it.",
         ),
         (
-            {"n_data": 8, "filled": ["a", "b"], "filled_supported": ["b"]},
-            "about 6 of 8, perhaps 1 more",
-            "a and b are in the set because of weights or constraints; the data do not support a.",
+            {"at_least": 5, "best_guess": 5, "without_list": 0},
+            "at least 5 of 10",
+            f"At least 5 of these 10 are related to the target (90 % confidence){LIST}none could be shown without it.",
         ),
         (
-            {"n_data": 9, "filled": ["a"], "filled_supported": ["a"]},
-            "about 6 of 9",
-            "a is in the set because of weights or constraints; the data support it, too.",
+            {"at_least": 0, "without_list": 2},
+            "none shown",
+            f"None of these 10 could be shown to be related to the target{LIST}at least 2 without it.",
         ),
-        ({"n_data": 0, "filled": ["a"]}, "perhaps 1 of 1", "No chosen feature is there because of the data."),
-        ({"n_done": 19, "state": "partial"}, "about 6 of 10", "This rests on 19 of 20 shuffles."),
         (
-            {"n_done": 7, "state": "partial", "enough": False, "passes": False, "p_value": 1 / 8},
-            "",
-            "Not known: 7 of 20 shuffles of the target can be used, and it takes at least 19. This finds it out:",
+            {"size": 1, "at_least": 1, "best_guess": 1},
+            "yes",
+            "This feature is related to the target (90 % confidence).",
+        ),
+        (
+            {"size": 1, "at_least": 0},
+            "none shown",
+            "This feature could not be shown to be related to the target. It may be a chance finding.",
         ),
     ],
 )
-def test_noise_in_words(changes, value, sentence):
-    found = three_facts(noise_facts(**changes))[1]
+def test_related_in_words(changes, value, sentence):
+    found = three_facts(with_related(**changes))[1]
     assert found["value"] == value
-    assert sentence in " ".join(found["sentences"])
+    meaning = "Related means: differs with the target, by itself. It need not be a cause."
+    assert found["sentences"] == [sentence, meaning]
+
+
+def test_related_says_what_was_adjusted_for():
+    found = three_facts(with_related(adjust_for=["age", "sex"]))[1]
+    assert found["sentences"][1] == (
+        "Related means: differs with the target, by itself, after adjustment for age and sex. It need not be a cause."
+    )
 
 
 @pytest.mark.parametrize(
-    ("n_done", "n_asked", "n_failed", "options"),
-    [(7, 20, 0, ""), (10, 10, 0, " --shuffles 19"), (15, 20, 5, " --shuffles 24"), (7, 100, 0, "")],
-)
-def test_too_few_shuffles_show_the_command_that_adds_some(n_done, n_asked, n_failed, options):
-    few = {"n_done": n_done, "n_asked": n_asked, "failures": ["x"] * n_failed, "enough": False}
-    found = three_facts({**noise_facts(**few), "result": "results"})[1]
-    assert found["command"] == "ubayfs trust results --level quick" + options
-
-
-@pytest.mark.parametrize(
-    ("n_supported", "n_inside", "n_chosen", "expected"),
+    ("changes", "again", "both"),
     [
-        (3, 3, 10, "The data support 3 features; any of the other 7 that were chosen may be noise."),
-        (1, 1, 2, "The data support 1 feature; the other one that was chosen may be noise."),
-        (0, 0, 4, "The data support no feature; all 4 that were chosen may be noise."),
-        (0, 0, 1, "The data support no feature; the one that was chosen may be noise."),
-        (
-            5,
-            4,
-            8,
-            "The data support 5 features, 4 of which are in the set; any of the other 4 that were chosen may be noise.",
-        ),
-        (8, 8, 8, "The data support 8 features."),
+        ({"at_least": 9, "n_related_of_all": 150}, [2, 5], True),
+        ({"at_least": 7, "n_related_of_all": 150}, [2, 5], False),
+        ({"at_least": 9, "n_related_of_all": 150}, [7, 9], False),
+        ({"at_least": 9, "n_related_of_all": 12}, [2, 5], False),
     ],
 )
-def test_what_the_data_support(n_supported, n_inside, n_chosen, expected):
-    passes = {"passes": n_supported > 0, "p_value": 0.3, "limit": 0.2}
-    assert supported({"supported": n_supported, "n_supported_chosen": n_inside, **passes}, n_chosen) == expected
-
-
-def test_votes_that_differ_although_no_feature_stands_out():
-    found = {"supported": 0, "n_supported_chosen": 0, "passes": True, "p_value": 1 / 21, "limit": 0.2}
+def test_sets_that_are_related_and_not_selected_again_are_reconciled(changes, again, both):
+    known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 10, "chosen_again": again}
+    facts = {**with_related(**changes), "reproducibility": known | {"interval": [-0.1, 0.5]}}
     expected = (
-        "The votes as a whole differ from those of shuffled targets (p = 0.048), but no feature stands out by itself "
-        "(none has a q up to 0.2); any of the 4 that were chosen may be noise."
+        "Both are true: at least 150 of 400 features are related to the target, and many do equally well. Another "
+        "study would select others among them."
     )
-    assert supported(found, 4) == expected
+    sentences = three_facts(facts)[2]["sentences"]
+    assert (expected in sentences) == both
+    assert not (both and any("chance" in sentence for sentence in sentences))
 
 
 @pytest.mark.parametrize(
@@ -307,26 +293,10 @@ def test_what_would_be_chosen_again_in_words(again, value, sentence):
     known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 10, "chosen_again": again}
     few = "As few as by chance cannot be ruled out." if again[0] > 0.5 else "That is not clearly more than by chance."
     for lowest, more in ((0.1, []), (-0.1, [few])):
-        facts = {**noise_facts(), "reproducibility": known | {"interval": [lowest, 0.5]}}
+        facts = {**with_related(), "reproducibility": known | {"interval": [lowest, 0.5]}}
         found = three_facts(facts)[2]
         assert found["value"] == value
         assert found["sentences"] == [f"In a new study of this size, {sentence}", *more]
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"expected": 0.2}, "features hardly ever get this many votes: this feature is expected to be related to"),
-        ({"expected": 0.9, "filled": ["b"]}, "the one that the data chose is expected to be unrelated to the target."),
-        ({"passes": False, "p_value": 0.3}, "the votes look the same (p = 0.3); it may be noise."),
-    ],
-)  # fmt: skip
-def test_one_feature_has_a_singular(changes, sentence):
-    known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 1, "interval": [0.1, 1]}
-    few = noise_facts(n_data=1, cautious=1.0, **changes)
-    facts = three_facts({**few, "reproducibility": known | {"chosen_again": [0.1, 0.2]}})
-    assert sentence in " ".join(facts[1]["sentences"])
-    assert facts[2]["sentences"][0] == "In a new study of this size, this feature would rarely be chosen again."
 
 
 @pytest.mark.parametrize(
@@ -336,7 +306,10 @@ def test_one_feature_has_a_singular(changes, sentence):
 def test_one_feature_is_probably_chosen_again_only_where_the_whole_range_says_so(again, may):
     known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 1, "chosen_again": again}
     for lowest, more in ((0.1, []), (-0.1, ["It may have been chosen by chance."])):
-        trust = {**noise_facts(n_data=1), "reproducibility": known | {"interval": [lowest, 1]}}
+        trust = {
+            **with_related(size=1, at_least=1, n_related_of_all=1),
+            "reproducibility": known | {"interval": [lowest, 1]},
+        }
         expected = [f"In a new study of this size, this feature {may} be chosen again.", *more]
         assert three_facts(trust)[2]["sentences"] == expected
 
@@ -355,46 +328,24 @@ def test_sizes_that_predict_as_well_as_the_best(trust, fewest, best, sentence):
 
 def test_folds_without_a_score_are_nothing_to_rest_on(trust):
     found = validation_facts(trust.validation) | {"mean": None, "state": "partial", "failures": ["y is constant"]}
-    (first, *more) = three_facts({**noise_facts(), "validation": found})[0]["sentences"]
+    (first, *more) = three_facts({**with_related(), "validation": found})[0]["sentences"]
     assert first.startswith("No score can be computed in any fold")
     assert not more
-
-
-def test_what_weights_and_constraints_bring_back_is_not_reproduced_by_the_data():
-    known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 3, "chosen_again": [3, 3]}
-    trust = {**noise_facts(n_data=1, filled=["a", "b"]), "reproducibility": known | {"interval": [0.9, 1]}}
-    assert three_facts(trust)[2]["sentences"][1:] == [
-        "This assumes the same weights and constraints, which brought 2 of these into the set."
-    ]
 
 
 def test_what_is_missing_names_the_function_that_finds_it_out(selection):
     facts = summarize(selection, n_draws=0)["facts"]
     assert {found["state"] for found in facts} == {"missing"}
-    for found, name in zip(facts, ("validate", "estimate_noise", "reproduce"), strict=True):
-        assert found["command"] == f"ubayfs.{name}(X, y, ...)"
+    for found, name in zip(facts, ("validate", "estimate_related", "reproduce"), strict=True):
+        assert found["command"].startswith(f"ubayfs.{name}(")
         assert callable(getattr(ubayfs, name))
 
 
 def test_what_rests_on_a_part_says_so(selection, trust):
-    null = replace(trust.null, counts=trust.null.counts[:19], n_models=trust.null.n_models[:19])
-    noise = noise_of(selection.posterior.evidence, null)
     validation = replace(made_validation(selection.feature_names), n_repeats=4, failures=("repeat 3: no set",))
-    summary = summarize(selection, n_draws=0, trust=replace(trust, null=null, noise=noise, validation=validation))
-    assert "This rests on 19 of 20 shuffles." in words(summary, "noise")
+    summary = summarize(selection, n_draws=0, trust=replace(trust, validation=validation))
     assert "This rests on 6 of 12 folds. The others could not be used: repeat 3: no set" in words(summary, "validation")
     assert fact(summary, "reproducibility")["state"] == "known"
-
-
-def test_too_few_shuffles_are_not_called_noise(selection, trust):
-    """With 9 shuffles p cannot be below 0.1, whatever the data are: nothing is known then, also of each feature."""
-    null = replace(trust.null, counts=trust.null.counts[:9], n_models=trust.null.n_models[:9])
-    noise = noise_of(selection.posterior.evidence, null)
-    summary = summarize(selection, n_draws=0, trust=replace(trust, null=null, noise=noise))
-    assert "Not known: 9 of 20 shuffles" in words(summary, "noise")
-    assert "may be noise" not in json.dumps(summary["sentences"])
-    assert {record["q"] for record in summary["chosen"]} == {None}
-    assert "cannot tell noise" in NoiseDisplay.from_selection(selection, noise).plot().figure.get_suptitle()
 
 
 def test_what_has_no_meaning_is_not_asked_for(data):
@@ -415,10 +366,6 @@ def test_members_by_weights_or_constraints_are_counted_apart(summary, selection)
     why = attribution(selection)
     own = [name for name in selection.features if why.reasons(name) != ("data",)]
     assert "x5" in own
-    noise = summary["trust"]["noise"]
-    assert noise["filled"] == own
-    q = {record["feature"]: record["q"] for record in summary["chosen"]}
-    assert noise["filled_supported"] == [name for name in own if q[name] <= noise["limit"]]
     line = summary["sentences"]["knowledge"][0]
     assert line.startswith(f"{len(own)} of 4 chosen features")
     assert all(name in line for name in own)

@@ -1,4 +1,4 @@
-"""Shuffled and halved ensembles: what is shuffled and split, what is repeated, stored, cancelled and refused."""
+"""Shuffled targets and halved ensembles: what is split, repeated, stored, cancelled and refused."""
 
 import json
 import warnings
@@ -14,8 +14,8 @@ from ubayfs._files import load_record, save_record
 from ubayfs.data import feature_data
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.target import Target
-from ubayfs.trust.ensembles import HalfEnsembles, NullEnsembles, collect_halves, collect_null
-from ubayfs.trust.procedure import draw_half, plan_halves, shuffled, take_samples, with_target
+from ubayfs.trust.ensembles import HalfEnsembles, collect_halves
+from ubayfs.trust.procedure import draw_half, plan_halves, shuffled, take_samples
 
 SMALL = {"selector": "fisher", "n_models": 8, "n_features_per_model": 2}
 
@@ -74,27 +74,12 @@ def test_all_of_a_sample_of_the_target_stays_together(rng):
     assert (found.labels == found.values.astype(str)).all()
 
 
-def test_null_counts_are_those_of_collect_evidence_on_the_shuffled_target(table):
-    null = collect_null(table, SMALL, n_shuffles=3, random_state=5)
-    seed = np.random.SeedSequence(5, spawn_key=(2**31, 2))
-    permutation, runs = (np.random.SeedSequence(5, spawn_key=(*seed.spawn_key, child)) for child in (0, 1))
-    target = shuffled(table.target, None, np.random.default_rng(permutation))
-    again = collect_evidence(table.X, target.labels, **SMALL, random_state=runs)
-    assert null.counts[2].tolist() == again.counts.tolist()
-    assert null.n_models.tolist() == [8, 8, 8]
-    assert null.settings["data_fingerprint"] == table.fingerprint
-
-
 def test_what_is_known_of_the_values_is_computed_once(table, monkeypatch):
     counted = []
     hash_values = feature_data.hash_values
     monkeypatch.setattr(feature_data, "hash_values", lambda X: counted.append(1) or hash_values(X))
     monkeypatch.setattr(feature_data, "outlier_advice", lambda *columns: pytest.fail("nobody asked for it"))
     data = FeatureData.from_table(table.X, table.target.labels)
-    other = with_target(data, data.target.take(np.arange(40)[::-1]))
-    assert other.constant is data.constant
-    assert other.fingerprint != data.fingerprint
-    collect_null(data, SMALL, 4, random_state=0)
     collect_halves(data, SMALL, 2, random_state=0)
     assert len(counted) == 1
 
@@ -169,31 +154,28 @@ def same(one, other):
     return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
 
 
-@pytest.mark.parametrize("collect", [collect_null, collect_halves])
 @pytest.mark.parametrize("selector", ["mrmr", "tree"])
-def test_workers_change_nothing(table, collect, selector):
+def test_workers_change_nothing(table, selector):
     settings = {**SMALL, "selector": selector}
-    expected = collect(table, settings, 5, random_state=1, n_jobs=1)
-    assert same(collect(table, settings, 5, random_state=1, n_jobs=3), expected)
-    assert not same(collect(table, settings, 5, random_state=2, n_jobs=1), expected)
+    expected = collect_halves(table, settings, 5, random_state=1, n_jobs=1)
+    assert same(collect_halves(table, settings, 5, random_state=1, n_jobs=3), expected)
+    assert not same(collect_halves(table, settings, 5, random_state=2, n_jobs=1), expected)
 
 
-@pytest.mark.parametrize("collect", [collect_null, collect_halves])
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_cancel_returns_what_is_done(table, collect, n_jobs):
+def test_a_cancel_returns_what_is_done(table, n_jobs):
     seen = []
 
     def stop_after_three(done, total):
         seen.append((done, total))
         return done < 3
 
-    found = collect(table, SMALL, 8, random_state=1, n_jobs=n_jobs, on_progress=stop_after_three)
+    found = collect_halves(table, SMALL, 8, random_state=1, n_jobs=n_jobs, on_progress=stop_after_three)
     assert not found.complete
     assert found.n_done == 3
     assert seen == [(0, 8), (1, 8), (2, 8), (3, 8)]
-    everything = collect(table, SMALL, 8, random_state=1)
-    if collect is collect_null:
-        assert set(map(tuple, found.counts)) <= set(map(tuple, everything.counts))
+    everything = collect_halves(table, SMALL, 8, random_state=1)
+    assert set(map(tuple, found.samples)) <= set(map(tuple, everything.samples))
 
 
 def test_a_cancel_within_an_ensemble_leaves_it_out(table):
@@ -203,13 +185,12 @@ def test_a_cancel_within_an_ensemble_leaves_it_out(table):
         calls.append(done)
         return calls.count(1) < 2
 
-    found = collect_null(table, {**SMALL, "selector": "tree", "n_models": 60}, 4, random_state=1, on_progress=stop)
+    found = collect_halves(table, {**SMALL, "selector": "tree", "n_models": 60}, 4, random_state=1, on_progress=stop)
     assert found.n_done == 1
-    assert found.n_models.tolist() == [60]
+    assert [half.n_models for half in found.pairs[0]] == [60, 60]
 
 
-@pytest.mark.parametrize("collect", [collect_null, collect_halves])
-def test_finished_repeats_are_not_repeated(table, collect, tmp_path):
+def test_finished_repeats_are_not_repeated(table, tmp_path):
     runs = []
 
     def first_two(X, y, n_features, rng):
@@ -217,46 +198,43 @@ def test_finished_repeats_are_not_repeated(table, collect, tmp_path):
         return np.array([0, 1])
 
     settings = {**SMALL, "selector": first_two}
-    collect(table, settings, 6, random_state=1, checkpoint=tmp_path, on_progress=lambda done, total: done < 2)
+    collect_halves(table, settings, 6, random_state=1, checkpoint=tmp_path, on_progress=lambda done, total: done < 2)
     before = len(runs)
-    found = collect(table, settings, 6, random_state=1, checkpoint=tmp_path)
+    found = collect_halves(table, settings, 6, random_state=1, checkpoint=tmp_path)
     assert before == 2 * (len(runs) - before) / 4
     assert found.complete
-    assert same(found, collect(table, settings, 6, random_state=1))
+    assert same(found, collect_halves(table, settings, 6, random_state=1))
     # Without a random_state the stored one is used again, and nothing is left to do.
     after = len(runs)
-    assert same(collect(table, settings, 6, checkpoint=tmp_path), found) == (after == len(runs))
+    assert same(collect_halves(table, settings, 6, checkpoint=tmp_path), found) == (after == len(runs))
 
 
 def test_another_ensemble_in_the_checkpoint_is_refused(table, tmp_path):
-    collect_null(table, SMALL, 2, random_state=1, checkpoint=tmp_path)
+    collect_halves(table, SMALL, 2, random_state=1, checkpoint=tmp_path)
     for other, words in (({"n_models": 9}, r"models of each \(stored"), ({"selector": "mrmr"}, r"selector \(stored")):
         with pytest.raises(EnsembleError, match=f"belongs to another ensemble; these differ: {words}"):
-            collect_null(table, {**SMALL, **other}, 2, random_state=1, checkpoint=tmp_path)
-    with pytest.raises(EnsembleError, match="belongs to another ensemble; these differ: repeats"):
-        collect_halves(table, SMALL, 2, random_state=1, checkpoint=tmp_path)
+            collect_halves(table, {**SMALL, **other}, 2, random_state=1, checkpoint=tmp_path)
 
 
 @pytest.mark.parametrize("damage", ["cut", "foreign"])
 def test_a_damaged_file_is_done_again(table, tmp_path, damage):
-    expected = collect_null(table, SMALL, 3, random_state=1, checkpoint=tmp_path)
-    path = tmp_path / "shuffles-00001.npz"
+    expected = collect_halves(table, SMALL, 3, random_state=1, checkpoint=tmp_path)
+    path = tmp_path / "splits-00001.npz"
     if damage == "cut":
         path.write_bytes(path.read_bytes()[:-9])
     else:
         save_record(path, "ubayfs repeated ensembles", 1, {"ensemble": "other"}, counts=np.zeros(1))
     with pytest.warns(EnsembleWarning, match="done again"):
-        assert same(collect_null(table, SMALL, 3, random_state=1, checkpoint=tmp_path), expected)
+        assert same(collect_halves(table, SMALL, 3, random_state=1, checkpoint=tmp_path), expected)
 
 
 # Storage
 
 
-@pytest.mark.parametrize("collect", [collect_null, collect_halves])
 @pytest.mark.parametrize("n_done", [0, 2])
-def test_a_round_trip_through_a_file(table, collect, n_done, tmp_path):
+def test_a_round_trip_through_a_file(table, n_done, tmp_path):
     settings = {**SMALL, "selector": lambda X, y, n_features, rng: [1 // int(rng.random() > 0.2)]}
-    found = collect(table, settings, 4, random_state=1, on_progress=lambda done, total: done < n_done)
+    found = collect_halves(table, settings, 4, random_state=1, on_progress=lambda done, total: done < n_done)
     path = tmp_path / "some.npz"
     save_record(path, "test", 1, {}, **found.to_arrays())
     again = type(found).from_arrays(load_record(path, "test", 1, ".*")[1])
@@ -268,14 +246,12 @@ def test_a_round_trip_through_a_file(table, collect, n_done, tmp_path):
             assert a.counts.tolist() == b.counts.tolist()
 
 
-@pytest.mark.parametrize("kind", [NullEnsembles, HalfEnsembles])
-def test_arrays_that_do_not_fit_are_refused(table, kind):
-    arrays = (collect_null if kind is NullEnsembles else collect_halves)(table, SMALL, 2, random_state=1).to_arrays()
-    rows = "counts" if kind is NullEnsembles else "samples"
+def test_arrays_that_do_not_fit_are_refused(table):
+    arrays, rows = collect_halves(table, SMALL, 2, random_state=1).to_arrays(), "samples"
     about = np.frombuffer(json.dumps([1]).encode(), dtype=np.uint8)
     for wrong in ({}, {**arrays, rows: arrays[rows][:1]}, {**arrays, "about": about}, {**arrays, rows: np.zeros(3)}):
         with pytest.raises(EnsembleError):
-            kind.from_arrays(wrong)
+            HalfEnsembles.from_arrays(wrong)
 
 
 # Bad input
@@ -287,8 +263,8 @@ def test_ensembles_that_fail_are_left_out_and_named(table):
             raise ValueError("cannot do that")
         return [0]
 
-    shuffles = [False] * 24 + [True] * 8
-    found = collect_null(table, {**SMALL, "selector": picky}, 4, random_state=0)
+    shuffles = [False] * 56 + [True] * 8
+    found = collect_halves(table, {**SMALL, "selector": picky}, 4, random_state=0)
     assert found.n_done == 3
     assert found.complete
     assert "cannot do that" in found.failures[0]
@@ -298,9 +274,8 @@ def test_too_many_failures_are_an_error(table):
     def never(X, y, n_features, rng):
         raise ValueError("cannot do that")
 
-    for collect, what in ((collect_null, "shuffles"), (collect_halves, "splits")):
-        with pytest.raises(EnsembleError, match=rf"3 of 4 {what} could not be used.*cannot do that"):
-            collect(table, {**SMALL, "selector": never}, 4, random_state=0)
+    with pytest.raises(EnsembleError, match=r"3 of 4 splits could not be used.*cannot do that"):
+        collect_halves(table, {**SMALL, "selector": never}, 4, random_state=0)
 
 
 def test_threads_leave_the_warning_filters_alone(table):
@@ -311,7 +286,7 @@ def test_threads_leave_the_warning_filters_alone(table):
         return [0]
 
     before = list(warnings.filters)
-    collect_null(table, {**SMALL, "selector": careless}, 4, random_state=0, n_jobs=2)
+    collect_halves(table, {**SMALL, "selector": careless}, 4, random_state=0, n_jobs=2)
     assert list(warnings.filters) == before
 
 
@@ -321,15 +296,7 @@ def test_unexpected_errors_are_not_hidden(table):
 
     for n_jobs in (1, 2):
         with pytest.raises(KeyError, match="from the caller"):
-            collect_null(table, SMALL, 4, random_state=0, n_jobs=n_jobs, on_progress=stopped)
-
-
-def test_an_unsupervised_task_has_nothing_to_shuffle(rng):
-    data = FeatureData.from_table(rng.normal(size=(20, 5)))
-    with pytest.raises(InputError, match="unsupervised") as error:
-        collect_null(data, {"selector": "laplacian"}, 4)
-    assert error.value.argument == "y"
-    assert collect_halves(data, {"selector": "laplacian", "n_models": 3}, 2, random_state=0).n_done == 2
+            collect_halves(table, SMALL, 4, random_state=0, n_jobs=n_jobs, on_progress=stopped)
 
 
 @pytest.mark.parametrize(
@@ -362,8 +329,8 @@ def test_a_target_that_is_constant_in_a_half_leaves_the_split_out(rng):
 @pytest.mark.parametrize(
     ("arguments", "argument"),
     [
-        ({"n_shuffles": 0}, "n_shuffles"),
-        ({"n_shuffles": 2.5}, "n_shuffles"),
+        ({"n_splits": 0}, "n_splits"),
+        ({"n_splits": 2.5}, "n_splits"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"random_state": -1}, "random_state"),
         ({"on_progress": 3}, "on_progress"),
@@ -375,7 +342,7 @@ def test_a_target_that_is_constant_in_a_half_leaves_the_split_out(rng):
 )
 def test_bad_arguments_are_named(table, arguments, argument):
     with pytest.raises(InputError) as error:
-        collect_null(table, **{"ensemble": SMALL, "n_shuffles": 2, **arguments})
+        collect_halves(table, **{"ensemble": SMALL, "n_splits": 2, **arguments})
     assert error.value.argument == argument
 
 
@@ -397,20 +364,6 @@ def test_every_kind_of_target_and_table(rng, kind):
         X[rng.random(size=X.shape) < 0.1] = np.nan
     data = FeatureData.from_table(X, y, missing="available")
     settings = {**SMALL, "selector": selector}
-    for collect in (collect_null, collect_halves):
-        found = collect(data, settings, 2, random_state=0)
-        assert found.n_done == 2
-        assert same(found, collect(data, settings, 2, random_state=0))
-
-
-def test_groups_stay_together_in_every_subsample_of_a_shuffle(rng):
-    groups = groups_of(*[3] * 10)
-    data = FeatureData.from_table(rng.normal(size=(30, 4)), groups % 2, groups=groups)
-    seen = []
-
-    def look(X, y, n_features, rng):
-        seen.append({tuple(y[i : i + 3]) for i in range(0, len(y), 3)})
-        return [0]
-
-    collect_null(data, {**SMALL, "selector": look}, 3, random_state=0)
-    assert all(own <= {(0, 0, 0), (1, 1, 1)} for own in seen)
+    found = collect_halves(data, settings, 2, random_state=0)
+    assert found.n_done == 2
+    assert same(found, collect_halves(data, settings, 2, random_state=0))

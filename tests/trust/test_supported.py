@@ -8,9 +8,8 @@ from ubayfs import UBayFSSelector, max_size
 from ubayfs.constraints.sizes import asks_for_supported, with_supported
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import ConstraintError, InputError, OptimizationWarning
-from ubayfs.trust.ensembles import NullEnsembles
-from ubayfs.trust.noise import Noise, sized_in_parts, supported_size
 from ubayfs.trust.procedure import Procedure
+from ubayfs.trust.related import Bounds, Related, related_of, sized_in_parts, supported_size
 from ubayfs.workflow import Decision
 
 SETTINGS = {"selector": "fisher", "n_models": 20, "n_features_per_model": 3}
@@ -25,31 +24,37 @@ def planted():
     return X, y
 
 
-def noise(counts, null):
-    counts, null = np.array(counts), np.array(null, dtype=np.int32)
-    names = np.array([f"x{i}" for i in range(len(counts))], dtype=object)
-    return Noise(names, counts, 20, NullEnsembles(null, np.full(len(null), 20, dtype=np.int32), len(null), {}))
+def related(p_values, headline=0.1, best_guess=0.5):
+    names = np.array([f"x{i}" for i in range(len(p_values))], dtype=object)
+    return Related((), names, Bounds(np.array(p_values), np.ones(len(names)), headline, best_guess), None, (), 1000)
 
 
 def test_the_size_is_the_number_of_supported_features_within_bounds():
-    strong = noise([20, 20, 20, 0, 0, 0], np.ones((20, 6)))
-    assert strong.supported == 3
-    assert supported_size(strong) == (3, ())
-    assert supported_size(strong, most=2) == (2, ())
-    size, (advice,) = supported_size(noise([3, 3, 3, 3, 3, 3], np.full((20, 6), 3)))
+    importance = np.array([0.3, 0.25, 0.2, 0.15, 0.07, 0.03])
+    strong = related([1e-9, 1e-8, 1e-7, 0.9, 0.9, 0.9])
+    assert supported_size(strong, importance, 20) == (3, ())
+    assert supported_size(strong, importance, 2) == (2, ())
+    assert supported_size(strong, importance[::-1], 20) == (1, supported_size(related([0.9] * 6), importance, 20)[1])
+    size, (advice,) = supported_size(related([0.9] * 6), importance, 20)
     assert (size, advice.code) == (1, "nothing_supported")
-    assert "no feature" in str(advice)
+    assert "No feature" in str(advice)
 
 
-def test_votes_may_differ_although_no_feature_stands_out():
-    """Concentrated more than in any shuffle, but each shuffle has some feature with the most votes, too."""
-    found = noise([6, 6, 6, 0, 0, 0], np.tile([7, 1, 1, 1, 1, 1], (20, 1)))
-    assert (found.passes, found.supported) == (True, 0)
-    size, (advice,) = supported_size(found)
-    assert (size, advice.code) == (1, "no_feature_stands_out")
-    assert advice.facts["smallest"] == found.q_values.min() > 0.2
-    assert "p = 0.048" in str(advice)
-    assert "support no feature" not in str(advice)
+def test_the_size_is_the_largest_that_the_definition_allows(rng):
+    """V by the best guess is at most a fifth of the k most important, of which one is related by the headline."""
+    for _ in range(200):
+        n = int(rng.integers(1, 30))
+        found = related(rng.uniform(size=n) ** rng.integers(1, 12), *np.sort(rng.uniform(0.01, 0.9, size=2)))
+        importance, most = rng.permutation(n).astype(float), int(rng.integers(1, 25))
+        sizes = [0]
+        for k in range(1, min(n, most) + 1):
+            top = np.argsort(-importance)[:k].tolist()
+            unrelated = [
+                min(k, min(sum(found.p_values[j] >= level * r / n for j in top) + r - 1 for r in range(1, n + 1)))
+                for level in (found.plain.best_guess, found.plain.headline)
+            ]
+            sizes += [k] if unrelated[0] <= 0.2 * k + 1e-9 and unrelated[1] < k else []
+        assert found.supported(importance, most) == max(sizes)
 
 
 def test_a_number_takes_the_place_of_the_word_and_another_one_its_place():
@@ -68,20 +73,20 @@ def test_no_other_word_is_a_size(wrong):
         ubayfs.min_size("supported")
 
 
-def test_a_decision_without_noise_names_the_way_out(planted):
+def test_a_decision_without_p_values_names_the_way_out(planted):
     evidence = ubayfs.collect_evidence(*planted, **SETTINGS, random_state=0)
-    with pytest.raises(ConstraintError, match=r"max_size\(noise\.supported\)") as caught:
+    with pytest.raises(ConstraintError, match=r"max_size\(related\.supported") as caught:
         ubayfs.decide(evidence, constraints=[max_size("supported")])
     assert caught.value.argument == "n"
 
 
 def test_the_estimator_takes_as_many_as_the_data_support(planted):
     selector = UBayFSSelector(max_features="supported", random_state=0, **SETTINGS).fit(*planted)
-    assert selector.noise_.supported == selector.get_support().sum()
+    size = selector.related_.supported(selector.posterior_.mean)
+    assert size == selector.get_support().sum()
     assert set(selector.get_support(indices=True)) >= {0, 1}
-    # The same seed, by hand.
-    expected = ubayfs.estimate_noise(*planted, evidence=selector.evidence_, random_state=0)
-    np.testing.assert_array_equal(selector.noise_.q_values, expected.q_values)
+    again = ubayfs.estimate_related(selector.selection_, *planted)
+    assert again.supported(selector.posterior_.mean) == size  # by other shuffles
     assert selector.redecide(max_supported=1).get_support().sum() == 1
     assert selector.redecide(max_features=3).get_support().sum() == 3
     assert selector.redecide(max_features=3).redecide(max_features="supported").get_support().tolist() == (
@@ -91,24 +96,14 @@ def test_the_estimator_takes_as_many_as_the_data_support(planted):
 
 def test_on_noise_the_estimator_warns_and_takes_one(planted):
     y = np.random.default_rng(0).permutation(planted[1])
-    with pytest.warns(OptimizationWarning, match="support no feature"):
+    with pytest.warns(OptimizationWarning, match="No feature could be shown"):
         selector = UBayFSSelector(max_features="supported", random_state=0, **SETTINGS).fit(planted[0], y)
     assert selector.get_support().sum() == 1
 
 
-def test_a_fit_that_is_stopped_among_the_shuffles_says_so(planted):
-    selector = UBayFSSelector(max_features="supported", random_state=0, **SETTINGS)
-    stop = iter([True, True, True, True])
-    selector.set_params(n_models=21, on_progress=lambda done, total: total == 21 or next(stop, False))
-    with pytest.warns() as caught:
-        selector.fit(*planted)
-    assert {warning.message.advice.code for warning in caught} == {"repeats_cancelled", "nothing_supported"}
-    assert selector.get_support().sum() == 1
-
-
-def test_a_fit_without_shuffles_cannot_be_decided_by_them(planted):
+def test_a_fit_without_p_values_cannot_be_decided_by_them(planted):
     selector = UBayFSSelector(max_features=2, random_state=0, **SETTINGS).fit(*planted)
-    assert selector.noise_ is None
+    assert selector.related_ is None
     with pytest.raises(InputError, match="fit again") as caught:
         selector.redecide(max_features="supported")
     assert caught.value.argument == "max_features"
@@ -134,10 +129,10 @@ def test_a_part_of_the_samples_has_the_size_that_it_supports_itself(planted):
     assert sized.constraints[0] == max_size(7, rho=np.inf)
     for part in (slice(10, 90), slice(20, 80)):
         evidence = ubayfs.collect_evidence(X[part], y[part], **SETTINGS, random_state=1)
-        noise = ubayfs.estimate_noise(X[part], y[part], evidence=evidence, random_state=1)
-        found = decide_for(FeatureData.from_table(X[part], y[part]), evidence)
-        assert noise.supported >= 2
-        assert found.constraints == (max_size(min(noise.supported, 7), rho=np.inf), ubayfs.min_size(1))
+        data = FeatureData.from_table(X[part], y[part])
+        own = related_of(data, np.zeros(30, dtype=bool), 1000, 0).supported(Decision().posterior(evidence).mean, 7)
+        assert own >= 2
+        assert decide_for(data, evidence).constraints == (max_size(own, rho=np.inf), ubayfs.min_size(1))
     fixed = Decision(constraints=(max_size(3),))
     assert sized_in_parts(Procedure.of(data, SETTINGS), fixed) == (fixed, None)
 

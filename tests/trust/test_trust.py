@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from ubayfs import Validation
+from ubayfs._files import encode_record
 from ubayfs._plain import plain
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import EnsembleError, InputError, UBayFSWarning
 from ubayfs.selectors.registry import SELECTORS
 from ubayfs.trust.cross_validation import validate
-from ubayfs.trust.ensembles import collect_halves, collect_null
+from ubayfs.trust.ensembles import collect_halves
+from ubayfs.trust.related import Related, related_of
 from ubayfs.trust.trust import LEVELS, Trust, higher, level_for
 from ubayfs.workflow import collect_evidence
 
@@ -26,10 +28,10 @@ def known():
     X[:, 0] += 2 * y
     data = FeatureData.from_table(X, y)
     evidence = collect_evidence(data, **ENSEMBLE, random_state=0)
-    null = collect_null(data, ENSEMBLE, 3, random_state=0)
+    related = related_of(data, np.arange(6) < 3, 200, 0)
     halves = collect_halves(data, ENSEMBLE, 2, random_state=0)
     validation = validate(X, y, cv=2, n_repeats=1, baselines=False, random_state=0, **ENSEMBLE)
-    return evidence, Trust("full", null, halves, validation, "this decision")
+    return evidence, Trust("full", related, halves, validation, "this decision")
 
 
 def test_what_is_stored_is_read_again(known, tmp_path):
@@ -38,7 +40,10 @@ def test_what_is_stored_is_read_again(known, tmp_path):
     path.write_bytes(trust.encode())
     again = Trust.load(path)
     assert (again.level, again.validated) == ("full", "this decision")
-    np.testing.assert_array_equal(again.null.counts, trust.null.counts)
+    for features in (["x0"], ["x1", "x2"], range(6)):
+        assert repr(again.related.of(features)) == repr(trust.related.of(features))
+    np.testing.assert_array_equal(again.related.q_values, trust.related.q_values)
+    assert (again.related.favored, again.related.n_shuffles) == (("x0", "x1", "x2"), 200)
     np.testing.assert_array_equal(again.halves.samples, trust.halves.samples)
     for pair, stored in zip(trust.halves.pairs, again.halves.pairs, strict=True):
         assert [half.sets.toarray().tolist() for half in pair] == [half.sets.toarray().tolist() for half in stored]
@@ -53,7 +58,7 @@ def test_nothing_is_pickled_and_parts_may_be_absent(known, tmp_path):
     with np.load(path, allow_pickle=False) as archive:
         assert {archive[name].dtype.kind for name in archive.files} <= set("biuf")
     again = Trust.load(path)
-    assert again.null is not None
+    assert again.related is not None
     assert again.halves is None
     assert again.validation is None
 
@@ -82,6 +87,28 @@ def of_version_0_2(validation):
     return content
 
 
+def test_shuffled_votes_of_an_earlier_version_are_not_used(known, tmp_path):
+    """A result of 0.2 is read without its noise; the report names the command for the new statement."""
+    metadata = {"level": "quick", "validation": None, "validated": ""}
+    shuffled = {"null.counts": np.ones((20, 6)), "null.about": np.zeros(3, dtype=np.uint8)}
+    path = tmp_path / "trust.npz"
+    path.write_bytes(encode_record("ubayfs trust", 1, metadata, **shuffled))
+    assert Trust.load(path).empty
+
+
+@pytest.mark.parametrize("wrong", ["thresholds", "p_values", "q_values", "names"])
+def test_p_values_that_do_not_fit_are_refused(known, wrong):
+    about, arrays = known[1].related.to_record()
+    changed = {
+        "thresholds": (about | {"thresholds": {"plain": [0.1]}}, arrays),
+        "p_values": (about, arrays | {"plain_p_values": -arrays["plain_p_values"]}),
+        "q_values": (about, arrays | {"plain_q_values": 2 + arrays["plain_q_values"]}),
+        "names": (about | {"feature_names": ["a"]}, arrays),
+    }
+    with pytest.raises(EnsembleError, match="do not fit together"):
+        Related.from_record(*changed[wrong])
+
+
 def test_a_damaged_file_is_refused(known, tmp_path):
     path = tmp_path / "trust.npz"
     path.write_bytes(known[1].encode()[:-200])
@@ -93,11 +120,10 @@ def test_ensembles_belong_to_the_evidence_and_a_validation_to_one_decision(known
     evidence, trust = known
     same = trust.of(evidence, "this decision")
     assert same.level == "full"
-    assert same.noise is not None
     assert same.validation is trust.validation
     other = trust.of(evidence, "another decision")
     assert (other.level, other.validation) == ("quick", None)
-    assert other.null is trust.null
+    assert other.related is trust.related
     assert other.halves is trust.halves
 
 
@@ -105,8 +131,8 @@ def test_ensembles_belong_to_the_evidence_and_a_validation_to_one_decision(known
 def test_ensembles_of_other_evidence_are_dropped(known, change):
     evidence, trust = known
     other = trust.of(replace(evidence, settings={**evidence.settings, **change}), "")
-    assert other.empty
-    assert (other.level, other.noise) == ("none", None)
+    assert (other.level, other.halves) == ("none", None)
+    assert (other.related is None) == ("data_fingerprint" in change)  # p-values are of the data
 
 
 def test_the_level_follows_from_the_counted_work():

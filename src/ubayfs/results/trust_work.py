@@ -120,7 +120,8 @@ class TrustWork:
         study, known = self.study, self.trust.related
         if self.stopped or study.data is None:
             return
-        n, favored = study.study.trust.n_shuffles, favored_beforehand(study.prior, study.feature_names)
+        n, prior = study.study.trust.n_shuffles, study.prior
+        favored = favored_beforehand(prior.weights, prior.changed_after_votes, study.feature_names)
         if known is not None and known.n_shuffles >= n and np.isin(study.feature_names[favored], known.favored).all():
             return
         try:

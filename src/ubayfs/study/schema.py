@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from .._arguments import check_bool, check_int, check_real
+from .._arguments import MOST_REPEATS, check_bool, check_int, check_real
 from ..constraints.arguments import as_items
 from ..data import reading_rules as rules
 from ..data.blocks import Blocks, members_by_prefix
@@ -320,7 +320,8 @@ class TrustSection(Section):
         option=Option("--trust", "LEVEL")
     )
     n_shuffles: int = setting(
-        N_SHUFFLES, partial(check_int, low=FEWEST_SHUFFLES), "shuffles of the target, for what is related to it",
+        N_SHUFFLES, partial(check_int, low=FEWEST_SHUFFLES, high=MOST_REPEATS),
+        "shuffles of the target, for what is related to it",
         option=Option("--shuffles", "N", int)
     )
     n_splits: int = setting(

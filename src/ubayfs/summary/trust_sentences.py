@@ -60,10 +60,9 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
             value, sentences = "", ["Not tested yet."]
             command = _command(trust, part)
         else:
-            value, sentences = answers[part](found)
-            if part == "reproducibility":
-                sentences += _both_true(trust)
-            sentences += _rests_on(part, found)
+            both_true = _both_true(trust) if part == "reproducibility" else []
+            value, sentences = answers[part]({**found, "reconciled": bool(both_true)})
+            sentences += [*both_true, *_rests_on(part, found)]
         if command:
             where = ", in the directory of this report" if trust["result"] == HERE else ""
             sentences[-1] += f" To test it, run{where}:"
@@ -209,7 +208,7 @@ def chosen_again(found: Facts) -> tuple[str, list[str]]:
         may = "would probably" if low else "may or may not" if high else "would rarely"
         lines = [f"In a new study of this size, this feature {may} be chosen again."]
         by_chance = "It may have been chosen by chance."
-    if found["interval"][0] is not None and found["interval"][0] <= 0:
+    if found["interval"][0] is not None and found["interval"][0] <= 0 and not found.get("reconciled"):
         lines.append(by_chance)
     return f"{about} of {k}", lines
 

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.random import SeedSequence
 
-from .._arguments import Array, FeatureIndex, Floats, Mask, RandomState, check_int
+from .._arguments import MOST_REPEATS, Array, FeatureIndex, Floats, Mask, RandomState, check_int
 from .._plain import ShownAsCard
 from ..constraints.sizes import asks_for_supported, with_supported
 from ..data.feature_data import FeatureData
@@ -252,12 +252,14 @@ class Related(ShownAsCard):
         return f"Related(at_least={self.at_least} of {len(self.features)}, best_guess={self.best_guess}{listed})"
 
 
-def favored_beforehand(knowledge: PriorKnowledge | None, feature_names: Array) -> Mask:
-    """Return the features whose weight was raised before votes were seen, of shape (n_features,)."""
-    if knowledge is None:
-        return np.zeros(len(feature_names), dtype=bool)
-    raised = knowledge.weights > max(DEFAULT_WEIGHT, float(knowledge.weights.min()))
-    return np.asarray(raised & ~np.isin(feature_names, list(knowledge.changed_after_votes)))
+def favored_beforehand(weights: Floats, changed_after_votes: Iterable[str], feature_names: Array) -> Mask:
+    """Return the features whose weight was raised before votes were seen, of shape (n_features,).
+
+    Fewer than three are not a list, nor are all features: then there are none.
+    """
+    raised = weights > max(DEFAULT_WEIGHT, float(weights.min()))
+    raised &= ~np.isin(feature_names, list(changed_after_votes))
+    return np.asarray(raised & (FEWEST_FAVORED <= raised.sum() < len(raised)))
 
 
 def associate(data: FeatureData, favored: Mask, n_shuffles: int, random_state: Any) -> tuple[Bounds, Bounds | None]:
@@ -271,7 +273,7 @@ def associate(data: FeatureData, favored: Mask, n_shuffles: int, random_state: A
         kept.append(smallest)
     with_gaps = data.missing is not None
     plain = Bounds.of(p_values, np.hstack(kept), with_gaps)
-    if not FEWEST_FAVORED <= m < n:
+    if m == 0:
         return plain, None
     of_others, of_favored = n / (2 * (n - m)), n / (2 * m)
     smallest = np.hstack([kept[0] / of_others, kept[1] / of_favored])
@@ -327,7 +329,7 @@ def estimate_related(
     Related(at_least=0 of 1, best_guess=0)
     """
     check_selection(selection)
-    n_shuffles = check_int("n_shuffles", n_shuffles, low=FEWEST_SHUFFLES)
+    n_shuffles = check_int("n_shuffles", n_shuffles, low=FEWEST_SHUFFLES, high=MOST_REPEATS)
     settings = {} if selection.posterior is None else selection.posterior.evidence.settings
     settings = settings.get("parts", [settings])[0]
     missing = settings.get("missing") or "error"
@@ -340,8 +342,9 @@ def estimate_related(
     if settings.get("data_fingerprint", data.fingerprint) != data.fingerprint:
         rule = "is not what the evidence was collected on (values, target, groups or covariates differ)."
         raise InputError.of("X", f"{rule} Pass X, y, groups and adjust_for as they were.")
-    knowledge = None if selection.posterior is None else selection.posterior.knowledge
-    favored = favored_beforehand(knowledge, selection.feature_names)
+    weights = np.full(data.n_features, DEFAULT_WEIGHT) if selection.weights is None else selection.weights
+    late = [name for name, entry in selection.knowledge.items() if "changed_after_votes" in entry]
+    favored = favored_beforehand(weights, late, data.feature_names)
     return related_of(data, favored, n_shuffles, random_state).of(selection.features)
 
 
@@ -373,9 +376,10 @@ class SizedInParts:
     def __call__(self, data: FeatureData, evidence: Evidence) -> Decision:
         """Return the decision with the size that the part supports."""
         seed = SeedSequence(**evidence.settings["seed"])
-        favored = favored_beforehand(self.knowledge, data.feature_names)
+        known = self.knowledge
+        favored = favored_beforehand(known.weights, known.changed_after_votes, data.feature_names)
         related = related_of(data, favored, self.n_shuffles, seed.spawn(1)[0])
-        importance = self.decision.posterior(evidence, self.knowledge).mean
+        importance = self.decision.posterior(evidence, known).mean
         return _sized(self.decision, supported_size(related, importance, self.most)[0])
 
 
