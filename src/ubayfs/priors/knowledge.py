@@ -54,6 +54,8 @@ class ListTrust:
         Features of the list that are not constant.
     p_value : float
         Share of random sets of so many features, the list itself included, whose mean votes are as high.
+    agrees : bool
+        Whether the list has more votes than random features: p at most 0.2, among several lists by Benjamini-Hochberg.
     n_top : int
         Features of the list in the top 5 % of all votes; features without votes are never there.
     n_top_expected : float
@@ -67,6 +69,7 @@ class ListTrust:
     name: str
     n_features: int
     p_value: float
+    agrees: bool
     n_top: int
     n_top_expected: float
     stated: float

@@ -68,12 +68,13 @@ def learn_trust(
             name=f"{expert}: {given.name}" if expert else given.name,
             n_features=int(sizes[i]),
             p_value=float(p),
+            agrees=bool(agrees),
             n_top=int(top[members[i]].sum()),
             n_top_expected=float(sizes[i] * top.sum() / varying.sum()),
             stated=given.votes,
             weight=float(weights[i]),
         )
-        for i, p, (expert, given) in zip(checked, p_values, (lists[i] for i in checked), strict=True)
+        for i, p, agrees, (expert, given) in zip(checked, p_values, agree, (lists[i] for i in checked), strict=True)
     )
     given_weights = list(zip(lists, weights, strict=True))
     learned = {
