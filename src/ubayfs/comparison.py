@@ -31,7 +31,7 @@ AnyResult = Result | StoredResult
 
 _TOGETHER = "differences taken together"
 _COMPARED = ("data", "evidence", "decision", "blocks")  # sections; weights are compared feature by feature
-_OF_PRIOR = {("prior", "kind"), ("prior", "pool"), ("prior", "experts")}
+_OF_PRIOR = {("prior", "kind"), ("prior", "pool"), ("prior", "experts"), ("prior", "trust_in_lists")}
 _SHOWN = 10  # changed weights that the text lists
 
 

@@ -27,7 +27,11 @@ from .ensemble.features_per_model import check_per_model, features_per_model
 from .ensemble.progress import Progress
 from .exceptions import InputError
 from .priors import Posterior
+<<<<<<< HEAD
 from .priors.weights import resolve_knowledge
+=======
+from .priors.knowledge import AS_STATED, LEARNED
+>>>>>>> lists
 from .selectors.adapters import as_selector
 from .trust.related import MAX_SUPPORTED, N_SHUFFLES, favored_beforehand, related_of, supported_size
 from .workflow import Decision, collect_evidence, decide
@@ -51,6 +55,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         of the fit.
     weights : number, array-like, mapping, DataFrame, path or Knowledge, default 0.01
         Prior weight of each feature, in votes or in words: ``{"TP53": "very likely"}``; see :func:`~ubayfs.decide`.
+    trust_in_lists : {"as_stated", "learned"}, default "as_stated"
+        "learned": lists of three or more features, such as gene sets, keep their weight only if they have more votes
+        than random features; see :func:`~ubayfs.decide`.
     prior : {"dirichlet", "generalized", "hyperdirichlet"} or Prior, default "dirichlet"
     blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
         Groups of features that `weights` and `constraints` may refer to.
@@ -145,6 +152,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         on_progress: Progress | bool | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         max_supported: int = MAX_SUPPORTED,
+        trust_in_lists: str = AS_STATED,
     ) -> None:
         self.selector = selector
         self.max_features = max_features
@@ -169,6 +177,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         self.on_progress = on_progress
         self.checkpoint = checkpoint
         self.max_supported = max_supported
+        self.trust_in_lists = trust_in_lists
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> UBayFSSelector:
         """Run the ensemble and decide.
@@ -270,9 +279,10 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         for learned in ("n_features_in_", "feature_names_in_", "evidence_", "related_", "_columns"):
             if hasattr(self, learned):
                 setattr(copy, learned, getattr(self, learned))
-        reused = (
-            getattr(self, "posterior_", None) if changes.keys().isdisjoint(Decision.names(in_posterior=True)) else None
-        )
+        needed = set(Decision.names(in_posterior=True))
+        if copy.trust_in_lists == LEARNED:  # depends on the size limit
+            needed |= {"constraints", "max_features", "max_supported"}
+        reused = getattr(self, "posterior_", None) if changes.keys().isdisjoint(needed) else None
         return copy._decide(self._data_of_fit(X), reused)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:

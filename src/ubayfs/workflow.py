@@ -23,6 +23,7 @@ import numpy as np
 
 from ._arguments import (
     RandomState,
+    check_choice,
     check_feature_names,
     check_int,
     check_random_state,
@@ -30,6 +31,7 @@ from ._arguments import (
 )
 from .constraints import Constraint, ConstraintSystem, as_constraints, resolve
 from .constraints.links import held_unlikely
+from .constraints.sizes import size_limit
 from .constraints.weighted_sums import with_costs
 from .data.blocks import Blocks
 from .data.feature_data import FeatureData
@@ -41,6 +43,8 @@ from .optimize import OPTIMIZERS, Optimizer, Solution, as_optimizer
 from .optimize.alternatives import find_alternatives
 from .optimize.base import best_solution
 from .priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge, as_prior, as_weights, resolve_knowledge
+from .priors.knowledge import AS_STATED, LEARNED, TRUST_IN_LISTS
+from .priors.list_trust import learn_trust
 from .selection import Selection
 from .utility import Utility, check_importance, log_admissibility, priced
 
@@ -68,6 +72,7 @@ def _as(check: Callable[[Any], Any] | None, part: str, in_posterior: bool = Fals
     return {"check": check, "part": part, "in_posterior": in_posterior}
 
 
+_TRUST_IN_LISTS = partial(check_choice, "trust_in_lists", choices=TRUST_IN_LISTS)
 _STRENGTH = partial(check_real, "constraint_strength", low=0.0, low_open=True, high_open=True)
 
 
@@ -77,6 +82,7 @@ class Decision:
 
     weights: Any = field(default=DEFAULT_WEIGHT, metadata=_as(as_weights, "prior", True))
     prior: Any = field(default="dirichlet", metadata=_as(partial(_as_given, as_prior), "prior", True))
+    trust_in_lists: str = field(default=AS_STATED, metadata=_as(_TRUST_IN_LISTS, "prior", True))
     constraints: tuple[Constraint, ...] = field(default=(), metadata=_as(as_constraints, "constraints"))
     blocks: Any = field(default=None, metadata=_as(Blocks.of, "constraints", True))
     constraint_strength: float = field(default=1.0, metadata=_as(_STRENGTH, "constraints"))
@@ -166,6 +172,10 @@ class Decision:
             if self.prior != "dirichlet":
                 rule = "is part of a posterior; pass the evidence to decide with another prior."
                 raise InputError.of("prior", rule, self.prior)
+            known = evidence.knowledge
+            if self.trust_in_lists == LEARNED and (known is None or known.list_trust is None):
+                rule = "is part of a posterior; pass the evidence to decide with 'learned'."
+                raise InputError.of("trust_in_lists", rule, self.trust_in_lists)
             return evidence
         if not isinstance(evidence, Evidence):
             raise InputError.of(
@@ -174,7 +184,13 @@ class Decision:
                 f"got {type(evidence).__name__}.",
                 evidence,
             )
-        return as_prior(self.prior).update(evidence, weights, self.blocks, self.random_state)
+        prior, others = as_prior(self.prior), (self.blocks, self.random_state)
+        if self.trust_in_lists == AS_STATED:
+            return prior.update(evidence, weights, *others)
+        stated = resolve_knowledge(weights, evidence.feature_names, self.blocks, evidence.n_models)
+        learned, found = learn_trust(stated, evidence, size_limit(self.constraints))
+        posterior = prior.update(evidence, replace(stated, weights=learned), *others)
+        return replace(posterior, knowledge=replace(stated, list_trust=found))
 
     def _problem(self, posterior: Posterior, X: Any, system: ConstraintSystem | None = None) -> DecisionProblem:
         names, counts = posterior.feature_names, posterior.counts
@@ -268,6 +284,7 @@ def decide(
     time_limit: float | None = None,
     n_alternatives: int = 0,
     random_state: RandomState = None,
+    trust_in_lists: str = AS_STATED,
 ) -> Selection:
     """Choose the best feature set from evidence, prior weights and side constraints.
 
@@ -302,6 +319,11 @@ def decide(
         sufficed for them.
     random_state : int, Generator, RandomState or None
         For the hyperdirichlet prior and the genetic optimizer; the rest has no chance in it.
+    trust_in_lists : {"as_stated", "learned"}, default "as_stated"
+        Weight of lists of three or more features: a block or gene set, or all features with the same word or number.
+        "learned" keeps the stated weight only if the list has more votes than random features (p at most 0.2;
+        Benjamini-Hochberg for several lists), and gives the default weight otherwise. A list longer than the size limit
+        gets at most half of the models' votes. Single features and "unlikely" are not changed.
 
     Returns
     -------

@@ -45,7 +45,7 @@ def test_arguments_of_the_workflow_are_keys():
     """Whoever adds an argument to ``decide`` is reminded of the study file."""
     from inspect import signature
 
-    by_name = {"weights", "prior", "constraints", "blocks"}
+    by_name = {"weights", "prior", "constraints", "blocks", "trust_in_lists"}
     assert set(SECTIONS["decision"]().arguments()) == set(Decision.names()) - by_name
     of_the_data = {"X", "y", "task", "groups", "missing", "max_missing", "target", "layer", "adjust_for"}
     not_of_the_study = of_the_data | {"on_progress", "checkpoint", "part"}

@@ -101,7 +101,7 @@ def _decision(resolved: ResolvedStudy) -> list[str]:
     from ..priors import DEFAULT_WEIGHT
 
     decision = resolved.decision
-    n_weighted = int((decision.weights != DEFAULT_WEIGHT).sum())
+    n_weighted = int((resolved.prior.weights != DEFAULT_WEIGHT).sum())
     lines = [f"prior       {n_weighted:,} of {len(resolved.feature_names):,} features have a weight of their own"]
     if len(decision.blocks):
         lines.append(f"blocks      {len(decision.blocks):,}")

@@ -182,6 +182,18 @@ def max_blocks(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[
     return _size(n, rho, price)
 
 
+def size_limit(constraints: Iterable[Constraint | None]) -> int | None:
+    """Return the most features of a set by constraints on its size, hard or soft; None if there are none.
+
+    >>> size_limit([max_size(10), exact_size(7), max_per_block(2)])
+    7
+    """
+    given = [dict(c.arguments) for c in constraints if c is not None and c.kind in ("max_size", "exact_size")]
+    return min(
+        (one["n"] for one in given if isinstance(one["n"], int) and (one.get("rho") or one.get("price"))), default=None
+    )
+
+
 # -- as many features as the data support: a word in place of a size ---------------------------------------------------
 
 

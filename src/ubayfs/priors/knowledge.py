@@ -8,12 +8,72 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Floats, freeze
+from .._arguments import Floats, Ints, freeze
 from ..exceptions import Advice, InputError
 from ..knowledge.scale import DEFAULT_WEIGHT, UNLIKELY, UNLIKELY_PRICE, VERY_LIKELY, Stated
 
 # How the votes of several experts, of shape (n_experts, n_features), become one weight per feature.
 POOLS: dict[str, Callable[..., Any]] = {"mean": np.mean, "lowest": np.min}
+# How far lists of features are trusted: see :mod:`ubayfs.priors.list_trust`.
+AS_STATED, LEARNED = TRUST_IN_LISTS = ("as_stated", "learned")
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureList:
+    """Features that share one favorable statement: one word or number, one pattern, one block or one gene set.
+
+    Attributes
+    ----------
+    name : str
+        Of the word, pattern or block.
+    kind : {"weight", "pattern", "block"}
+    members : ndarray of int of shape (n_members,)
+        Positions of the features of which nothing more specific is stated.
+    stated : float or str
+        Votes or word of the scale.
+    votes : float
+        What that is worth, more than the default weight.
+    """
+
+    name: str
+    kind: str
+    members: Ints
+    stated: Stated
+    votes: float
+
+
+@dataclass(frozen=True)
+class ListTrust:
+    """How far votes and a list of three or more features agree, and the weight that follows.
+
+    Attributes
+    ----------
+    name : str
+        Of the list, after the name of the expert if there are several.
+    n_features : int
+        Features of the list that are not constant.
+    p_value : float
+        Share of random sets of so many features, the list itself included, whose mean votes are as high.
+    agrees : bool
+        Whether the list has more votes than random features: p at most 0.2, among several lists by Benjamini-Hochberg.
+    n_top : int
+        Features of the list in the top 5 % of all votes; features without votes are never there.
+    n_top_expected : float
+        How many of so many random features are there.
+    stated : float
+        The stated weight, in votes.
+    weight : float
+        The weight that learned trust gives, in votes.
+    """
+
+    name: str
+    n_features: int
+    p_value: float
+    agrees: bool
+    n_top: int
+    n_top_expected: float
+    stated: float
+    weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +106,13 @@ class PriorKnowledge:
         When the knowledge was confirmed, before votes were seen.
     changed_after_votes : mapping of str to str
         Features whose knowledge was changed after votes were seen, and when.
+    default : float
+        Weight of features of which nothing is stated.
+    lists : tuple of FeatureList
+        What was stated of several features at once; of several experts, each has their own.
+    list_trust : tuple of ListTrust or None
+        Where the trust in lists is learned: what it is. The weights here are the stated ones; those of the posterior
+        are the learned ones.
     """
 
     weights: Floats
@@ -60,6 +127,9 @@ class PriorKnowledge:
     agreed: PriorKnowledge | None = None
     confirmed: str | None = None
     changed_after_votes: Mapping[str, str] = field(default_factory=dict)
+    default: float = DEFAULT_WEIGHT
+    lists: tuple[FeatureList, ...] = ()
+    list_trust: tuple[ListTrust, ...] | None = None
 
     @property
     def unlikely(self) -> dict[str, float]:
@@ -91,7 +161,8 @@ class PriorKnowledge:
         """Return what a selection records of the knowledge: that of features, who stated it, and when."""
         by_whom = {name: known.confirmed for name, known in self.experts.items() if known.confirmed}
         given = {"experts": list(self.experts), "pool": self.pool, "confirmed": self.confirmed, "confirmed_by": by_whom}
-        return {"knowledge": self.to_dict(), **{key: value for key, value in given.items() if value}}
+        learned = {} if self.list_trust is None else {"trust_in_lists": LEARNED}
+        return {"knowledge": self.to_dict(), **{key: value for key, value in given.items() if value}, **learned}
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +209,7 @@ def pooled(
         What holds for all of them: of a feature that is stated there, nothing is pooled.
     """
     counting = {name: known for name, known in experts.items() if known.stated or (known.weights != default).any()}
-    known_by_all = agreed or PriorKnowledge(np.full(len(feature_names), default))
+    known_by_all = agreed or PriorKnowledge(np.full(len(feature_names), default), default=default)
     notes = [note for known in (known_by_all, *experts.values()) for note in known.advice]
     advice = tuple(note for i, note in enumerate(notes) if note not in notes[:i])
     known_by_all = replace(known_by_all, advice=advice, costs=_all_costs([known_by_all, *experts.values()]))

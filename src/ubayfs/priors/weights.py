@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from ..knowledge.scale import (
     check_range,
     votes,
 )
-from .knowledge import POOLS, Experts, PriorKnowledge, pooled
+from .knowledge import POOLS, Experts, FeatureList, PriorKnowledge, pooled
 
 
 class Statement(NamedTuple):
@@ -35,6 +36,7 @@ class Statement(NamedTuple):
     stated: Stated
     source: str  # what states it, for messages
     path: tuple[str | int, ...] = ()  # where, in a study
+    group: tuple[str, str] = ("weight", "")  # what states it of all of them: kind and name of a pattern or block
 
 
 # Called with a feature and two statements that give it different weights.
@@ -46,8 +48,8 @@ def settle_levels(
     names: Sequence[str],
     default: float,
     n_models: int,
-) -> tuple[Floats, dict[str, Stated], tuple[Advice, ...]]:
-    """Return the weight of each feature in votes, what is stated of features, and advice.
+) -> PriorKnowledge:
+    """Return the weight of each feature in votes, what is stated of features and of lists of them, and advice.
 
     The most specific level comes first; a feature of which no level states anything has the default. Of different
     weights on one level the highest counts where there is no `Contradiction`, which is advice.
@@ -57,8 +59,13 @@ def settle_levels(
         return votes(stated, default, n_models), stated != UNLIKELY
 
     found: dict[str, Stated] = {}
+    lists: dict[tuple[str, str, Stated], dict[str, None]] = {}
     several: list[str] = []
     for level, contradiction in levels:
+        for entry in (level := list(level)):
+            if worth(entry.stated)[0] > default:
+                members = lists.setdefault((*entry.group, entry.stated), {})
+                members.update(dict.fromkeys(name for name in entry.names if name not in found))
         several += _settle(level, found, worth, contradiction)
     weights = np.full(len(names), default, dtype=np.float64)
     stated = {name: found[name] for name in names if name in found} if found else {}
@@ -66,7 +73,22 @@ def settle_levels(
         if name in stated:
             weights[position] = worth(stated[name])[0]
     facts = {"n": len(several), "names": several}
-    return weights, stated, (Advice("highest_weight", facts),) if several else ()
+    position_of = {name: position for position, name in enumerate(names)} if lists else {}
+    return PriorKnowledge(
+        freeze(weights),
+        stated,
+        advice=(Advice("highest_weight", facts),) if several else (),
+        default=default,
+        lists=tuple(
+            FeatureList(name or _as_text(weight), kind, np.array(positions), weight, worth(weight)[0])
+            for (kind, name, weight), listed in lists.items()
+            if (positions := [position_of[name] for name in listed if name in position_of])
+        ),
+    )
+
+
+def _as_text(stated: Stated) -> str:
+    return stated if isinstance(stated, str) else f"{stated:g} votes"
 
 
 def _settle(
@@ -183,7 +205,18 @@ def resolve_knowledge(
         return _Resolver(index, known, n_models).of_pairs(pairs.items())
     numbers = _from_numbers(weights, index)
     _check_weights(numbers, index)
-    return PriorKnowledge(freeze(numbers))
+    return of_numbers(numbers)
+
+
+def of_numbers(weights: Floats) -> PriorKnowledge:
+    """Return the knowledge of one number per feature: the smallest is the default, equal larger ones are a list."""
+    values, number_of, times = np.unique(weights, return_inverse=True, return_counts=True)
+    lists = tuple(
+        FeatureList(_as_text(float(values[i])), "weight", np.flatnonzero(number_of == i), *[float(values[i])] * 2)
+        for i in np.flatnonzero(times > 2)
+        if i
+    )
+    return PriorKnowledge(freeze(weights), default=float(values[0]), lists=lists)
 
 
 def is_list(key: object, value: object) -> bool:
@@ -265,7 +298,8 @@ class _Resolver:
     def _of_block(self, name: str, stated: Stated) -> Statement:
         members = list(self.blocks.members.values())[self.blocks.position(name, "weights")]
         positions = self.index.positions(members, f"block {name!r}")
-        return Statement([str(self.index.names[i]) for i in positions], stated, f"block {name!r}")
+        names = [str(self.index.names[i]) for i in positions]
+        return Statement(names, stated, f"block {name!r}", group=("block", name))
 
     def _settled(
         self,
@@ -282,9 +316,9 @@ class _Resolver:
         of_blocks = None if self.blocks.are_gene_sets else _contradiction
         levels = [(by_name, _contradiction), (by_list, None), (by_block, of_blocks)]
         names = [str(name) for name in self.index.names]
-        weights, stated, highest = settle_levels(levels, names, DEFAULT_WEIGHT, self.n_models or 1)
-        _check_weights(weights, self.index)
-        return PriorKnowledge(freeze(weights), stated, reasons, costs, (*advice, *highest))
+        known = settle_levels(levels, names, DEFAULT_WEIGHT, self.n_models or 1)
+        _check_weights(known.weights, self.index)
+        return replace(known, reasons=reasons, costs=costs, advice=(*advice, *known.advice))
 
 
 def _statements(rows: Iterable[Row]) -> list[Statement]:

@@ -35,7 +35,7 @@ from ..knowledge.patterns import Names, is_pattern
 from ..knowledge.rows import Knowledge
 from ..priors import DEFAULT_WEIGHT
 from ..priors.hyper import set_members
-from ..priors.knowledge import PriorKnowledge
+from ..priors.knowledge import LEARNED, PriorKnowledge
 from ..selection import Selection
 from ..selectors import as_selector, check_task
 from ..workflow import Decision
@@ -188,7 +188,9 @@ class _Resolver:
             return None
         settings = {**study.decision.arguments(), "optimizer": FAMILIES["optimizer"].build(study.decision.optimizer)}
         given = tuple(constraint for constraint in constraints if constraint is not None)
-        decision = Decision(weights=known.weights, prior=prior, constraints=given, blocks=blocks, **settings)
+        learned = study.prior.trust_in_lists == LEARNED  # needs the lists, too
+        settings |= {"weights": known if learned else known.weights, "trust_in_lists": study.prior.trust_in_lists}
+        decision = Decision(prior=prior, constraints=given, blocks=blocks, **settings)
         return ResolvedStudy(
             study, np.array(names, dtype=object), self.input.data, self.input.table, decision, known, system
         )
@@ -469,9 +471,10 @@ class ResolvedStudy:
         from_files = prior.table is not None or isinstance(blocks, GeneSetBlocks)
         given = [prior.weights, *(expert.weights for expert in (prior.experts or {}).values())]
         if isinstance(prior.weights, Weights) and (from_files or prior.files or any(part.lists for part in given)):
-            weights = _written_out(self.prior.agreed or self.prior, prior.weights.default)
+            lists = prior.trust_in_lists == LEARNED
+            weights = _written_out(self.prior.agreed or self.prior, self.feature_names, lists, prior.weights.default)
             experts = {
-                name: Expert(_written_out(known), confirmed=known.confirmed)
+                name: Expert(_written_out(known, self.feature_names, lists), confirmed=known.confirmed)
                 for name, known in self.prior.experts.items()
             }
             prior = replace(prior, weights=weights, experts=experts or None, table=None, sheet=None)
@@ -488,7 +491,13 @@ def _opinions(entry: Mapping[str, Any] | None) -> list[Any]:
     return [entry.get("weight"), *((name, stated.get("weight")) for name, stated in entry.get("experts", {}).items())]
 
 
-def _written_out(known: PriorKnowledge, default: float = DEFAULT_WEIGHT) -> Weights:
-    """Return what is stated of features by their names."""
+def _written_out(
+    known: PriorKnowledge, feature_names: NDArray[Any], keep_lists: bool, default: float = DEFAULT_WEIGHT
+) -> Weights:
+    """Return what is stated of features by their names; patterns and blocks may be kept, as their lists matter."""
     reasons = tuple((name, tuple(texts.items())) for name, texts in known.reasons.items())
-    return Weights(default, features=tuple(known.stated.items()), reasons=reasons)
+    kept = [given for given in known.lists if keep_lists and given.kind != "weight"]
+    listed = {str(feature_names[i]) for given in kept for i in given.members}
+    patterns, blocks = (tuple((g.name, g.stated) for g in kept if g.kind == kind) for kind in ("pattern", "block"))
+    features = tuple((name, stated) for name, stated in known.stated.items() if name not in listed)
+    return Weights(default, features=features, patterns=patterns, blocks=blocks, reasons=reasons)

@@ -24,6 +24,8 @@ from ..optimize import OPTIMIZERS
 from ..priors import PRIORS
 from ..priors.knowledge import POOLS
 from ..trust.related import FEWEST_SHUFFLES, MAX_SUPPORTED, N_SHUFFLES
+from ..priors.knowledge import AS_STATED, POOLS, TRUST_IN_LISTS
+from ..trust.noise import MAX_SUPPORTED
 from ..trust.trust import LEVELS
 from ..workflow import Decision
 from . import components
@@ -242,6 +244,11 @@ class PriorSection(Section):
     pool: str = setting(
         "mean", one_of(POOLS), "how their votes become one weight: `mean` or `lowest`",
         option=Option("--pool", "RULE")
+    )
+    trust_in_lists: str = setting(
+        AS_STATED, one_of(TRUST_IN_LISTS), "weight of lists of three or more features: `as_stated` or `learned`",
+        details="`learned` keeps it only where the list has more votes than random features",
+        option=Option("--trust-in-lists", "RULE")
     )
     confirmed: str | None = setting(
         None, components.time, "when the knowledge was confirmed, before votes were seen", default_text="unknown"

@@ -17,7 +17,7 @@ from ..knowledge.patterns import Names, is_pattern
 from ..knowledge.rows import Knowledge, Row, is_path, read_rows
 from ..knowledge.scale import DEFAULT_WEIGHT, VOTES, Stated, as_stated, check_weight
 from ..priors.knowledge import PriorKnowledge, pooled
-from ..priors.weights import Contradiction, Statement, costs_of, is_list, reasons_of, resolve_weights, settle_levels
+from ..priors.weights import Contradiction, Statement, costs_of, is_list, reasons_of, resolve_knowledge, settle_levels
 from .components import WithFiles, text, time
 from .diagnostics import Path, Report, below, known_only, refuse, reported
 from .yaml_io import plain
@@ -296,17 +296,16 @@ class WeightResolver:
         names = self.names.names
         if isinstance(weights, tuple):
             with reported(self.report, self.at):
-                resolved = resolve_weights(list(weights), names)
-                return PriorKnowledge(resolved)
+                return resolve_knowledge(list(weights), names)
             return PriorKnowledge(np.full(len(names), DEFAULT_WEIGHT))
         at_table = partial(self.report, self.table_at)
         rows, advice = ([], ()) if table is None or not names else match_rows(table, names, at_table)
         by_list, listed, of_lists = self._lists(weights)
         levels = self._levels(weights, rows, by_list)
-        numbers, stated, highest = settle_levels(levels, names, weights.default, self.n_models)
+        known = settle_levels(levels, names, weights.default, self.n_models)
         costs = None if table is None else costs_of(table, rows, at_table)
         reasons = self._reasons(weights, rows, listed)
-        return PriorKnowledge(numbers, stated, reasons, costs, (*advice, *of_lists, *highest))
+        return replace(known, reasons=reasons, costs=costs, advice=(*advice, *of_lists, *known.advice))
 
     def _reasons(self, weights: Weights, rows: list[Row], listed: list[Row]) -> dict[str, dict[str, str]]:
         """Return why and source of features; by name, else of the table, else of the files of lists."""
@@ -350,7 +349,8 @@ class WeightResolver:
                 source = repr(item) if level == "patterns" else f"{names.kind} {item!r}"
                 with reported(self.report, path):
                     matches = names.find(item, {"features": False, "patterns": True}.get(level))
-                    found[level].append(Statement(matches, stated, source, path))
+                    group = (level.rstrip("s"), str(item)) if level != "features" else ("weight", "")
+                    found[level].append(Statement(matches, stated, source, path, group))
         by_row, by_block_row = self._row_levels(rows)
         of_blocks = None if self.blocks is not None and self.blocks.are_gene_sets else self._contradiction
         return [
@@ -382,7 +382,8 @@ class WeightResolver:
                     self.report(path, f"{row.place}: {error.rule}")
                     continue
                 if row.weight is not None:
-                    by_block.append(Statement([row.block], row.weight, row.place, path))
+                    group = ("block", row.block)
+                    by_block.append(Statement([row.block], row.weight, row.place, path, group))
         stated = [row for row in rows if row.feature is not None and row.weight is not None]
         return [Statement([str(row.feature)], row.weight, row.place, path) for row in stated], by_block  # type: ignore[arg-type]
 

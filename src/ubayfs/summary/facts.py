@@ -26,6 +26,7 @@ from ..metrics import stability
 from ..plotting.base import Correlations, leading
 from ..plotting.profile import ProfileDisplay, can_be_grouped, profile_of
 from ..priors import DEFAULT_WEIGHT
+from ..priors.knowledge import AS_STATED
 from ..selection import FeatureSet, Selection
 from ..selectors import SELECTORS, describe
 from ..selectors.concordance import Concordance, Contrast
@@ -194,6 +195,7 @@ def prior_facts(selection: Selection) -> dict[str, Any] | None:
         "words": {name: word for name in in_votes if isinstance(word := stated.get(name, {}).get("weight"), str)},
         "unlikely": unlikely,
         **{key: selection.provenance.get(key) for key in ("experts", "pool", "confirmed", "confirmed_by")},
+        "trust_in_lists": selection.provenance.get("trust_in_lists", AS_STATED),
         "changed_after_votes": {n: entry[_AFTER] for n, entry in stated.items() if _AFTER in entry},
         "opinions": _opinions(selection, stated),
         "reasons": [

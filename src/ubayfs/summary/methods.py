@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._plain import counted, listing, rounded
+from ..priors.knowledge import LEARNED
 from ..selectors import SELECTORS
 from .sentences import prior_name
 from .trust_sentences import is_known
@@ -127,14 +128,22 @@ def _prior(prior: Facts | None, references: list[str]) -> list[str]:
     cited, reference = _PRIORS.get(prior["kind"], ("", ""))
     references += [reference] if reference else []
     kind = f"{prior_name(prior['kind'])}{f' ({cited})' if cited else ''}"
-    if not prior["weights"] and not prior["unlikely"]:
+    learned = prior.get("trust_in_lists") == LEARNED
+    if not prior["weights"] and not prior["unlikely"] and not learned:
         return [f"No prior knowledge was used ({kind}, weight {rounded(prior['default'])} for every feature)."]
     weights = [f"{name} {rounded(weight)}" for name, weight in prior["weights"].items()]
     stated = f"prior weights in votes: {listing(weights, _LISTED)}" if weights else ""
     unlikely = f"held unlikely: {listing(prior['unlikely'], _LISTED)}" if prior["unlikely"] else ""
     who = f"{counted(len(prior['experts']), 'expert')}" if prior.get("experts") else "Experts"
-    known = "; ".join(filter(None, [stated, unlikely]))
-    return [f"{who} stated prior knowledge ({kind}; {known}; all other weights {rounded(prior['default'])})."]
+    known = "; ".join(filter(None, [kind, stated, unlikely]))
+    by_votes = (
+        "Lists of three or more features kept their weight only if they had more votes than random features (2,000 "
+        "random sets, false discovery rate 0.2)."
+    )
+    return [
+        f"{who} stated prior knowledge ({known}; all other weights {rounded(prior['default'])}).",
+        *([by_votes] if learned else []),
+    ]
 
 
 def _constraints(facts: Facts) -> list[str]:

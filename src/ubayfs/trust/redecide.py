@@ -15,6 +15,7 @@ import numpy as np
 from .._arguments import Floats, Ints, Mask, RandomState, as_generator, check_int
 from ..attribution import reweighted, without_unlikely
 from ..constraints import ConstraintSystem
+from ..constraints.sizes import size_limit
 from ..data.blocks import Blocks
 from ..data.categories import columns_of
 from ..data.correlation import absolute_correlations
@@ -23,6 +24,8 @@ from ..exceptions import OptimizationError
 from ..optimize import Optimizer, Solution, as_optimizer
 from ..optimize.alternatives import best_near, nearest_best
 from ..priors import DEFAULT_WEIGHT, Posterior
+from ..priors.knowledge import AS_STATED, LEARNED, ListTrust
+from ..priors.list_trust import learn_trust
 from ..selection import Selection, problem_of
 from ..utility import ROUNDING, STANDARD_ERRORS, Utility, score_tolerance
 
@@ -324,6 +327,12 @@ class Agreement:
         smallest one, and the penalty on features that are unlikely, are halved. None: the same small weight for all
         features and nothing held unlikely. A set is None only if prices are so high that, with fewer votes in all, hard
         constraints contradict each other.
+    trust_in_lists : {"as_stated", "learned"}
+        How the lists were used.
+    lists : tuple of ListTrust
+        What the votes say of each list of three or more features, and the weight that "learned" gives.
+    other_trust : tuple of str or None
+        The features that are chosen with the other `trust_in_lists`; None without lists, or as in `at`.
     """
 
     statistic: float
@@ -331,6 +340,9 @@ class Agreement:
     n_permutations: int
     by_blocks: bool
     at: Mapping[str, tuple[str, ...] | None]
+    trust_in_lists: str = AS_STATED
+    lists: tuple[ListTrust, ...] = ()
+    other_trust: tuple[str, ...] | None = None
 
 
 def agreement(
@@ -374,11 +386,14 @@ def agreement(
     again = Redecider.of(selection, "the agreement of prior and data", random_state, node_limit)
     n_permutations = check_int("n_permutations", n_permutations, low=1)
     posterior, system = selection.posterior, again.problem.utility.system
-    if posterior is None or not ((posterior.weights > posterior.weights.min()).any() or system.from_prior.any()):
+    if posterior is None:
         return None
-    smallest = posterior.weights.min()
+    stated = posterior.weights if posterior.knowledge is None else posterior.knowledge.weights
+    smallest = stated.min()
+    if not ((stated > smallest).any() or system.from_prior.any()):
+        return None
     usable = ~posterior.evidence.constant
-    excess, votes = (posterior.weights - smallest)[usable], posterior.counts[usable].astype(np.float64)
+    excess, votes = (stated - smallest)[usable], posterior.counts[usable].astype(np.float64)
     labels = _block_labels(blocks, posterior, excess)
     units = np.arange(len(votes)) if labels is None else labels
     stake: Floats = np.bincount(units, excess).astype(np.float64)
@@ -393,7 +408,23 @@ def agreement(
             "half": again.with_weights(smallest + (posterior.weights - smallest) / 2.0, _half_unlikely),
             "all": selection.features,
         },
+        **_of_lists(again, posterior),
     )
+
+
+def _of_lists(again: Redecider, posterior: Posterior) -> dict[str, Any]:
+    """Return how lists were used, what the votes say of them, and what is chosen with the other trust in them."""
+    known = posterior.knowledge
+    if known is None:
+        return {}
+    if known.list_trust is None:
+        limit = size_limit(part.constraint for part in again.problem.utility.system.parts)
+        trust, (weights, lists) = AS_STATED, learn_trust(known, posterior.evidence, limit)
+    else:
+        trust, weights, lists = LEARNED, known.weights, known.list_trust
+    same = not (weights != posterior.weights).any()
+    other = again.selection.features if same else again.with_weights(weights, lambda system: system)
+    return {"trust_in_lists": trust, "lists": lists, "other_trust": other if lists else None}
 
 
 def _p_value(stake: Floats, mean_votes: Floats, n_permutations: int, random_state: RandomState) -> float:

@@ -1,0 +1,152 @@
+"""Learned trust in lists: a list keeps its weight as far as its features have more votes than random ones.
+
+For each list, gene set or group of features with one word, of m features that are not constant:
+
+- m <= 2: as stated (too few to check);
+- p = share of random sets of m features whose mean votes are as high, lists with p above 0.2 get the default weight
+  (Benjamini and Hochberg at 0.2, if there are several lists);
+- all others keep the stated weight if m is at most the size limit, else at most half of the models' votes.
+
+Only favorable statements are checked. A feature of several lists takes the largest weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from .._arguments import Array, Floats, Ints, Mask
+from ..ensemble.evidence import Evidence
+from .knowledge import FeatureList, ListTrust, PriorKnowledge, pooled
+
+# Lists of fewer features are not checked, and lists with a larger p-value get the default weight.
+FEWEST, LEVEL = 3, 0.2
+N_DEALINGS = 2000
+_SEED = 0
+_TOP = 0.05
+
+
+def learn_trust(
+    known: PriorKnowledge, evidence: Evidence, size_limit: int | None = None
+) -> tuple[Floats, tuple[ListTrust, ...]]:
+    """Return the learned weights of all features, and what the votes say of each list.
+
+    Parameters
+    ----------
+    known : PriorKnowledge
+        What was stated. The lists of several experts are checked each by itself; then their votes are pooled as usual.
+    evidence : Evidence
+        The votes at hand.
+    size_limit : int, optional
+        The most features of a set. Default: the most that a model may choose, if known, else 10.
+
+    Returns
+    -------
+    weights : ndarray of float of shape (n_features,)
+    list_trust : tuple of ListTrust
+        One for each list of three or more features that are not constant.
+    """
+    sources = {"": known} if known.agreed is None else {"": known.agreed, **known.experts}
+    varying = ~evidence.constant
+    lists = [(expert, given) for expert, source in sources.items() for given in source.lists]
+    sizes = np.array([varying[given.members].sum() for _, given in lists], dtype=int)
+    checked = np.flatnonzero(sizes >= FEWEST)
+    if not len(checked):
+        return known.weights, ()
+    members = [given.members[varying[given.members]] for _, given in lists]
+    p_values = list_p_values([members[i] for i in checked], evidence.counts, varying)
+    agree, limit = benjamini_hochberg(p_values, LEVEL), size_limit or _usual_size(evidence)
+    weights = [given.votes for _, given in lists]
+    for i, agrees in zip(checked, agree, strict=True):
+        most, default = weights[i] if sizes[i] <= limit else evidence.n_models / 2, sources[lists[i][0]].default
+        weights[i] = max(default, min(weights[i], most)) if agrees else default
+    top = _top(evidence.counts, varying)
+    found = tuple(
+        ListTrust(
+            name=f"{expert}: {given.name}" if expert else given.name,
+            n_features=int(sizes[i]),
+            p_value=float(p),
+            agrees=bool(agrees),
+            n_top=int(top[members[i]].sum()),
+            n_top_expected=float(sizes[i] * top.sum() / varying.sum()),
+            stated=given.votes,
+            weight=float(weights[i]),
+        )
+        for i, p, agrees, (expert, given) in zip(checked, p_values, agree, (lists[i] for i in checked), strict=True)
+    )
+    given_weights = list(zip(lists, weights, strict=True))
+    learned = {
+        name: replace(
+            source, weights=_with_lists(source, [(given, w) for (of, given), w in given_weights if of == name])
+        )
+        for name, source in sources.items()
+    }
+    agreed = learned.pop("")
+    if not learned:
+        return agreed.weights, found
+    names = [str(name) for name in evidence.feature_names]
+    return pooled(learned, names, known.pool, evidence.n_models, known.default, agreed).weights, found
+
+
+def list_p_values(lists: Sequence[Ints], votes: Array, varying: Mask) -> Floats:
+    """Return for each list how often as many random features that are not constant have as many votes, one-sided.
+
+    How many features of each number of votes are among m random ones is hypergeometric, whatever their names: so the
+    time depends neither on the number of features nor, by much, on m.
+
+    Parameters
+    ----------
+    lists : sequence of ndarray of int
+        Positions of the members, none of them constant.
+    votes : ndarray of int of shape (n_features,)
+    varying : ndarray of bool of shape (n_features,)
+
+    Returns
+    -------
+    p_values : ndarray of float of shape (n_lists,)
+        The list itself counts as one of the 2,001 sets.
+    """
+    values, times = np.unique(votes[varying], return_counts=True)
+    dealt: dict[int, Array] = {}
+    found = []
+    for members in lists:
+        m = len(members)
+        if m not in dealt:
+            rng = np.random.default_rng(_SEED)
+            dealt[m] = rng.multivariate_hypergeometric(times, m, N_DEALINGS, method="marginals") @ values
+        found.append((1 + np.count_nonzero(dealt[m] >= votes[members].sum())) / (N_DEALINGS + 1))
+    return np.array(found)
+
+
+def benjamini_hochberg(p_values: Floats, level: float) -> Mask:
+    """Return which hypotheses are rejected at a false discovery rate, of the shape of the p-values.
+
+    >>> benjamini_hochberg(np.array([0.5, 0.01, 0.13, 0.12]), 0.2).tolist()
+    [False, True, True, True]
+    """
+    ordered = np.sort(p_values)
+    passed = np.flatnonzero(ordered <= level * np.arange(1, len(ordered) + 1) / len(ordered))
+    return p_values <= (ordered[passed[-1]] if len(passed) else -np.inf)
+
+
+def _with_lists(known: PriorKnowledge, lists: Sequence[tuple[FeatureList, float]]) -> Floats:
+    """Return the weights of all features with other ones of lists; a feature of several takes the largest."""
+    weights = known.weights.copy()
+    for given, _ in lists:
+        weights[given.members] = known.default
+    for given, weight in lists:
+        weights[given.members] = np.maximum(weights[given.members], weight)
+    return weights
+
+
+def _usual_size(evidence: Evidence) -> int:
+    parts = evidence.settings.get("parts", [evidence.settings])
+    return max((n for part in parts if isinstance(n := part.get("n_features_per_model"), int)), default=10)
+
+
+def _top(votes: Array, varying: Mask) -> Mask:
+    """Return which features are among the 5 % with the most votes; those with as many votes as the last are, too."""
+    n = int(np.ceil(_TOP * varying.sum()))
+    return varying & (votes >= max(np.sort(votes[varying])[-n], 1))
