@@ -27,11 +27,8 @@ from .ensemble.features_per_model import check_per_model, features_per_model
 from .ensemble.progress import Progress
 from .exceptions import InputError
 from .priors import Posterior
-<<<<<<< HEAD
-from .priors.weights import resolve_knowledge
-=======
 from .priors.knowledge import AS_STATED, LEARNED
->>>>>>> lists
+from .priors.weights import resolve_knowledge
 from .selectors.adapters import as_selector
 from .trust.related import MAX_SUPPORTED, N_SHUFFLES, favored_beforehand, related_of, supported_size
 from .workflow import Decision, collect_evidence, decide

@@ -22,10 +22,8 @@ from ..ensemble.collect import MOST_MODELS
 from ..exceptions import repr_of
 from ..optimize import OPTIMIZERS
 from ..priors import PRIORS
-from ..priors.knowledge import POOLS
-from ..trust.related import FEWEST_SHUFFLES, MAX_SUPPORTED, N_SHUFFLES
 from ..priors.knowledge import AS_STATED, POOLS, TRUST_IN_LISTS
-from ..trust.noise import MAX_SUPPORTED
+from ..trust.related import FEWEST_SHUFFLES, MAX_SUPPORTED, N_SHUFFLES
 from ..trust.trust import LEVELS
 from ..workflow import Decision
 from . import components
