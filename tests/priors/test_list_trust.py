@@ -205,11 +205,14 @@ def test_as_stated_is_what_it_was(prior):
     weights = {"likely": ["x3", "x4", "x5"], "x9": 3}
     first = decide(evidence, weights, prior, constraints=TEN, random_state=0)
     second = decide(evidence, weights, prior, constraints=TEN, random_state=0, trust_in_lists="as_stated")
-    assert (first.importance == second.importance).all() and first.features == second.features
-    assert first.provenance == second.provenance and "trust_in_lists" not in first.provenance
+    assert (first.importance == second.importance).all()
+    assert first.features == second.features
+    assert first.provenance == second.provenance
+    assert "trust_in_lists" not in first.provenance
     plain = first.posterior.__class__
     direct = decide(evidence, first.weights.copy(), prior, constraints=TEN, random_state=0)
-    assert (direct.importance == first.importance).all() and type(direct.posterior) is plain
+    assert (direct.importance == first.importance).all()
+    assert type(direct.posterior) is plain
 
 
 def test_halves_repeat_it_on_their_own_votes():
@@ -220,7 +223,8 @@ def test_halves_repeat_it_on_their_own_votes():
     for votes in (evidence, other):
         made = decision.make(votes, knowledge=known)
         expected, found = learn_trust(known, votes, 8)
-        assert (made.weights == expected).all() and made.posterior.knowledge.list_trust == found
+        assert (made.weights == expected).all()
+        assert made.posterior.knowledge.list_trust == found
 
 
 def test_the_agreement_says_what_the_other_choice_selects():
@@ -250,13 +254,16 @@ def test_the_report_names_the_list_and_the_other_choice():
     said = sentences(wrong, "learned")
     text = " ".join(said["sentences"]["knowledge"])
     assert 'Your list "very likely" got no more votes than random features (p = ' in text
-    assert "it was given no weight" in text and "With `trust_in_lists: as_stated`, the selected set" in text
-    assert "conflict" not in text and said["prior"]["trust_in_lists"] == "learned"
+    assert "it was given no weight" in text
+    assert "With `trust_in_lists: as_stated`, the selected set" in text
+    assert "conflict" not in text
+    assert said["prior"]["trust_in_lists"] == "learned"
     assert "kept their weight only if" in said["methods"]["text"]
     text = " ".join(sentences(wrong, "as_stated")["sentences"]["knowledge"])
     assert "as stated. That does not show that the list is wrong." in text
     text = " ".join(sentences(right, "learned")["sentences"]["knowledge"])
-    assert "its features have more votes than random ones (p = " in text and "each was given 30 of 30 votes" in text
+    assert "its features have more votes than random ones (p = " in text
+    assert "each was given 30 of 30 votes" in text
 
 
 def test_the_estimator_repeats_it_and_depends_on_the_size():

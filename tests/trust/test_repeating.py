@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from ubayfs.trust.noise import noise_of
 
 import ubayfs
 from ubayfs import (
@@ -26,7 +27,6 @@ from ubayfs import (
 )
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.trust.ensembles import collect_halves, collect_null
-from ubayfs.trust.noise import noise_of
 from ubayfs.trust.reproducibility import agreement, reproducibility_of
 from ubayfs.workflow import Decision
 
