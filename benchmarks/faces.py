@@ -20,7 +20,7 @@ _READING = (
     f"CPU time (user and system) of a whole command, as a multiple (`times`) of that of `python -c '{IMPORTS}'`, in "
     "turns. `select` runs 100 models of mRMR and writes the report with its figures, without repeating anything on "
     "other samples (`--trust none`); `decide` asks for half as many features on its evidence, and judges its set by "
-    "the shuffled targets and (with `-o`) the halves that are stored with it."
+    "the p-values and (with `-o`) the halves that are stored with it."
 )
 
 

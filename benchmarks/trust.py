@@ -1,4 +1,4 @@
-"""What trust costs: noise and reproducibility beside the one ensemble that they are about."""
+"""What trust costs: related features and reproducibility beside the one ensemble that they are about."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SELECTORS = ("fisher", "mrmr")
 
 
 def trust(quick: bool = False) -> Section:
-    """Noise by 20 shuffles and reproducibility by 40 halves, as multiples of one ensemble in the same run."""
+    """Related features by 1,000 shuffles and reproducibility by 40 halves, as multiples of one ensemble in the same run."""
     n_models, n_repeats = (10, 2) if quick else (100, 20)
     names = [name for name in data.LARGE if data.present(name)]
     rows = [
@@ -33,8 +33,8 @@ def trust(quick: bool = False) -> Section:
         note = f"{data.absent(data.LARGE[0])}; measured on 30 features instead"
         rows = [_row("breast cancer", X, y, "fisher", n_models, n_repeats, {"ratio": LIMITS["ratio"]}, note)]
     return Section(
-        "Trust: noise and reproducibility",
-        f"{n_repeats} shuffled targets and {2 * n_repeats} halves with their decisions (at most 10 features), "
+        "Trust: related features and reproducibility",
+        f"1,000 shuffles of the target and {2 * n_repeats} halves with their decisions (at most 10 features), "
         f"n_jobs=2, as a multiple (`times`) of one ensemble of {n_models} models on the same data, in turns.",
         rows,
     )
@@ -49,7 +49,7 @@ def _row(
         return ubayfs.collect_evidence(X, y, **arguments)
 
     def repeats() -> None:
-        ubayfs.estimate_noise(X, y, evidence=evidence, n_shuffles=n_repeats, random_state=0, n_jobs=2)
+        ubayfs.estimate_related(ubayfs.decide(evidence, constraints=size), X, y)
         ubayfs.reproduce(X, y, evidence=evidence, n_splits=n_repeats, random_state=0, n_jobs=2, constraints=size)
 
     evidence, size = ensemble(), ubayfs.max_size(10, rho=np.inf)

@@ -25,13 +25,13 @@ X = rng.normal(size=(80, 100))
 X[:, :4] += 1.5 * y[:, None]
 evidence = ubayfs.collect_evidence(X, y, n_models=50, random_state=0)
 selection = ubayfs.decide(evidence, weights={"x1": "likely"}, constraints=ubayfs.max_size(5, rho=np.inf), X=X)
-noise = ubayfs.estimate_noise(X, y, evidence=evidence, random_state=0)
+related = ubayfs.estimate_related(selection, X, y)
 
 # %%
 # The summary has everything that a report says, as values: to be stored as JSON, or to be used in a report of your
 # own.
 
-summary = summarize(selection, X, trust=Trust(noise=noise), n_draws=0)
+summary = summarize(selection, X, trust=Trust(related=related), n_draws=0)
 for fact in summary["facts"]:
     print(fact["question"], fact["value"] or "not examined")
 

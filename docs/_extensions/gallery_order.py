@@ -3,7 +3,7 @@
 from pathlib import Path
 
 STORY = (
-    "first_selection", "report", "expert_weights", "constraints", "penalties", "sizes", "substitutes", "noise",
+    "first_selection", "report", "expert_weights", "constraints", "penalties", "sizes", "substitutes", "related",
     "reproducibility", "validation", "posterior", "convergence", "correlation", "multi_omics", "survival",
     "grid_search", "custom_selector",
 )  # fmt: skip

@@ -74,3 +74,11 @@ def test_trust_as_an_option(lists, run):
 def test_reproducibility_repeats_it(lists, run):
     assert run("select", "study.yaml", "--trust", "quick", "--splits", 2, "-o", "out").code == 0
     assert read_result("out").summary["trust"]["reproducibility"]["n_done"] == 2
+
+
+def test_gene_sets_that_share_features_are_written_without_contradiction(lists, run):
+    Path("sets.gmt").write_text(GENE_SETS + "BOTH\tthird\tmean radius\tworst texture\tworst area\n")
+    text = Path("study.yaml").read_text()
+    Path("study.yaml").write_text(text.replace("STRONG: likely}", "STRONG: likely, BOTH: 3}"))
+    assert run("select", "study.yaml", "-o", "out").code == 0
+    assert run("select", "out/study.yaml", "-o", "again").code == 0
