@@ -497,7 +497,11 @@ def _written_out(
     """Return what is stated of features by their names; patterns and blocks may be kept, as their lists matter."""
     reasons = tuple((name, tuple(texts.items())) for name, texts in known.reasons.items())
     kept = [given for given in known.lists if keep_lists and given.kind != "weight"]
-    listed = {str(feature_names[i]) for given in kept for i in given.members}
+    votes: dict[str, set[float]] = {}
+    for given in kept:
+        for position in given.members:
+            votes.setdefault(str(feature_names[position]), set()).add(given.votes)
+    listed = {name for name, different in votes.items() if len(different) == 1}  # others would contradict each other
     patterns, blocks = (tuple((g.name, g.stated) for g in kept if g.kind == kind) for kind in ("pattern", "block"))
     features = tuple((name, stated) for name, stated in known.stated.items() if name not in listed)
     return Weights(default, features=features, patterns=patterns, blocks=blocks, reasons=reasons)

@@ -8,7 +8,8 @@ from typing import Any
 from .._plain import cost_text, counted, listing, price_text, rounded, strictness
 from ..data.target import TASKS
 from ..exceptions import Advice
-from ..priors.knowledge import AS_STATED, LEARNED
+from ..priors.knowledge import LEARNED
+from .list_sentences import list_sentences
 from .trust_sentences import about_chosen, legend, trust_sections
 
 Facts = Mapping[str, Any]
@@ -322,7 +323,7 @@ def _favored(facts: Facts) -> list[str]:
     favored = [name for name, weight in prior["weights"].items() if weight > prior["default"]]
     out = [name for name in favored if name not in chosen]
     lines, p = [], rounded(p_value, 2)
-    about_lists, lists = list_sentences(facts), facts["agreement"].get("lists") or ()
+    about_lists, lists = list_sentences(facts), list(facts["agreement"].get("lists") or ())
     if out:
         n, of_all = len(favored) - len(out), f"Of {counted(len(favored), 'feature')} that you favored"
         lines.append(f"{of_all}, {n} {_are(n)} in the set; {listing(out, _LISTED)} {_are(len(out))} not.")
@@ -336,42 +337,6 @@ def _favored(facts: Facts) -> list[str]:
         "them wrong: these data may be too few to show it.",
         *about_lists,
     ]
-
-
-def list_sentences(facts: Facts) -> list[str]:
-    """Return how far votes and each list agree, the weight it was given, and what the other choice would select."""
-    found = facts["agreement"]
-    lists, learned = found.get("lists") or (), found.get("trust_in_lists") == LEARNED
-    if not lists:
-        return []
-    n_models, lines = (facts["ensemble"] or {}).get("n_models"), []
-    for entry in lists[:_LISTED]:
-        name, p = f'Your list "{entry["name"]}"', rounded(entry["p_value"], 2)
-        weight = entry["weight" if learned else "stated"]
-        given = f"{rounded(weight)} of {n_models:,} votes" if n_models else _in_votes(weight)
-        if not entry["agrees"]:
-            used = f'it was given no weight. That does not show that the list is wrong; "{AS_STATED}" uses it anyway.'
-            stays = f"each feature was given {given}, as stated. That does not show that the list is wrong."
-            lines.append(f"{name} got no more votes than random features (p = {p}): {used if learned else stays}")
-        else:
-            top = f"{entry['n_top']} of {entry['n_features']} are in the top 5 %"
-            n_expected = rounded(entry["n_top_expected"], 2)
-            expected = f"where {n_expected} {'is' if n_expected == '1' else 'are'} expected"
-            lines.append(
-                f"{name}: its features have more votes than random ones (p = {p}; {top}, {expected}); each was given "
-                f"{given}."
-            )
-    if len(lists) > _LISTED:
-        lines.append(f"{counted(len(lists) - _LISTED, 'further list')} were checked in the same way.")
-    before, after = [record["feature"] for record in facts["chosen"]], found["other_trust"]
-    other = f"With `trust_in_lists: {AS_STATED if learned else LEARNED}`"
-    if after is None:
-        return [*lines, f"{other}, no set satisfies all hard constraints."]
-    removed, added = ([n for n in a if n not in b] for a, b in ((before, after), (after, before)))
-    if not removed and not added:
-        return [*lines, f"{other}, the same features are selected."]
-    changes = [f"{listing(names, _LISTED)} {verb}" for names, verb in ((added, "added"), (removed, "removed")) if names]
-    return [*lines, f"{other}, the selected set would have {' and '.join(changes)}."]
 
 
 def experts_and_times(prior: Facts | None) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,8 +10,9 @@ from markupsafe import Markup
 from nicegui import ui
 
 from ..._plain import counted, listing
-from ...knowledge.scale import number_or_word
-from ...priors.knowledge import POOLS
+from ...knowledge.scale import UNLIKELY, number_or_word
+from ...priors.knowledge import AS_STATED, LEARNED, POOLS
+from ...priors.list_trust import FEWEST
 from ...study.weights import Expert
 from ..view.features import WORDS, add_scripts, feature_grid, search_box
 from ..view.fields import choice, entry, heading, panel, suggestions
@@ -21,6 +23,7 @@ from ..workbench import Seat
 from .sources import draw_blocks, draw_sources
 
 _MOST_ROWS = 100
+_TRUST = {AS_STATED: "as stated", LEARNED: "as far as the data agree (recommended)"}
 _MARKED = "what you change from now on is marked in the report as changed after votes were seen"
 
 
@@ -96,6 +99,31 @@ def _summary(bench: Seat) -> None:
             else:
                 at = bench.confirmed[:16].replace("T", " ")
                 html(notice("success", f"{at}: votes are shown to you, and {_MARKED}.", "Confirmed"))
+
+    _trust_in_lists(bench)
+
+
+def _trust_in_lists(bench: Seat) -> None:
+    def shown() -> tuple[bool, str]:
+        return has_list(bench.stated), bench.state.study.prior.trust_in_lists
+
+    @live(bench, "state", "facts", of=shown)
+    def lists() -> None:
+        listed, trusted = shown()
+        if listed or trusted != AS_STATED:
+            with panel("Lists of three or more features"):
+                hint = "A list that has no more votes than random features then gets no weight."
+                choice("Use them", _TRUST, trusted, lambda value: bench.set("prior", trust_in_lists=value), hint)
+
+
+def has_list(stated: Mapping[str, Any]) -> bool:
+    """Return whether three or more features are favored by the same word or number.
+
+    >>> has_list({name: ("likely", "") for name in "abc"}), has_list({name: ("unlikely", "") for name in "abc"})
+    (True, False)
+    """
+    times = Counter(word for word, _ in stated.values() if word not in ("neutral", UNLIKELY))
+    return max(times.values(), default=0) >= FEWEST
 
 
 def stated_list(stated: dict[str, Any]) -> Markup:

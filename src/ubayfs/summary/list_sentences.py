@@ -1,0 +1,56 @@
+"""Sentences on lists of features: how far the votes agree with them, and what the other trust in them selects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._plain import counted, listing, rounded
+from ..priors.knowledge import AS_STATED, LEARNED
+from ..priors.list_trust import LEVEL
+
+Facts = Mapping[str, Any]
+
+_LISTED = 12
+
+
+def list_sentences(facts: Facts) -> list[str]:
+    """Return how far votes and each list agree, the weight it was given, and what the other choice would select."""
+    found = facts["agreement"]
+    lists, learned = found.get("lists") or (), found.get("trust_in_lists") == LEARNED
+    if not lists:
+        return []
+    n_models, lines = (facts["ensemble"] or {}).get("n_models"), []
+    for entry in lists[:_LISTED]:
+        name, p = f'Your list "{entry["name"]}"', rounded(entry["p_value"], 2)
+        weight = entry["weight" if learned else "stated"]
+        given = f"{rounded(weight)} of {n_models:,} votes" if n_models else f"{rounded(weight)} votes"
+        if not entry["agrees"]:
+            used = f'it was given no weight. That does not show that the list is wrong; "{AS_STATED}" uses it anyway.'
+            stays = f"each feature was given {given}, as stated. That does not show that the list is wrong."
+            how = (
+                "got no more"
+                if entry["p_value"] > LEVEL
+                else f"did not, as one of {len(lists)} lists, clearly get more"
+            )
+            lines.append(f"{name} {how} votes than random features (p = {p}): {used if learned else stays}")
+        else:
+            top = f"{entry['n_top']} of {entry['n_features']} are in the top 5 %"
+            n_expected = rounded(entry["n_top_expected"], 2)
+            expected = f"where {n_expected} {'is' if n_expected == '1' else 'are'} expected"
+            lines.append(
+                f"{name}: its features have more votes than random ones (p = {p}; {top}, {expected}); each was given "
+                f"{given}."
+            )
+    if len(lists) > _LISTED:
+        others = counted(len(lists) - _LISTED, "further list was", "further lists were")
+        lines.append(f"{others} checked in the same way.")
+    before, after = [record["feature"] for record in facts["chosen"]], found["other_trust"]
+    other = f"With `trust_in_lists: {AS_STATED if learned else LEARNED}`"
+    if after is None:
+        return [*lines, f"{other}, no set satisfies all hard constraints."]
+    removed, added = ([n for n in a if n not in b] for a, b in ((before, after), (after, before)))
+    if not removed and not added:
+        return [*lines, f"{other}, the same features are selected."]
+    changes = [f"{listing(names, _LISTED)} {verb}" for names, verb in ((added, "added"), (removed, "removed")) if names]
+    return [*lines, f"{other}, the selected set would have {' and '.join(changes)}."]
