@@ -74,7 +74,7 @@ from .trust.questions import Question as Question
 from .trust.questions import questions as questions
 from .trust.related import estimate_related as estimate_related
 from .trust.reproducibility import Reproducibility as Reproducibility
-from .trust.reproducibility import reproduce as reproduce
+from .trust.reproducibility import estimate_reproducibility as estimate_reproducibility
 from .trust.validation import Validation as Validation
 from .utility import log_admissibility as log_admissibility
 from .workflow import collect_evidence as collect_evidence

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .trust.redecide import Substitute
     from .trust.reproducibility import Reproducibility
     from .trust.validation import Validation
+    from .workflow import Decision
 
 FORMAT = 2
 
@@ -54,6 +55,9 @@ class Selection(ShownAsCard):
     posterior : Posterior or None
     problem : DecisionProblem or None
         None after :meth:`from_dict`; then other sets cannot be evaluated.
+    decision : Decision or None
+        What it was decided with, to decide in the same way on other samples; None where importances were given, and
+        after :meth:`from_dict`.
     advice : tuple of Advice
         What a careful reader must know about the decision: early end, unlimited size, members without votes.
 
@@ -82,6 +86,7 @@ class Selection(ShownAsCard):
     problem: DecisionProblem | None = None
     advice: tuple[Advice, ...] = ()
     alternatives_complete: bool = True
+    decision: Decision | None = None
 
     def data_of_fit(self, X: Any = None) -> FeatureData | None:
         """Return the data of the fit, which may have missing values as they had: `X`, or those of the decision."""
@@ -190,8 +195,8 @@ class Selection(ShownAsCard):
         X, y : array-like of shape (n_samples, n_features) and (n_samples,), optional
             The data of the fit, for the picture of the chosen features and for correlations.
         noise, reproducibility, validation : optional
-            From :func:`~ubayfs.estimate_noise`, :func:`~ubayfs.reproduce` and :func:`~ubayfs.validate`: the three facts
-            that a report begins with.
+            From :func:`~ubayfs.estimate_noise`, :func:`~ubayfs.estimate_reproducibility` and :func:`~ubayfs.validate`:
+            the three facts that a report begins with.
         **arguments
             Further ones of :func:`ubayfs.summary.summarize`, such as `blocks` and `random_state`.
         """

@@ -395,16 +395,16 @@ def table_with(markdown, heading):
 
 
 def test_numbers_of_the_chosen_features_are_those_of_the_summary(summary, markdown):
-    rows = table_with(markdown, "Chosen again")
+    rows = table_with(markdown, "Selected again")
     assert list(rows[0]) == [
-        "Feature", "Models that chose it", "Expected noise (q)", "Chosen again", "Chosen because of",
+        "Feature", "Models that chose it", "Expected noise (q)", "Selected again", "Chosen because of",
         "Best replacement", "In the data", "On half of the samples", "Blocks", "Prior weight",
     ]  # fmt: skip
     for record, row in zip(summary["chosen"], rows, strict=True):
         assert row["Models that chose it"] == f"{record['count']} of 30"
         assert row["On half of the samples"] == f"{100 * record['half_low']:.0f} to {100 * record['half_high']:.0f} %"
         assert float(row["Expected noise (q)"].replace("&lt;", "")) == pytest.approx(record["q"], abs=0.01)
-        assert row["Chosen again"] == record["chosen_again"]
+        assert row["Selected again"] == record["selected_again"]
         assert row["Chosen because of"] == ", ".join(record["reasons"])
         stated = summary["prior"]["weights"].get(record["feature"])
         assert row["Prior weight"] == ("" if stated is None else f"{record['weight']:g}")

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ubayfs import InputError, collect_evidence, estimate_noise, max_size, reproduce, validate
+from repeating import reproduced, validated
+from ubayfs import InputError, collect_evidence, estimate_noise, max_size
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.summary.answer_facts import validation_facts
 from ubayfs.summary.trust_sentences import predicts
@@ -29,7 +30,7 @@ def confounded(effect, n=120, p=20, seed=0):
 @pytest.mark.parametrize("effect", [0.0, 2.5])
 def test_validation_tells_what_features_add(effect):
     X, y, Z = confounded(effect)
-    found = validate(X, y, adjust_for=Z, n_repeats=2, **SETTINGS)
+    found = validated(X, y, adjust_for=Z, n_repeats=2, **SETTINGS)
     assert found.adjust_for == ("age", "site")
     auc = found.scores.query("metric == 'auc'").set_index("method")
     assert list(auc.index[:3]) == ["ubayfs", "covariates alone", "features alone"]
@@ -55,7 +56,7 @@ def test_covariates_alone_are_scores_of_covariates():
 
     X, y, Z = confounded(1.0)
     data = FeatureData.from_table(X, y, adjust_for=Z)
-    found = validate(data, n_repeats=1, baselines=["covariates alone"], **SETTINGS)
+    found = validated(data, n_repeats=1, baselines=["covariates alone"], **SETTINGS)
     design = data.covariates.design
     seed = np.random.SeedSequence(0, spawn_key=(0, 0, 0))
     folds = assign_folds(data, 5, np.random.default_rng(seed))
@@ -72,11 +73,11 @@ def test_covariates_alone_are_scores_of_covariates():
 
 def test_without_covariates_nothing_changes():
     X, y, _ = confounded(1.0)
-    found = validate(X, y, n_repeats=1, **SETTINGS)
+    found = validated(X, y, n_repeats=1, **SETTINGS)
     assert found.adjust_for == ()
     assert set(found.scores["method"]) == {"ubayfs", "most votes", "random", "forest", "all features"}
     with pytest.raises(InputError, match="no covariates"):
-        validate(X, y, n_repeats=1, baselines=["covariates alone"], **SETTINGS)
+        validated(X, y, n_repeats=1, baselines=["covariates alone"], **SETTINGS)
 
 
 def test_folds_have_levels_in_proportion():
@@ -107,7 +108,7 @@ def test_noise_and_reproducibility_beyond_covariates():
     assert (noise.q_values[1:6] > 0.2).all()
     plain = estimate_noise(X, y, n_shuffles=20, **settings)
     assert plain.counts[1:6].sum() > 5 * noise.counts[1:6].sum()
-    again = reproduce(X, y, evidence=evidence, adjust_for=Z, n_splits=4, constraints=[max_size(2)], random_state=0)
+    again = reproduced(X, y, evidence=evidence, adjust_for=Z, n_splits=4, constraints=[max_size(2)], random_state=0)
     assert again.labels[0] == "usually"
     with pytest.raises(InputError, match="other data"):
         estimate_noise(X, y, evidence=evidence, n_shuffles=2)

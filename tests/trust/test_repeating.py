@@ -1,4 +1,6 @@
-"""estimate_noise and reproduce: planted truth, the same as their parts, arguments, evidence that is given."""
+"""estimate_noise and estimate_reproducibility: planted truth, the same as their parts, arguments, evidence that is given."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -6,6 +8,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import ubayfs
+from repeating import decided, reproduced
 from ubayfs import (
     EnsembleError,
     Evidence,
@@ -20,9 +23,7 @@ from ubayfs import (
     max_size,
     min_size,
     must_link,
-    reproduce,
     require,
-    validate,
 )
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.trust.ensembles import collect_halves, collect_null
@@ -85,16 +86,16 @@ def test_noise_is_distinguished_from_signals_in_few_cases_only():
     assert above <= 2
 
 
-def test_signals_are_chosen_again_and_noise_is_not():
-    found = reproduce(*planted(0, strength=2.5), **FISHER, constraints=FIVE, random_state=0)
+def test_signals_are_selected_again_and_noise_is_not():
+    found = reproduced(*planted(0, strength=2.5), **FISHER, constraints=FIVE, random_state=0)
     assert found.lower > 0.8
-    assert found.chosen_again[0] > 4
-    assert found.labels[found.chosen].tolist() == ["usually"] * 5
-    assert set(found.labels[~found.chosen]) == {"rarely"}
-    nothing = reproduce(*planted(0, n_signals=0), **FISHER, constraints=FIVE, random_state=0)
+    assert found.selected_again[0] > 4
+    assert found.labels[found.selected].tolist() == ["usually"] * 5
+    assert set(found.labels[~found.selected]) == {"rarely"}
+    nothing = reproduced(*planted(0, n_signals=0), **FISHER, constraints=FIVE, random_state=0)
     assert nothing.interval[0] <= 0 <= nothing.interval[1]
     assert nothing.upper < 0.2
-    assert nothing.chosen_again[1] < 1.2
+    assert nothing.selected_again[1] < 1.2
 
 
 # What they are made of
@@ -126,7 +127,7 @@ def test_noise_is_that_of_its_parts(signals):
 def test_halves_are_decided_like_the_whole(signals, arguments):
     X, y = signals
     settings = {**FISHER, "n_models": 8}
-    found = reproduce(X, y, **settings, **arguments, n_splits=2, random_state=4)
+    found = reproduced(X, y, **settings, **arguments, n_splits=2, random_state=4)
     halves = collect_halves(FeatureData.from_table(X, y), settings, 2, random_state=4)
     sets, parts = [], zip(halves.pairs, halves.samples, strict=True)
     for pair, first in parts:
@@ -139,7 +140,7 @@ def test_halves_are_decided_like_the_whole(signals, arguments):
     votes = np.array([half.counts / 8 for pair in halves.pairs for half in pair])
     assert found.vote_share == pytest.approx(np.quantile(votes, [0.05, 0.95], axis=0).T)
     whole = Decision(**arguments, random_state=4).make(collect_evidence(X, y, **settings, random_state=4), X)
-    assert found.chosen.tolist() == whole.mask.tolist()
+    assert found.selected.tolist() == whole.mask.tolist()
 
 
 def test_a_changed_decision_needs_decisions_only(signals):
@@ -147,7 +148,7 @@ def test_a_changed_decision_needs_decisions_only(signals):
     evidence, halves = collect_evidence(data, **FISHER, random_state=0), collect_halves(data, FISHER, 4, random_state=0)
     for size in (2, 4):
         decision = Decision(constraints=max_size(size, rho=np.inf))
-        found = reproducibility_of(decision.make(evidence), halves, decision)
+        found = reproducibility_of(decision.make(evidence), halves)
         assert found.size == size
         assert found.n_used == 4
 
@@ -158,9 +159,9 @@ def test_halves_without_a_set_are_counted(signals):
     selection = decide(evidence, constraints=FIVE)
     contradiction = Decision(constraints=[exact_size(3, rho=np.inf), min_size(4, rho=np.inf)])
     with pytest.raises(EnsembleError, match=r"4 of 4 splits could not be used.*\(4x\) is: No feature set"):
-        reproducibility_of(selection, halves, contradiction)
+        reproducibility_of(replace(selection, decision=contradiction), halves)
     empty = Decision(constraints=max_size(0, rho=np.inf))
-    found = reproducibility_of(selection, halves, empty)
+    found = reproducibility_of(replace(selection, decision=empty), halves)
     assert (found.n_used, found.n_undefined, found.complete) == (0, 4, True)
 
 
@@ -185,7 +186,7 @@ def test_a_cancel_while_the_evidence_is_collected(signals):
 
 def test_a_cancel_says_what_it_rests_on(signals):
     with pytest.warns(ubayfs.EnsembleWarning, match="after 3 of 20 splits"):
-        found = reproduce(
+        found = reproduced(
             *signals, **FISHER, constraints=FIVE, random_state=0, on_progress=lambda done, total: done < 3
         )
     assert (found.n_used, found.n_splits, found.complete) == (3, 20, False)
@@ -202,7 +203,7 @@ def test_one_directory_serves_both(signals, tmp_path):
     for n_runs in ((1 + 19) * 3 + 4 * 3, 0):
         runs.clear()
         noise = estimate_noise(*signals, **arguments, n_shuffles=19)
-        found = reproduce(*signals, **arguments, n_splits=2, constraints=FIVE)
+        found = reproduced(*signals, **arguments, n_splits=2, constraints=FIVE)
         assert len(runs) == n_runs
     assert noise.complete
     assert found.complete
@@ -211,26 +212,14 @@ def test_one_directory_serves_both(signals, tmp_path):
 # Arguments
 
 
-@pytest.mark.parametrize("function", [estimate_noise, reproduce])
-def test_unknown_arguments_are_named(signals, function):
-    with pytest.raises(InputError, match=rf"n_model is not an argument of {function.__name__}.*'n_models'") as error:
-        function(*signals, n_model=3)
+def test_unknown_arguments_are_named(signals):
+    with pytest.raises(InputError, match=r"n_model is not an argument of estimate_noise.*'n_models'") as error:
+        estimate_noise(*signals, n_model=3)
     assert error.value.argument == "n_model"
     with pytest.raises(InputError, match="part is not an argument"):
-        function(*signals, part=(1, 2))
-
-
-@pytest.mark.parametrize(
-    ("function", "given", "meant"),
-    [
-        (estimate_noise, "shuffles", "n_shuffles"),
-        (reproduce, "splits", "n_splits"),
-        (validate, "predictors", "predictor"),
-    ],
-)
-def test_arguments_of_its_own_are_suggested(signals, function, given, meant):
-    with pytest.raises(InputError, match=f"{given} is not an argument of {function.__name__}. Did you mean '{meant}'"):
-        function(*signals, **{given: 3})
+        estimate_noise(*signals, part=(1, 2))
+    with pytest.raises(InputError, match="shuffles is not an argument of estimate_noise. Did you mean 'n_shuffles'"):
+        estimate_noise(*signals, shuffles=3)
 
 
 def test_noise_takes_no_arguments_of_a_decision(signals):
@@ -242,8 +231,8 @@ def test_feature_data_bring_everything(signals):
     X, y = signals
     groups = np.arange(len(y)) // 4
     data = FeatureData.from_table(X, y, groups=groups)
-    one = reproduce(data, **FISHER, n_splits=2, constraints=FIVE, random_state=0)
-    other = reproduce(X, y, groups=groups, **FISHER, n_splits=2, constraints=FIVE, random_state=0)
+    one = reproduced(data, **FISHER, n_splits=2, constraints=FIVE, random_state=0)
+    other = reproduced(X, y, groups=groups, **FISHER, n_splits=2, constraints=FIVE, random_state=0)
     assert one.agreements.tolist() == other.agreements.tolist()
 
 
@@ -253,18 +242,18 @@ def test_mistakes_are_found_before_any_work(signals):
 
     X, y = signals
     with pytest.raises(InputError, match="g999"):
-        reproduce(X, y, selector=never, constraints=require("g999"))
+        reproduced(X, y, selector=never, constraints=require("g999"))
     with pytest.raises(InputError, match="class"):
-        reproduce(X, np.r_[2, 2, 2, y[3:]], selector=never, constraints=FIVE)
+        reproduced(X, np.r_[2, 2, 2, y[3:]], selector=never, constraints=FIVE)
     with pytest.raises(InputError, match="unsupervised"):
         estimate_noise(X, selector=never)
     with pytest.raises(InputError, match="n_splits"):
-        reproduce(X, y, selector=never, n_splits=0)
+        reproduced(X, y, selector=never, n_splits=0)
 
 
 def test_contradicting_constraints_are_an_error(signals):
     with pytest.raises(InfeasibleError):
-        reproduce(*signals, **FISHER, constraints=[exact_size(3, rho=np.inf), min_size(4, rho=np.inf)], n_splits=2)
+        reproduced(*signals, **FISHER, constraints=[exact_size(3, rho=np.inf), min_size(4, rho=np.inf)], n_splits=2)
 
 
 # Evidence that is given
@@ -273,31 +262,31 @@ def test_contradicting_constraints_are_an_error(signals):
 def test_selectors_are_found_by_their_description_or_must_be_given(signals):
     tree = DecisionTreeClassifier(max_depth=2)
     evidence = collect_evidence(*signals, selector=["fisher", "mrmr"], n_models=4, random_state=0)
-    found = reproduce(*signals, evidence=evidence, constraints=FIVE, n_splits=1, random_state=0)
+    found = reproduced(*signals, evidence=evidence, constraints=FIVE, n_splits=1, random_state=0)
     assert found.n_used == 1
     evidence = collect_evidence(*signals, selector=tree, n_models=4, random_state=0)
     with pytest.raises(InputError, match="must be given") as error:
-        reproduce(*signals, evidence=evidence, constraints=FIVE, n_splits=1)
+        reproduced(*signals, evidence=evidence, constraints=FIVE, n_splits=1)
     assert error.value.argument == "selector"
-    assert reproduce(*signals, evidence=evidence, selector=tree, constraints=FIVE, n_splits=1).n_splits == 1
+    assert reproduced(*signals, evidence=evidence, selector=tree, constraints=FIVE, n_splits=1).n_splits == 1
     with pytest.raises(InputError, match="max_depth=2") as error:
-        reproduce(*signals, evidence=evidence, selector="tree", constraints=FIVE, n_splits=1)
+        reproduced(*signals, evidence=evidence, selector="tree", constraints=FIVE, n_splits=1)
     assert error.value.argument == "selector"
 
 
 def test_halves_have_the_train_size_of_the_evidence(signals):
     groups = np.arange(80) // 20  # two in a half: of these, half are a subsample, and three quarters are all
     evidence = collect_evidence(*signals, **FISHER, groups=groups, train_size=0.5, random_state=0)
-    found = reproduce(*signals, groups=groups, evidence=evidence, constraints=FIVE, n_splits=2, random_state=0)
+    found = reproduced(*signals, groups=groups, evidence=evidence, constraints=FIVE, n_splits=2, random_state=0)
     assert found.n_used == 2
     with pytest.raises(InputError, match="takes all of them"):
-        reproduce(*signals, groups=groups, **FISHER, constraints=FIVE, n_splits=2)
+        reproduced(*signals, groups=groups, **FISHER, constraints=FIVE, n_splits=2)
 
 
 def test_sets_of_all_features_agree(signals):
     X, y = signals
-    found = reproduce(X[["g0", "g1"]], y, **{**FISHER, "n_features_per_model": 1}, n_splits=3, random_state=0)
-    assert (found.size, found.n_used, found.lower, found.chosen_again) == (2, 3, 1.0, (2.0, 2.0))
+    found = reproduced(X[["g0", "g1"]], y, **{**FISHER, "n_features_per_model": 1}, n_splits=3, random_state=0)
+    assert (found.size, found.n_used, found.lower, found.selected_again) == (2, 3, 1.0, (2.0, 2.0))
 
 
 def test_evidence_must_be_of_the_same_data_and_settings(signals):
@@ -333,7 +322,7 @@ def test_null_and_halves_of_other_ensembles_are_refused(signals):
         noise_of(evidence, collect_null(data, other, 2))
     assert error.value.argument == "null"
     with pytest.raises(InputError, match="n_features_per_model") as error:
-        reproducibility_of(decide(evidence, constraints=FIVE), collect_halves(data, other, 2), Decision())
+        reproducibility_of(decide(evidence, constraints=FIVE), collect_halves(data, other, 2))
     assert error.value.argument == "halves"
 
 
@@ -342,11 +331,11 @@ def test_constraints_on_correlations_need_the_data(signals):
     evidence, halves = collect_evidence(data, **FISHER, random_state=0), collect_halves(data, FISHER, 1, random_state=0)
     decision = Decision(constraints=[FIVE, decorrelate(0.3)])
     with pytest.raises(InputError) as error:
-        reproducibility_of(decision.make(evidence, data), halves, decision)
+        reproducibility_of(decision.make(evidence, data), halves)
     assert error.value.argument == "data"
     loaded = ubayfs.Selection.from_dict(decision.make(evidence, data).to_dict())
     with pytest.raises(InputError) as error:
-        reproducibility_of(loaded, halves, decision, data)
+        reproducibility_of(loaded, halves, data)
     assert error.value.argument == "selection"
 
 
@@ -354,7 +343,7 @@ def test_few_numbers_are_refused_before_any_work(rng):
     """With two samples in a subsample, all features correlate perfectly, and the halves would agree by their order."""
     X = rng.normal(size=(7, 30))
     with pytest.raises(InputError, match=r"has 7 samples, and subsamples of their halves 2") as caught:
-        reproduce(X, X[:, 0], n_models=5, constraints=FIVE, random_state=0)
+        reproduced(X, X[:, 0], n_models=5, constraints=FIVE, random_state=0)
     assert caught.value.argument == "y"
     X = rng.normal(size=(8, 30))
-    assert reproduce(X, X[:, 0], n_models=5, n_splits=2, constraints=FIVE, random_state=0).n_used == 2
+    assert reproduced(X, X[:, 0], n_models=5, n_splits=2, constraints=FIVE, random_state=0).n_used == 2

@@ -5,12 +5,12 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+from repeating import validated
 from ubayfs import Validation
 from ubayfs._plain import plain
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import EnsembleError, InputError, UBayFSWarning
 from ubayfs.selectors.registry import SELECTORS
-from ubayfs.trust.cross_validation import validate
 from ubayfs.trust.ensembles import collect_halves, collect_null
 from ubayfs.trust.trust import LEVELS, Trust, higher, level_for
 from ubayfs.workflow import collect_evidence
@@ -28,7 +28,7 @@ def known():
     evidence = collect_evidence(data, **ENSEMBLE, random_state=0)
     null = collect_null(data, ENSEMBLE, 3, random_state=0)
     halves = collect_halves(data, ENSEMBLE, 2, random_state=0)
-    validation = validate(X, y, cv=2, n_repeats=1, baselines=False, random_state=0, **ENSEMBLE)
+    validation = validated(X, y, cv=2, n_repeats=1, baselines=False, random_state=0, **ENSEMBLE)
     return evidence, Trust("full", null, halves, validation, "this decision")
 
 

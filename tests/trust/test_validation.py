@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
+from repeating import validated
 from ubayfs import (
     EnsembleError,
     EnsembleWarning,
@@ -24,7 +25,6 @@ from ubayfs import (
     exact_size,
     max_size,
     require,
-    validate,
 )
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.trust.cross_validation import Options, validate_procedure
@@ -48,7 +48,7 @@ def planted(n=60, p=40, n_signals=3, seed=0):
 
 def quick(X, y, **arguments):
     usual = {"selector": "fisher", "n_models": 10, "cv": 3, "n_repeats": 2, "random_state": 0, "baselines": False}
-    return validate(X, y, **{"constraints": [max_size(3, rho=math.inf)], **usual, **arguments})
+    return validated(X, y, **{"constraints": [max_size(3, rho=math.inf)], **usual, **arguments})
 
 
 @pytest.fixture(scope="module")
@@ -404,7 +404,6 @@ def test_all_progress_is_reported():
         ({"sizes": [0]}, "sizes"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"on_progress": 3}, "on_progress"),
-        ({"max_features": 3}, "max_features"),
         ({"predictor": "svm"}, "predictor"),
         ({"constraints": [require(["nobody"])]}, "features"),
         ({"checkpoint": 3}, "checkpoint"),
@@ -420,7 +419,7 @@ def test_wrong_arguments_are_refused_before_any_work(arguments, argument):
 
 def test_without_a_target_there_is_nothing_to_predict():
     with pytest.raises(InputError, match="target") as caught:
-        validate(planted()[0], selector="laplacian")
+        validated(planted()[0], selector="laplacian", n_models=3)
     assert caught.value.argument == "y"
 
 

@@ -18,7 +18,7 @@ from ..selection import Selection
 from ..summary.answer_facts import reproducibility_facts, validation_facts
 from ..summary.facts import constraint_facts, ensemble_facts, score_facts
 from ..summary.sentences import constraints_hold, proof
-from ..summary.trust_sentences import chosen_again, predicts
+from ..summary.trust_sentences import predicts, selected_again
 from ..trust.noise import SUPPORTED, Noise
 from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name
 from ..trust.reproducibility import Reproducibility
@@ -199,13 +199,13 @@ def _noise(found: Noise) -> Card:
 
 
 def _reproducibility(found: Reproducibility) -> Card:
-    value, lines = chosen_again(reproducibility_facts(found))
-    order = np.flatnonzero(found.chosen)
-    order = order[np.argsort(-found.frequency[order], kind="stable")]
-    columns = {"chosen again": [str(label) for label in found.labels]}
+    value, lines = selected_again(reproducibility_facts(found))
+    order = np.flatnonzero(found.selected)
+    order = order[np.argsort(-np.nan_to_num(found.frequency[order]), kind="stable")]
+    columns = {"selected again": [str(label) for label in found.labels]}
     if found.n_used:
         lines = [*lines, f"Agreement of the sets of halves: {found.lower:.2f}; 0 is chance, 1 the same set."]
-    title = f"Would another study choose them again? {value}".rstrip()
+    title = f"Would another study select them again? {value}".rstrip()
     return _of_features(found, title, order, columns, np.nan_to_num(found.frequency), lines)
 
 

@@ -19,7 +19,7 @@ _LISTED = 12
 _QUESTIONS = {
     "validation": "Does it predict?",
     "noise": "How many are noise?",
-    "reproducibility": "Would another study choose them again?",
+    "reproducibility": "Would another study select them again?",
 }
 _UNDEFINED = {
     "importances": "Has no answer here: importances were given, there was no ensemble that could be repeated.",
@@ -30,13 +30,12 @@ _UNDEFINED = {
 }
 # What finds out a missing fact: on the command line, and in Python.
 _COMMANDS = {
-    "validation": ("ubayfs trust {} --level full", "ubayfs.validate(X, y, ...)"),
+    "validation": ("ubayfs trust {} --level full", "ubayfs.validate(selection, X, y)"),
     "noise": ("ubayfs trust {} --level quick", "ubayfs.estimate_noise(X, y, ...)"),
-    "reproducibility": ("ubayfs trust {} --level quick", "ubayfs.reproduce(X, y, ...)"),
+    "reproducibility": ("ubayfs trust {} --level quick", "ubayfs.estimate_reproducibility(selection, X, y)"),
 }
 # Where a report has no other name for its result than its own place, which moves with it.
 HERE = "."
-_OWN = "This assumes the same weights and constraints, which brought {n} of these into the set."
 _SHUFFLED = "When the target is shuffled among the samples"
 _OUTCOMES = {
     "same": "The same score in every fold as", "unclear": "No clear difference from",
@@ -52,7 +51,7 @@ def is_known(found: Facts) -> bool:
 
 def three_facts(trust: Facts) -> list[dict[str, Any]]:
     """Return question, answer in a word or two, sentences, and the command that finds out what is not known."""
-    answers = {"validation": predicts, "noise": _noise, "reproducibility": chosen_again}
+    answers = {"validation": predicts, "noise": _noise, "reproducibility": selected_again}
     facts = []
     for part, question in _QUESTIONS.items():
         found, command = trust[part], ""
@@ -63,8 +62,6 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
             command = _command(trust, part)
         else:
             value, sentences = answers[part](found)
-            if part == "reproducibility" and trust["noise"].get("filled"):
-                sentences.append(_OWN.format(n=len(trust["noise"]["filled"])))
             if found.get("enough", True):
                 sentences += _rests_on(part, found)
             else:
@@ -222,23 +219,75 @@ def supported(found: Facts, n_chosen: int) -> str:
     return f"{first}{among}; {rest} chosen may be noise."
 
 
-def chosen_again(found: Facts) -> tuple[str, list[str]]:
-    """Return how many would be chosen again, in a word and in sentences."""
-    k, bounds = found["size"], found["chosen_again"]
+def selected_again(found: Facts) -> tuple[str, list[str]]:
+    """Return how many would be selected again, in a word and in sentences."""
+    k, bounds = found["size"], found["selected_again"]
+    n_rule, n_weight = len(found.get("by_rule", ())), len(found.get("by_weight", ()))
+    if k == 0 and n_rule + n_weight:
+        n = n_rule + n_weight
+        if n == 1:
+            return "", [f"The data did not select this feature: your {'rules' if n_rule else 'weights'} brought it in."]
+        return "", [f"The data selected none of these {n}: {_brought_in(n_rule, n_weight)}."]
     if None in bounds:
         return "", ["No pair of halves could be compared."]
     low, high = sorted(map(round, bounds))
-    about = f"{low} to {high}" if low != high else "none" if high == 0 else f"{high}"
-    words = "hardly any" if high == 0 else f"up to about {high}" if low == 0 else f"about {about}"
-    lines = [f"In a new study of this size, {words} of these {k} would be chosen again."]
+    others, stand_ins = n_rule + n_weight, _with_stand_ins(found, (low, high))
     by_chance = "As few as by chance cannot be ruled out." if low else "That is not clearly more than by chance."
     if k == 1:
         may = "would probably" if low else "may or may not" if high else "would rarely"
-        lines = [f"In a new study of this size, this feature {may} be chosen again."]
-        by_chance = "It may have been chosen by chance."
+        this = "the feature that the data selected" if others else "this feature"
+        lines = [f"In a new study of this size, {this} {may} be selected again{stand_ins}."]
+        by_chance = "It may have been selected by chance."
+    elif others:
+        first = f"Of the {k} that the data selected, a new study of this size would select {_about(low, high)} again"
+        lines = [f"{first}{stand_ins}."]
+    else:
+        lines = [f"In a new study of this size, {_about(low, high)} of these {k} would be selected again{stand_ins}."]
     if found["interval"][0] is not None and found["interval"][0] <= 0:
         lines.append(by_chance)
-    return f"{about} of {k}", lines
+    if others:
+        brought = _brought_in(n_rule, n_weight)
+        lines.append(f"{brought[0].upper()}{brought[1:]} more, not counted here.")
+    return f"{_range(low, high)} of {k}", [*lines, *_without_weights(found)]
+
+
+def _range(low: int, high: int) -> str:
+    return f"{low} to {high}" if low != high else "none" if high == 0 else f"{high}"
+
+
+def _about(low: int, high: int) -> str:
+    return "hardly any" if high == 0 else f"up to about {high}" if low == 0 else f"about {_range(low, high)}"
+
+
+def _with_stand_ins(found: Facts, exact: tuple[int, int]) -> str:
+    """Return the range where stand-ins count, if it is another one."""
+    bounds = found.get("stand_ins") or [None]
+    if None in bounds:
+        return ""
+    low, high = sorted(map(round, bounds))
+    if (low, high) == exact or high == 0:
+        return ""
+    return f"; {_range(low, high)} if a close stand-in (correlation above 0.8) counts"
+
+
+def _brought_in(n_rule: int, n_weight: int) -> str:
+    """Return how many members rules and weights brought in.
+
+    >>> _brought_in(2, 0), _brought_in(1, 3)
+    ('your rules brought in 2', 'your rules brought in 1 and your weights 3')
+    """
+    if n_rule and n_weight:
+        return f"your rules brought in {n_rule} and your weights {n_weight}"
+    return f"your {'rules' if n_rule else 'weights'} brought in {n_rule or n_weight}"
+
+
+def _without_weights(found: Facts) -> list[str]:
+    """Return how many of the set without weights would be selected again, where weights were stated."""
+    without = found.get("without_prior")
+    if without is None or None in without["selected_again"] or not without["size"]:
+        return []
+    low, high = sorted(map(round, without["selected_again"]))
+    return [f"Without your weights: {_about(low, high)} of {without['size']}."]
 
 
 # -- the chosen features -----------------------------------------------------------------------------------------------
@@ -262,9 +311,9 @@ _COLUMNS = {
         "Expected noise (q): share of features unrelated to the target among all with at least as many votes; up to "
         "{limit:g} the data support the feature."
     ),
-    "chosen_again": (
-        "Chosen again, by another study with the same weights and constraints: rarely is less than one time in three, "
-        "usually more than two in three."
+    "selected_again": (
+        "Selected again, by another study with the same weights and constraints: rarely is less than one time in "
+        "three, usually more than two in three. Features that your rules or weights brought in are not counted."
     ),
     "replaceable": (
         "Best replacement: what the best set has instead if the feature cannot be measured, and the votes that this "
@@ -415,6 +464,11 @@ def _of_reproducibility(found: Facts) -> list[str]:
         f"The samples were split into halves {counted(found['n_done'], 'time')}, and the whole procedure, weights and "
         "constraints included, was repeated on each half."
     ]
+    if found.get("by_rule") or found.get("by_weight"):
+        lines.append(
+            "Only what the data selected counts. Features that a rule requires, or that are not selected without your "
+            "weights, are left out, also on each half."
+        )
     low, high = found["interval"]
     if None not in (found["lower"], found["upper"]):
         within = "" if None in (low, high) else f" (95 % interval {low:.2f} to {high:.2f})"
@@ -423,7 +477,7 @@ def _of_reproducibility(found: Facts) -> list[str]:
             f"{found['upper']:.2f}{within}. 0 is chance, 1 means the same set."
         )
     if found["n_undefined"]:
-        lines.append(f"{counted(found['n_undefined'], 'split')} left out: nothing was chosen on a half.")
+        lines.append(f"{counted(found['n_undefined'], 'split')} left out: nothing was selected on a half.")
     return lines
 
 

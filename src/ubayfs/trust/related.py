@@ -33,11 +33,11 @@ import numpy as np
 from .._arguments import Array, FeatureIndex, Floats, Mask, RandomState, check_int
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
-from ..ensemble.collect import as_data
 from ..exceptions import InputError
 from ..priors import DEFAULT_WEIGHT
-from ..selection import Selection, check_selection
+from ..selection import Selection
 from .association import FeatureTests
+from .procedure import data_of_evidence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -247,20 +247,15 @@ def estimate_related(
     >>> related.of(["smoothness error"])
     Related(at_least=0 of 1, best_guess=0)
     """
-    check_selection(selection)
     n_shuffles = check_int("n_shuffles", n_shuffles, low=FEWEST_SHUFFLES)
-    settings = {} if selection.posterior is None else selection.posterior.evidence.settings
-    settings = settings.get("parts", [settings])[0]
-    missing = settings.get("missing") or "error"
-    data = as_data(X, y, task=settings.get("task"), groups=groups, target=target, layer=layer, missing=missing,
-                   max_missing=max_missing, adjust_for=adjust_for)  # fmt: skip
+    reading = {"groups": groups, "adjust_for": adjust_for, "target": target, "layer": layer, "max_missing": max_missing}
+    return related_of(selection, data_of_evidence(selection, X, y, **reading), n_shuffles, random_state)
+
+
+def related_of(selection: Selection, data: FeatureData, n_shuffles: int, random_state: RandomState) -> Related:
+    """Do what :func:`estimate_related` does with data that are read already."""
     if data.target.task == "unsupervised":
         raise InputError.of("y", "is missing: without a target nothing can be related to it. Pass y.")
-    if not np.array_equal(data.feature_names, selection.feature_names):
-        raise InputError.of("X", "has other features than the selection; pass the data of its evidence.")
-    if settings.get("data_fingerprint", data.fingerprint) != data.fingerprint:
-        rule = "is not what the evidence was collected on (values, target, groups or covariates differ)."
-        raise InputError.of("X", f"{rule} Pass X, y, groups and adjust_for as they were.")
     favored = favored_beforehand(selection)
     plain, listed = associate(data, favored, n_shuffles, random_state)
     names = () if listed is None else tuple(selection.feature_names[favored].tolist())
