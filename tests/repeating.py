@@ -1,6 +1,8 @@
 """Evidence, a decision and what other samples say of it, in one call with the arguments of all three."""
 
-from ubayfs import collect_evidence, estimate_reproducibility, validate
+import warnings
+
+from ubayfs import UBayFSWarning, collect_evidence, estimate_reproducibility, validate
 from ubayfs.trust.procedure import ENSEMBLE_ARGUMENTS
 from ubayfs.workflow import Decision
 
@@ -12,7 +14,9 @@ def decided(X, y=None, *, evidence=None, random_state=0, **arguments):
     of_ensemble = {name: arguments.pop(name) for name in ENSEMBLE_ARGUMENTS if name in arguments}
     of_decision = {name: arguments.pop(name) for name in Decision.names() if name in arguments}
     if evidence is None:
-        evidence = collect_evidence(X, y, **of_ensemble, random_state=random_state)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UBayFSWarning)  # tests are about what comes after it
+            evidence = collect_evidence(X, y, **of_ensemble, random_state=random_state)
     decision = Decision(**of_decision, random_state=random_state)
     selection = decision.make(evidence, X if any(c.needs_data for c in decision.constraints) else None)
     kept = {name: of_ensemble[name] for name in (*READING, "selector") if name in of_ensemble}

@@ -1,4 +1,4 @@
-"""estimate_noise and estimate_reproducibility: planted truth, the same as their parts, arguments, evidence that is given."""
+"""estimate_noise and estimate_reproducibility: planted truth, the same as their parts, arguments, given evidence."""
 
 from dataclasses import replace
 
@@ -19,11 +19,13 @@ from ubayfs import (
     decide,
     decorrelate,
     estimate_noise,
+    estimate_related,
+    estimate_reproducibility,
     exact_size,
     max_size,
     min_size,
     must_link,
-    require,
+    validate,
 )
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.trust.ensembles import collect_halves, collect_null
@@ -133,9 +135,12 @@ def test_halves_are_decided_like_the_whole(signals, arguments):
     for pair, first in parts:
         for half, samples in zip(pair, (first, ~first), strict=True):
             data = X[samples] if any(c.needs_data for c in Decision(**arguments).constraints) else None
-            sets.append(Decision(**{**arguments, "random_state": 4}).make(half, data).mask)
-    sets = np.array(sets)
-    assert found.agreements == pytest.approx(agreement(sets[::2], sets[1::2], 100), nan_ok=True)
+            own = Decision(**{**arguments, "random_state": 4}).make(half, data).mask
+            plain = Decision(**{**arguments, "weights": 0.01, "random_state": 4}).make(half, data).mask
+            sets.append(own & plain & ~np.isin(X.columns, list(found.not_by_data)))
+    sets, n_varying = np.array(sets), 100 - len(found.not_by_data)
+    assert found.n_varying == n_varying
+    assert found.agreements == pytest.approx(agreement(sets[::2], sets[1::2], n_varying), nan_ok=True)
     assert found.share_of_halves == pytest.approx(sets.mean(axis=0))
     votes = np.array([half.counts / 8 for pair in halves.pairs for half in pair])
     assert found.vote_share == pytest.approx(np.quantile(votes, [0.05, 0.95], axis=0).T)
@@ -192,21 +197,19 @@ def test_a_cancel_says_what_it_rests_on(signals):
     assert (found.n_used, found.n_splits, found.complete) == (3, 20, False)
 
 
-def test_one_directory_serves_both(signals, tmp_path):
+def test_finished_splits_are_not_repeated(signals, tmp_path):
     runs = []
 
     def first_two(X, y, n_features, rng):
         runs.append(len(y))
         return [0, 1]
 
-    arguments = {"selector": first_two, "n_models": 3, "checkpoint": tmp_path, "random_state": 0}
-    for n_runs in ((1 + 19) * 3 + 4 * 3, 0):
+    selection, others = decided(*signals, selector=first_two, n_models=3, constraints=FIVE)
+    for n_splits, n_runs in ((2, 12), (2, 0), (3, 6)):
         runs.clear()
-        noise = estimate_noise(*signals, **arguments, n_shuffles=19)
-        found = reproduced(*signals, **arguments, n_splits=2, constraints=FIVE)
+        found = estimate_reproducibility(selection, *signals, n_splits=n_splits, checkpoint=tmp_path, **others)
         assert len(runs) == n_runs
-    assert noise.complete
-    assert found.complete
+        assert found.complete
 
 
 # Arguments
@@ -218,7 +221,7 @@ def test_unknown_arguments_are_named(signals):
     assert error.value.argument == "n_model"
     with pytest.raises(InputError, match="part is not an argument"):
         estimate_noise(*signals, part=(1, 2))
-    with pytest.raises(InputError, match="shuffles is not an argument of estimate_noise. Did you mean 'n_shuffles'"):
+    with pytest.raises(InputError, match=r"shuffles is not an argument of estimate_noise\. Did you mean 'n_shuffles'"):
         estimate_noise(*signals, shuffles=3)
 
 
@@ -237,18 +240,66 @@ def test_feature_data_bring_everything(signals):
 
 
 def test_mistakes_are_found_before_any_work(signals):
-    def never(X, y, n_features, rng):
-        pytest.fail("work had begun")
+    begun = []
+
+    def watched(X, y, n_features, rng):
+        begun.append(len(y))
+        return [0]
 
     X, y = signals
-    with pytest.raises(InputError, match="g999"):
-        reproduced(X, y, selector=never, constraints=require("g999"))
-    with pytest.raises(InputError, match="class"):
-        reproduced(X, np.r_[2, 2, 2, y[3:]], selector=never, constraints=FIVE)
+    rare = np.r_[2, 2, 2, y[3:]]
     with pytest.raises(InputError, match="unsupervised"):
-        estimate_noise(X, selector=never)
+        estimate_noise(X, selector=watched)
+    selection, others = decided(X, y, selector=watched, n_models=2, constraints=FIVE)
+    few, _ = decided(X, rare, selector=watched, n_models=2, constraints=FIVE)
+    begun.clear()
     with pytest.raises(InputError, match="n_splits"):
-        reproduced(X, y, selector=never, n_splits=0)
+        estimate_reproducibility(selection, X, y, n_splits=0, **others)
+    with pytest.raises(InputError, match="class"):
+        estimate_reproducibility(few, X, rare, **others)
+    assert not begun
+
+
+def test_the_data_must_be_those_of_the_evidence(signals):
+    X, y = signals
+    selection, _ = decided(X, y, **FISHER, constraints=FIVE)
+    for function in (estimate_reproducibility, validate, estimate_related):
+        for data, match in (
+            ((X, 1 - y), "values, target"),
+            ((X + 1, y), "values, target"),
+            ((X.iloc[:, ::-1], y), "features"),
+        ):
+            with pytest.raises(InputError, match=match) as error:
+                function(selection, *data)
+            assert error.value.argument == "X"
+        with pytest.raises(InputError, match="must be a Selection") as error:
+            function(X, y)
+        assert error.value.argument == "selection"
+
+
+@pytest.mark.parametrize("function", [estimate_reproducibility, validate])
+def test_what_cannot_be_repeated_is_refused(signals, function):
+    X, y = signals
+    selection, _ = decided(X, y, **FISHER, constraints=FIVE)
+    foreign = decide(Evidence.from_sets(np.arange(100) < np.full((3, 1), 5), X.columns), constraints=FIVE)
+    loaded = ubayfs.Selection.from_dict(selection.to_dict())
+    maximized = ubayfs.maximize(np.arange(100.0), FIVE, feature_names=X.columns)
+    for given, match in ((foreign, "another ensemble"), (loaded, "from a file"), (maximized, "from a file")):
+        with pytest.raises(InputError, match=match) as error:
+            function(given, X, y)
+        assert error.value.argument == "selection"
+
+
+def test_a_decision_on_a_posterior_is_repeated_with_its_prior_and_weights(signals):
+    X, y = signals
+    prior = ubayfs.GeneralizedDirichlet(beta=2.0)
+    evidence = collect_evidence(X, y, **FISHER, random_state=0)
+    whole = decide(evidence, weights={"g50": 100}, prior=prior, constraints=FIVE)
+    again = decide(whole.posterior, constraints=FIVE)
+    assert (whole.decision.prior, again.decision.prior) == (prior, prior)
+    one, other = (estimate_reproducibility(selection, X, y, n_splits=2) for selection in (whole, again))
+    assert one.not_by_data == other.not_by_data
+    assert one.agreements.tolist() == other.agreements.tolist()
 
 
 def test_contradicting_constraints_are_an_error(signals):

@@ -8,9 +8,9 @@ from ubayfs import UBayFSSelector, max_size
 from ubayfs.constraints.sizes import asks_for_supported, with_supported
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import ConstraintError, InputError, OptimizationWarning
+from ubayfs.trust.cross_validation import Options, validate_procedure
 from ubayfs.trust.ensembles import NullEnsembles
 from ubayfs.trust.noise import Noise, sized_in_parts, supported_size
-from ubayfs.trust.cross_validation import Options, validate_procedure
 from ubayfs.trust.procedure import Procedure
 from ubayfs.workflow import Decision
 
