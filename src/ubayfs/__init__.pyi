@@ -67,6 +67,8 @@ from .priors import pool_experts as pool_experts
 from .selection import Selection as Selection
 from .tables.annotation import annotate as annotate
 from .tables.reading import read_data as read_data
+from .trust.assess import Assessment as Assessment
+from .trust.assess import assess as assess
 from .trust.cross_validation import validate as validate
 from .trust.noise import Noise as Noise
 from .trust.noise import estimate_noise as estimate_noise

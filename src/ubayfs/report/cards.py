@@ -18,7 +18,8 @@ from ..selection import Selection
 from ..summary.answer_facts import reproducibility_facts, validation_facts
 from ..summary.facts import constraint_facts, ensemble_facts, score_facts
 from ..summary.sentences import constraints_hold, proof
-from ..summary.trust_sentences import predicts, selected_again
+from ..summary.trust_sentences import predicts, related_sentences, selected_again
+from ..trust.assess import Assessment
 from ..trust.noise import SUPPORTED, Noise
 from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name
 from ..trust.reproducibility import Reproducibility
@@ -209,6 +210,22 @@ def _reproducibility(found: Reproducibility) -> Card:
     return _of_features(found, title, order, columns, np.nan_to_num(found.frequency), lines)
 
 
+def _assessment(found: Assessment) -> Card:
+    related, again, validation = found.related, found.reproducibility, found.validation
+    facts = {
+        "related": ("Are they related to the target?", related and related_sentences(related)),
+        "reproducibility": (
+            "Would another study select them again?",
+            again and selected_again(reproducibility_facts(again))[1],
+        ),
+        "validation": ("Do they predict?", validation and predicts(validation_facts(validation))[1]),
+    }
+    lines = [
+        " ".join([question, *(known or [found.not_done.get(part, "")])]) for part, (question, known) in facts.items()
+    ]
+    return Card(f"{counted(len(found.features), 'selected feature')}: what other samples would say", lines=tuple(lines))
+
+
 _CARDS: dict[type[Any], Callable[[Any], Card]] = {
     Selection: _selection,
     Evidence: _evidence,
@@ -217,4 +234,5 @@ _CARDS: dict[type[Any], Callable[[Any], Card]] = {
     Validation: _validation,
     Noise: _noise,
     Reproducibility: _reproducibility,
+    Assessment: _assessment,
 }

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._plain import counted, counted_votes, listing, rounded
 from ..plotting.profile import EFFECTS
 from ..trust.prediction_metrics import METRICS, difference_text, mean_text, method_name, metric_name, score_text
 from ..trust.validation import COVARIATES_ALONE, OF_COVARIATES
+
+if TYPE_CHECKING:
+    from ..trust.related import Related
 
 Facts = Mapping[str, Any]
 _LISTED = 12
@@ -217,6 +220,29 @@ def supported(found: Facts, n_chosen: int) -> str:
         which = "any of the other" if inside else "any of the" if found["passes"] else "all"
         rest = f"{which} {places} that were"
     return f"{first}{among}; {rest} chosen may be noise."
+
+
+def related_sentences(related: Related) -> list[str]:
+    """Return how many features are related to the target, in sentences."""
+    k, n, best = len(related.features), related.at_least, related.best_guess
+    if k == 0:
+        return ["No feature was selected."]
+    confidence = f"({100 * related.confidence:.0f} % confidence)"
+    if n == 0:
+        if k == 1:
+            return ["This feature could not be shown to be related to the target. It may be a chance finding."]
+        return [f"None of these {k} could be shown to be related to the target. They may be chance findings."]
+    if n == k:
+        first = "This feature is" if k == 1 else f"All {k} are"
+    else:
+        first = f"At least {n} of these {k} are"
+    first, without = f"{first} related to the target {confidence}", related.without_list
+    if without is not None:
+        alone = f"at least {without}" if without else "none"
+        first += f", given the list that you stated before seeing any votes; {alone} without it"
+    guess = f" Best guess: {best}." if n < k else ""
+    meaning = "Related means: differs with the target, by itself. It need not be a cause."
+    return [f"{first}.{guess}", meaning]
 
 
 def selected_again(found: Facts) -> tuple[str, list[str]]:
