@@ -50,9 +50,10 @@ def _row(
 
     def repeats() -> None:
         ubayfs.estimate_noise(X, y, evidence=evidence, n_shuffles=n_repeats, random_state=0, n_jobs=2)
-        ubayfs.reproduce(X, y, evidence=evidence, n_splits=n_repeats, random_state=0, n_jobs=2, constraints=size)
+        ubayfs.estimate_reproducibility(selection, X, y, n_splits=n_repeats, n_jobs=2)
 
-    evidence, size = ensemble(), ubayfs.max_size(10, rho=np.inf)
+    evidence = ensemble()
+    selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(10, rho=np.inf))
     found = compare(repeats, ensemble, rounds=(1, 3))
     note = note or f"ensemble {found.reference * 1e3:.0f} ms, {found.rounds} rounds"
     return Row(name, selector, {"seconds": found.seconds, "ratio": found.ratio}, limits, note)

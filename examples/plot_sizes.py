@@ -30,7 +30,7 @@ SizeUtilityDisplay.from_selection(selection).plot()
 # Prediction in cross-validation, with ensemble and decision inside each fold; and how many of the features with the
 # most votes are expected to be noise.
 
-validation = ubayfs.validate(X, y, n_models=20, sizes=[1, 2, 4, 8], n_repeats=1, cv=4, baselines=[], random_state=0)
+validation = ubayfs.validate(selection, X, y, sizes=[1, 2, 4, 8], n_repeats=1, cv=4, baselines=[])
 noise = ubayfs.estimate_noise(X, y, evidence=evidence, random_state=0)
 print(f"{validation.one_se_size} features predict about as well as {validation.best_size}")
 print(f"{noise.supported} features are supported")

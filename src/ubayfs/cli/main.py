@@ -29,7 +29,7 @@ a first study:
   ubayfs check study.yaml                    is the study valid, and what would run?
   ubayfs select study.yaml -o results        run the ensemble, find the best set, write a report
   ubayfs decide results --max-size 5 -o five decide again on the same evidence, in a moment
-  ubayfs trust five                          how much of it is noise, would it be chosen again, does it predict?
+  ubayfs trust five                          how much of it is noise, would it be selected again, does it predict?
   ubayfs compare results five                what changed, and why
 """
 
