@@ -61,9 +61,8 @@ def test_without_correlations_it_is_the_agreement_beyond_chance(rng):
     sets = np.argsort(rng.random((40, 2, 30)), axis=2) < 6
     chance, found = stand_in_agreement(X, sets[0, 0], sets, np.ones(30, dtype=bool))
     exact = agreement(sets[:, 0], sets[:, 1], 30)
-    assert found.mean() == pytest.approx(exact.mean(), abs=0.03)
-    assert found == pytest.approx(exact, abs=0.25)  # chance is simulated
-    assert chance == pytest.approx(6 / 30, abs=0.15)
+    assert found == pytest.approx(exact)
+    assert chance == pytest.approx(6 / 30)
 
 
 def test_random_sets_agree_by_chance_alone_where_features_have_stand_ins(rng):

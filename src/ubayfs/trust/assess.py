@@ -40,6 +40,20 @@ class Assessment(ShownAsCard):
         How well they predict; None at the level "quick", and without a target.
     not_done : dict of str to str
         Why a part is None, by its name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ubayfs import Evidence, assess, decide, max_size
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 20)
+    >>> X = rng.normal(size=(40, 5)) + 2 * y[:, None]
+    >>> evidence = Evidence.from_sets([[1, 1, 0, 0, 0], [1, 0, 0, 1, 0]])  # of another ensemble
+    >>> found = assess(decide(evidence, constraints=max_size(1)), X, y)
+    >>> found
+    Assessment(1 feature: related)
+    >>> found.not_done["reproducibility"]
+    'The selection is decided on sets of another ensemble, which cannot be repeated on other samples. ...'
     """
 
     features: tuple[str, ...]

@@ -81,8 +81,10 @@ def stand_in_agreement(X: Array, members: Mask, sets: Mask, candidates: Mask) ->
         return n_matched(close[np.ix_(row_of[first], column_of[second])])
 
     def by_chance(own: Ints, size: int) -> float:
-        drawn = (rng.choice(pool, min(size, len(pool)), replace=False) for _ in range(_N_RANDOM))
-        return float(np.mean([matched(own, other) for other in drawn]))
+        # What is the same has an exact mean; random sets say how many stand-ins come to it.
+        drawn = [rng.choice(pool, min(size, len(pool)), replace=False) for _ in range(_N_RANDOM)]
+        more = [matched(own, other) - len(np.intersect1d(own, other, assume_unique=True)) for other in drawn]
+        return len(own) * size / max(int(candidates.sum()), 1) + float(np.mean(more))
 
     agreements = np.full(len(sets), np.nan)
     for number, pair in enumerate(sets):
