@@ -18,7 +18,7 @@ SELECTORS = ("fisher", "mrmr")
 
 
 def trust(quick: bool = False) -> Section:
-    """Related features by 1,000 shuffles and reproducibility by 40 halves, as multiples of one ensemble in the same run."""
+    """Related features by 1,000 shuffles and reproducibility by 40 halves, as multiples of one ensemble."""
     n_models, n_repeats = (10, 2) if quick else (100, 20)
     names = [name for name in data.LARGE if data.present(name)]
     rows = [
@@ -49,10 +49,11 @@ def _row(
         return ubayfs.collect_evidence(X, y, **arguments)
 
     def repeats() -> None:
-        ubayfs.estimate_related(ubayfs.decide(evidence, constraints=size), X, y)
-        ubayfs.reproduce(X, y, evidence=evidence, n_splits=n_repeats, random_state=0, n_jobs=2, constraints=size)
+        ubayfs.estimate_related(selection, X, y)
+        ubayfs.estimate_reproducibility(selection, X, y, n_splits=n_repeats, n_jobs=2)
 
-    evidence, size = ensemble(), ubayfs.max_size(10, rho=np.inf)
+    evidence = ensemble()
+    selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(10, rho=np.inf))
     found = compare(repeats, ensemble, rounds=(1, 3))
     note = note or f"ensemble {found.reference * 1e3:.0f} ms, {found.rounds} rounds"
     return Row(name, selector, {"seconds": found.seconds, "ratio": found.ratio}, limits, note)

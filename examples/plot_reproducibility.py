@@ -1,5 +1,5 @@
 """
-Would another study choose them again?
+Would another study select them again?
 ======================================
 
 The samples are split into halves, many times. Each half is treated like a study of its own, and the two sets are
@@ -15,23 +15,21 @@ from ubayfs.data.feature_data import FeatureData
 from ubayfs.plotting import HalvesDisplay
 from ubayfs.trust.ensembles import collect_halves
 from ubayfs.trust.reproducibility import reproducibility_of
-from ubayfs.workflow import Decision
 
 rng = np.random.default_rng(1)
 y = np.repeat([0, 1], 40)
 X = rng.normal(size=(80, 100))
 X[:, :4] += 1.5 * y[:, None]
-limit = ubayfs.max_size(6, rho=np.inf)
-found = ubayfs.reproduce(X, y, n_models=30, n_splits=8, constraints=limit, random_state=0)
-low, high = found.chosen_again
-print(f"in a new study of this size, about {low:.0f} to {high:.0f} of these {found.size} would be chosen again")
-print(dict(zip(found.feature_names[found.chosen], found.labels[found.chosen], strict=True)))
+evidence = ubayfs.collect_evidence(X, y, n_models=30, random_state=0)
+selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(6, rho=np.inf))
+found = ubayfs.estimate_reproducibility(selection, X, y, n_splits=8)
+low, high = found.selected_again
+print(f"in a new study of this size, about {low:.0f} to {high:.0f} of these {found.size} would be selected again")
+print(dict(zip(found.feature_names[found.selected], found.labels[found.selected], strict=True)))
 
 # %%
 # The ensembles on halves can be collected once and used for every decision on the same evidence. The figure shows
-# the share of models that chose a feature in one half against the other:
+# the share of models that selected a feature in one half against the other:
 
 halves = collect_halves(FeatureData.from_table(X, y), {"n_models": 30}, n_splits=8, random_state=0)
-decision = Decision(constraints=[limit])
-selection = decision.make(ubayfs.collect_evidence(X, y, n_models=30, random_state=0))
-HalvesDisplay.from_selection(selection, halves, reproducibility_of(selection, halves, decision)).plot()
+HalvesDisplay.from_selection(selection, halves, reproducibility_of(selection, halves)).plot()

@@ -30,7 +30,7 @@ SizeUtilityDisplay.from_selection(selection).plot()
 # Prediction in cross-validation, with ensemble and decision inside each fold. The number of
 # features that the data support is the largest for which, by the best guess, at most a fifth are unrelated.
 
-validation = ubayfs.validate(X, y, n_models=20, sizes=[1, 2, 4, 8], n_repeats=1, cv=4, baselines=[], random_state=0)
+validation = ubayfs.validate(selection, X, y, sizes=[1, 2, 4, 8], n_repeats=1, cv=4, baselines=[])
 related = ubayfs.estimate_related(selection, X, y)
 print(f"{validation.one_se_size} features predict about as well as {validation.best_size}")
 print(f"{related.supported(selection.importance)} features are supported")

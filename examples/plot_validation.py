@@ -18,14 +18,12 @@ constraints = [
     ubayfs.max_size(3, rho=float("inf")),
     ubayfs.cannot_link(["worst radius", "worst perimeter", "worst area"], rho=float("inf")),
 ]
-validation = ubayfs.validate(
-    X, y, n_models=20, n_features_per_model=5, constraints=constraints, cv=4, n_repeats=1, random_state=0
-)
+evidence = ubayfs.collect_evidence(X, y, n_models=20, n_features_per_model=5, random_state=0)
+selection = ubayfs.decide(evidence, constraints=constraints)
+validation = ubayfs.validate(selection, X, y, cv=4, n_repeats=1)
 print(validation.scores.query("metric == 'auc'")[["method", "mean", "lower", "upper"]].round(3).to_string(index=False))
 
 # %%
 # An interval of the difference that holds 0 means: no clear difference. Three features do nearly as well as all 30.
 
-evidence = ubayfs.collect_evidence(X, y, n_models=20, n_features_per_model=5, random_state=0)
-selection = ubayfs.decide(evidence, constraints=constraints)
 ComparisonDisplay.from_selection(selection, validation).plot()

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import ubayfs
+from repeating import reproduced, validated
 from ubayfs import UBayFSSelector, collect_evidence, decide, max_size
 from ubayfs.data.categories import CategoryTable
 from ubayfs.data.correlation import absolute_correlations, correlated_pairs
@@ -161,14 +162,12 @@ def test_predictors_see_the_levels_of_the_training_samples():
     assert set(B[:, 1]) == {A[:, 1].min()}
 
 
-def test_validation_noise_and_halves(mixed):
+def test_validation_and_halves(mixed):
     X, y = mixed
     ensemble = {"n_models": 6, "random_state": 0, "constraints": [max_size(2, rho=np.inf)]}
-    found = ubayfs.validate(X, y, cv=3, n_repeats=1, baselines=("random", "forest", "all features"), **ensemble)
+    found = validated(X, y, cv=3, n_repeats=1, baselines=("random", "forest", "all features"), **ensemble)
     assert found.scores.query("metric == 'auc'")["mean"].iloc[0] > 0.8
-    assert ubayfs.reproduce(X, y, n_splits=3, **ensemble).lower > 0
-    noise = ubayfs.estimate_noise(X, y, n_models=20, n_features_per_model=2, random_state=0, n_shuffles=19)
-    assert noise.q_values.shape == (10,)
+    assert reproduced(X, y, n_splits=3, **ensemble).lower > 0
 
 
 def test_regression_with_a_category():

@@ -27,7 +27,7 @@ EXAMPLES = {
     "plot_penalties": "price 0.2: a, b, c",
     "plot_posterior": "worst perimeter: ",
     "plot_report": "How many are noise?",
-    "plot_reproducibility": "of these 6 would be chosen again",
+    "plot_reproducibility": "of these 6 would be selected again",
     "plot_sizes": "features are supported",
     "plot_substitutes": "worst area (",
     "plot_survival": "chosen: x0, x1, x2",

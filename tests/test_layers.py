@@ -50,6 +50,7 @@ CALLED_LATER = {
     ("knowledge.rows", "tables.__init__"),
     ("knowledge.aliases", "tables.__init__"),
     ("workflow", "attribution"),
+    ("selection", "workflow"),
     ("selection", "trust.redecide"),
     ("selection", "trust.related"),
     ("selection", "trust.reproducibility"),

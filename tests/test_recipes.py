@@ -103,13 +103,12 @@ RECIPES = {
         one = ubayfs.max_size(1, rho=9)
         evidence = ubayfs.collect_evidence(table, events, "tree", **counted)
         assert evidence.counts.tolist() == [5, 0, 0]
-        found = ubayfs.validate(table, events, selector="tree", cv=2, n_repeats=1, constraints=one, **counted)
+        selection = ubayfs.decide(evidence, constraints=one)
+        found = ubayfs.validate(selection, table, events, cv=2, n_repeats=1)
         assert (found.task, found.main_metric, set(found.sets)) == ("counts", "r2", {(0,)})
-        noise = ubayfs.estimate_noise(table, events, selector="tree", n_shuffles=2, **counted)
-        assert noise.null.n_done == 2
-        assert ubayfs.reproduce(
-            table, events, selector="tree", n_splits=2, constraints=one, **counted
-        ).chosen_again[0] > 0.5
+        assert ubayfs.estimate_related(selection, table, events).at_least == 1
+        again = ubayfs.estimate_reproducibility(selection, table, events, n_splits=2)
+        assert again.selected_again[0] > 0.5
         # Roots of counts are what the task computes with: as numbers of a regression they must give the same sets.
         from sklearn.linear_model import LinearRegression
         age = rng.normal(size=40)

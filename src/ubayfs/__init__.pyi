@@ -67,13 +67,15 @@ from .priors import pool_experts as pool_experts
 from .selection import Selection as Selection
 from .tables.annotation import annotate as annotate
 from .tables.reading import read_data as read_data
+from .trust.assess import Assessment as Assessment
+from .trust.assess import assess as assess
 from .trust.cross_validation import validate as validate
 from .trust.questions import Question as Question
 from .trust.questions import questions as questions
 from .trust.related import Related as Related
 from .trust.related import estimate_related as estimate_related
 from .trust.reproducibility import Reproducibility as Reproducibility
-from .trust.reproducibility import reproduce as reproduce
+from .trust.reproducibility import estimate_reproducibility as estimate_reproducibility
 from .trust.validation import Validation as Validation
 from .utility import log_admissibility as log_admissibility
 from .workflow import collect_evidence as collect_evidence

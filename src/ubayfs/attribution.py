@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from ._arguments import MOST_REPEATS, Array, Floats, Mask, RandomState, as_generator, check_int, did_you_mean
+from ._arguments import MOST_REPEATS, Array, Floats, Ints, Mask, RandomState, as_generator, check_int, did_you_mean
 from .constraints import ConstraintSystem
 from .constraints.sizes import exactly
 from .decision_problem import DecisionProblem
@@ -27,10 +27,14 @@ from .optimize import Solution, as_optimizer
 from .optimize.alternatives import nearest_best
 from .optimize.base import best_solution
 from .optimize.exact import warm_started
+from .optimize.presolve import required_features
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
 from .selection import Selection, problem_of
 from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility, priced
 from .workflow import Decision
+
+# Constraints that ask for more features, whichever.
+_SIZES = ("min_size", "exact_size")
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,65 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     return Attribution(selection.features, without_prior, _names(names, freely), data_alone, reasons)
 
 
+BroughtBy = Literal["data", "rule", "weight"]
+
+
+def brought_by(selection: Selection, found: Attribution) -> dict[str, BroughtBy]:
+    """Tell what brought each member into the set: the data, a rule of the user, or a weight.
+
+    Data: the same decision without weights selects it, also where constraints such as `max_per_block` removed features
+    with more votes. Rule: hard constraints require it, by themselves or together with another required feature; or a
+    constraint asks for it and it would not be selected without constraints. Constraints on the size ask for no feature
+    in particular. Weight: the decision without weights drops it.
+
+    Parameters
+    ----------
+    selection : Selection
+        From :func:`~ubayfs.workflow.decide`.
+    found : Attribution
+        Of this selection.
+
+    Examples
+    --------
+    >>> from ubayfs import Evidence, decide, max_size, require
+    >>> evidence = Evidence.from_sets([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]], ["a", "b", "c", "d"])
+    >>> selection = decide(evidence, weights={"b": 5}, constraints=[max_size(3, rho=10), require("d")])
+    >>> brought_by(selection, attribution(selection))
+    {'a': 'data', 'b': 'weight', 'd': 'rule'}
+    """
+    utility, mask = problem_of(selection, "what brought a feature in").utility, selection.mask
+    required, asked_for = required_features(utility), _asked_for(utility, mask)
+
+    def why(position: int, name: str) -> BroughtBy:
+        if required[position]:
+            return "rule"
+        dropped = found.without_prior is not None and name not in found.without_prior
+        if dropped or found.unvoted.get(name) == "prior":
+            return "weight"
+        return "rule" if asked_for[position] and name not in found.without_constraints else "data"
+
+    return {name: why(i, name) for i, name in zip(selection.indices.tolist(), selection.features, strict=True)}
+
+
+def _asked_for(utility: Utility, chosen: Mask) -> Mask:
+    """Return the members without which a constraint would be violated (more); those on the size do not count."""
+    system = utility.system
+    sizes = [part.position for part in system.parts if part.kind in _SIZES]
+    limited = replace(utility, system=system.take(np.flatnonzero(~np.isin(system.owner, sizes)))) if sizes else utility
+    positions = np.flatnonzero(chosen)
+    found = np.zeros_like(chosen)
+    found[positions] = _needed(limited, chosen, positions)
+    return found
+
+
+def _needed(utility: Utility, chosen: Mask, positions: Ints) -> Mask:
+    """Tell of some members whether constraints would be violated (more) without them."""
+    dropped = np.repeat(chosen[None, :], len(positions), axis=0)
+    dropped[np.arange(len(positions)), positions] = False
+    admissibility = utility.admissibility
+    return admissibility.log_admissibility(dropped) < admissibility.log_admissibility(chosen)[0]
+
+
 def _names(names: Array, mask: Mask) -> tuple[str, ...]:
     return tuple(names[mask].tolist())
 
@@ -136,10 +199,7 @@ def _unvoted(problem: DecisionProblem, chosen: Mask) -> dict[int, str]:
     positions = np.flatnonzero(chosen & (problem.counts == 0))
     if len(positions) == 0:
         return {}
-    admissibility, raised = problem.utility.admissibility, _raised(problem)
-    dropped = np.repeat(chosen[None, :], len(positions), axis=0)
-    dropped[np.arange(len(positions)), positions] = False
-    needed = admissibility.log_admissibility(dropped) < admissibility.log_admissibility(chosen)[0]
+    raised, needed = _raised(problem), _needed(problem.utility, chosen, positions)
     return {
         int(i): "prior" if raised[i] else "constraints" if by_constraints else "filler"
         for i, by_constraints in zip(positions, needed, strict=True)

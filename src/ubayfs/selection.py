@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .trust.related import Related
     from .trust.reproducibility import Reproducibility
     from .trust.validation import Validation
+    from .workflow import Decision
 
 FORMAT = 2
 
@@ -54,6 +55,9 @@ class Selection(ShownAsCard):
     posterior : Posterior or None
     problem : DecisionProblem or None
         None after :meth:`from_dict`; then other sets cannot be evaluated.
+    decision : Decision or None
+        What it was decided with, to decide in the same way on other samples; None where importances were given, and
+        after :meth:`from_dict`.
     advice : tuple of Advice
         What a careful reader must know about the decision: early end, unlimited size, members without votes.
 
@@ -82,6 +86,7 @@ class Selection(ShownAsCard):
     problem: DecisionProblem | None = None
     advice: tuple[Advice, ...] = ()
     alternatives_complete: bool = True
+    decision: Decision | None = None
 
     def data_of_fit(self, X: Any = None) -> FeatureData | None:
         """Return the data of the fit, which may have missing values as they had: `X`, or those of the decision."""

@@ -242,6 +242,7 @@ class Decision:
             provenance=self._provenance(optimizer, solution, posterior),
             posterior=posterior,
             problem=replace(problem, optimizer=optimizer),
+            decision=None if posterior is None else self.but(prior=posterior.made_by or self.prior),
             advice=(
                 *self._knowledge_advice(problem, posterior),
                 *advice_on(best, problem, None if others.complete else numbers, deadline),

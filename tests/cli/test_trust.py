@@ -95,8 +95,8 @@ def test_a_changed_decision_uses_the_ensembles_and_drops_the_validation(trusted,
     found = summary_of(other)["trust"]
     assert found["related"]["at_least"] == before.trust.related.of(after.selection.features).at_least
     assert found["related"]["size"] == 2
-    assert found["reproducibility"]["size"] == 2  # of this decision, not of the earlier one
-    assert summary_of(trusted)["trust"]["reproducibility"]["size"] == 4
+    assert found["reproducibility"]["n_selected"] == 2  # of this decision, not of the earlier one
+    assert summary_of(trusted)["trust"]["reproducibility"]["n_selected"] == 4
 
 
 @pytest.mark.parametrize("change", [["--weight", "mean area=9"], ["--without", "cannot_link"], ["--strength", 2]])

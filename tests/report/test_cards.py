@@ -52,6 +52,7 @@ def values():
     how = {"n_models": 6, "n_features_per_model": 2, "random_state": 0}
     evidence = ubayfs.collect_evidence(X, y, **how)
     selection = decide(evidence, {"x3": 2}, constraints=[max_size(2)], n_alternatives=1)
+    two = decide(evidence, constraints=[max_size(2)])
     return {
         "evidence": evidence,
         "posterior": selection.posterior,
@@ -59,8 +60,8 @@ def values():
         "hyper": decide(evidence, prior=Hyperdirichlet(), constraints=[max_size(2)], random_state=0).posterior,
         "constraint": must_link(["x0", "x1"], price=0.25),
         "related": ubayfs.estimate_related(ubayfs.decide(evidence, constraints=ubayfs.max_size(3)), X, y),
-        "again": ubayfs.reproduce(X, y, **how, n_splits=3, constraints=[max_size(2)]),
-        "validation": ubayfs.validate(X, y, **how, cv=2, n_repeats=1, constraints=[max_size(2)]),
+        "again": ubayfs.estimate_reproducibility(two, X, y, n_splits=3),
+        "validation": ubayfs.validate(two, X, y, cv=2, n_repeats=1),
         "selector": UBayFSSelector(max_features=2, n_models=5, random_state=0).fit(X, y),
         "maximized": maximize([0.5, 0.3, 0.2], [max_size(1)]),
         "read": ubayfs.Selection.from_dict(selection.to_dict()),
@@ -171,7 +172,7 @@ def test_a_selection_writes_its_report_with_the_facts_that_are_known(values, tmp
     assert values["selection"].report(path, values["X"], values["y"], n_draws=0, **trust) == path
     text = path.read_text(encoding="utf-8")
     assert "AUC" in text
-    assert "ubayfs.reproduce(X, y, ...)" in text  # what is not known shows how to find it out
+    assert "ubayfs.estimate_reproducibility(selection, X, y)" in text  # what is not known shows how to find it out
     with pytest.raises(InputError) as caught:
         values["selection"].report(tmp_path / "report.pdf")
     assert caught.value.argument == "path"
@@ -185,10 +186,11 @@ def test_on_progress_true_draws_a_bar(values, work, capsys):
     X, y = values["X"], values["y"]
     how = {"n_models": 4, "n_features_per_model": 2, "random_state": 0, "on_progress": True}
     decision = {"constraints": [max_size(2)]}
+    two = decide(values["evidence"], **decision)
     unit = {
         "collect": lambda: ubayfs.collect_evidence(X, y, **how) and "4/4",
-        "reproduce": lambda: ubayfs.reproduce(X, y, **how, **decision, n_splits=3) and "3/3",
-        "validate": lambda: ubayfs.validate(X, y, **how, **decision, cv=2, n_repeats=1) and "2/2",
+        "reproduce": lambda: ubayfs.estimate_reproducibility(two, X, y, on_progress=True, n_splits=3) and "3/3",
+        "validate": lambda: ubayfs.validate(two, X, y, on_progress=True, cv=2, n_repeats=1) and "2/2",
         "probabilities": lambda: (
             ubayfs.selection_probabilities(
                 values["posterior"], **decision, n_draws=5, random_state=0, on_progress=True

@@ -395,9 +395,9 @@ def table_with(markdown, heading):
 
 
 def test_numbers_of_the_chosen_features_are_those_of_the_summary(summary, markdown):
-    rows = table_with(markdown, "Chosen again")
+    rows = table_with(markdown, "Selected again")
     assert list(rows[0]) == [
-        "Feature", "Models that chose it", "Related to the target", "Chosen again", "Chosen because of",
+        "Feature", "Models that chose it", "Related to the target", "Selected again", "Chosen because of",
         "Best replacement", "In the data", "On half of the samples", "Blocks", "Prior weight",
     ]  # fmt: skip
     for record, row in zip(summary["chosen"], rows, strict=True):
@@ -406,7 +406,7 @@ def test_numbers_of_the_chosen_features_are_those_of_the_summary(summary, markdo
         words, q = row["Related to the target"].replace("&lt;", "").rstrip(")").split(" (q ")
         assert float(q) == pytest.approx(record["q"], abs=0.01)
         assert words == ("yes" if record["related"] else "not shown by itself")
-        assert row["Chosen again"] == record["chosen_again"]
+        assert row["Selected again"] == record["selected_again"]
         assert row["Chosen because of"] == ", ".join(record["reasons"])
         stated = summary["prior"]["weights"].get(record["feature"])
         assert row["Prior weight"] == ("" if stated is None else f"{record['weight']:g}")

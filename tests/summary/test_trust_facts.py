@@ -83,7 +83,7 @@ def test_numbers_are_those_of_their_sources(summary, selection, trust):
     for key in ("at_least", "best_guess", "without_list", "n_related_of_all"):
         assert facts["related"][key] == getattr(related.of(selection.features), key)
     assert (facts["reproducibility"]["lower"], facts["reproducibility"]["upper"]) == (again.lower, again.upper)
-    assert facts["reproducibility"]["chosen_again"] == list(again.chosen_again)
+    assert facts["reproducibility"]["selected_again"] == list(again.selected_again)
     ours = trust.validation.scores.iloc[0]
     assert (facts["validation"]["mean"], facts["validation"]["upper"]) == (ours["mean"], ours["upper"])
     assert len(facts["validation"]["scores"]) == len(trust.validation.scores)
@@ -91,7 +91,7 @@ def test_numbers_are_those_of_their_sources(summary, selection, trust):
     for record in summary["chosen"]:
         i = record["position"]
         assert (record["q"], record["related"]) == (related.q_values[i], related.q_values[i] <= 0.1)
-        assert record["chosen_again"] == again.labels[i]
+        assert record["selected_again"] == again.labels[i]
         assert (record["half_low"], record["half_high"]) == tuple(again.vote_share[i])
 
 
@@ -269,7 +269,7 @@ def test_related_says_what_was_adjusted_for():
     ],
 )
 def test_sets_that_are_related_and_not_selected_again_are_reconciled(changes, again, both):
-    known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 10, "chosen_again": again}
+    known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 10, "selected_again": again}
     facts = {**with_related(**changes), "reproducibility": known | {"interval": [-0.1, 0.5]}}
     expected = (
         "Both are true: at least 150 of 400 features are related to the target, and many do equally well. Another "
@@ -283,14 +283,14 @@ def test_sets_that_are_related_and_not_selected_again_are_reconciled(changes, ag
 @pytest.mark.parametrize(
     ("again", "value", "sentence"),
     [
-        ([2.2, 3.4], "2 to 3 of 10", "about 2 to 3 of these 10 would be chosen again."),
-        ([0.4, 1.8], "0 to 2 of 10", "up to about 2 of these 10 would be chosen again."),
-        ([6.6, 7.1], "7 of 10", "about 7 of these 10 would be chosen again."),
-        ([-0.1, 0.3], "none of 10", "hardly any of these 10 would be chosen again."),
+        ([2.2, 3.4], "2 to 3 of 10", "about 2 to 3 of these 10 would be selected again."),
+        ([0.4, 1.8], "0 to 2 of 10", "up to about 2 of these 10 would be selected again."),
+        ([6.6, 7.1], "7 of 10", "about 7 of these 10 would be selected again."),
+        ([-0.1, 0.3], "none of 10", "hardly any of these 10 would be selected again."),
     ],
 )
-def test_what_would_be_chosen_again_in_words(again, value, sentence):
-    known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 10, "chosen_again": again}
+def test_what_would_be_selected_again_in_words(again, value, sentence):
+    known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 10, "selected_again": again}
     few = "As few as by chance cannot be ruled out." if again[0] > 0.5 else "That is not clearly more than by chance."
     for lowest, more in ((0.1, []), (-0.1, [few])):
         facts = {**with_related(), "reproducibility": known | {"interval": [lowest, 0.5]}}
@@ -303,14 +303,12 @@ def test_what_would_be_chosen_again_in_words(again, value, sentence):
     ("again", "may"),
     [([0.0, 0.2], "would rarely"), ([0.0, 0.75], "may or may not"), ([0.6, 0.9], "would probably")],
 )
-def test_one_feature_is_probably_chosen_again_only_where_the_whole_range_says_so(again, may):
-    known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 1, "chosen_again": again}
-    for lowest, more in ((0.1, []), (-0.1, ["It may have been chosen by chance."])):
-        trust = {
-            **with_related(size=1, at_least=1, n_related_of_all=1),
-            "reproducibility": known | {"interval": [lowest, 1]},
-        }
-        expected = [f"In a new study of this size, this feature {may} be chosen again.", *more]
+def test_one_feature_is_probably_selected_again_only_where_the_whole_range_says_so(again, may):
+    known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 1, "selected_again": again}
+    one = with_related(size=1, at_least=1, n_related_of_all=1)
+    for lowest, more in ((0.1, []), (-0.1, ["It may have been selected by chance."])):
+        trust = {**one, "reproducibility": known | {"interval": [lowest, 1]}}
+        expected = [f"In a new study of this size, this feature {may} be selected again.", *more]
         assert three_facts(trust)[2]["sentences"] == expected
 
 
@@ -333,12 +331,49 @@ def test_folds_without_a_score_are_nothing_to_rest_on(trust):
     assert not more
 
 
+def selected_again_facts(**facts):
+    known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "interval": [0.1, 1]}
+    return three_facts({**with_related(), "reproducibility": known | facts})[2]
+
+
+def test_what_rules_and_weights_bring_in_is_not_counted():
+    found = selected_again_facts(size=6, selected_again=[1.2, 3.1], stand_ins=[3, 5.2], by_rule=["a", "b"])
+    assert found["value"] == "1 to 3 of 6"
+    assert found["sentences"] == [
+        "Of the 6 that the data selected, a new study of this size would select about 1 to 3 again; 3 to 5 if a close "
+        "stand-in (correlation above 0.8) counts.",
+        "Your rules brought in 2 more, not counted here.",
+    ]
+    without = {"size": 10, "selected_again": [1.1, 2.2]}
+    found = selected_again_facts(
+        size=6, selected_again=[0.2, 0.3], stand_ins=[0.1, 0.3], by_rule=["a"], by_weight=["b"], without_prior=without
+    )
+    assert found["sentences"] == [
+        "Of the 6 that the data selected, a new study of this size would select hardly any again.",
+        "Your rules brought in 1 and your weights 1 more, not counted here.",
+        "Without your weights: about 1 to 2 of 10.",
+    ]
+
+
+def test_where_the_data_brought_nothing_it_is_said():
+    found = selected_again_facts(size=0, selected_again=[None, None], by_rule=["a"], by_weight=["b", "c"])
+    assert found["value"] == ""
+    assert found["sentences"] == ["The data selected none of these 3: your rules brought in 1 and your weights 2."]
+    found = selected_again_facts(size=0, selected_again=[0, 0], by_weight=["b"])
+    assert found["sentences"] == ["The data did not select this feature: your weights brought it in."]
+
+
 def test_what_is_missing_names_the_function_that_finds_it_out(selection):
     facts = summarize(selection, n_draws=0)["facts"]
     assert {found["state"] for found in facts} == {"missing"}
-    for found, name in zip(facts, ("validate", "estimate_related", "reproduce"), strict=True):
-        assert found["command"].startswith(f"ubayfs.{name}(")
-        assert callable(getattr(ubayfs, name))
+    calls = (
+        "validate(selection, X, y)",
+        "estimate_related(selection, X, y)",
+        "estimate_reproducibility(selection, X, y)",
+    )
+    for found, call in zip(facts, calls, strict=True):
+        assert found["command"] == f"ubayfs.{call}"
+        assert callable(getattr(ubayfs, call.partition("(")[0]))
 
 
 def test_what_rests_on_a_part_says_so(selection, trust):
@@ -442,11 +477,11 @@ def test_a_member_that_nothing_can_replace_is_reported(data):
     assert (record["feature"], record["replaceable"], record["substitute"]) == ("b", False, [])
 
 
-def test_the_csv_has_q_chosen_again_and_the_substitute(summary):
+def test_the_csv_has_q_selected_again_and_the_substitute(summary):
     rows = list(csv.DictReader(io.StringIO(render_csv(summary))))
     for row, record in zip(rows, summary["chosen"], strict=True):
         assert float(row["q"]) == record["q"]
-        assert row["chosen_again"] == record["chosen_again"]
+        assert row["selected_again"] == record["selected_again"]
         assert row["substitute"] == "; ".join(record["substitute"])
 
 

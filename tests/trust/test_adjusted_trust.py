@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ubayfs import InputError, collect_evidence, estimate_noise, max_size, reproduce, validate
+from repeating import reproduced, validated
+from ubayfs import InputError, collect_evidence, decide, estimate_related, max_size
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.summary.answer_facts import validation_facts
 from ubayfs.summary.trust_sentences import predicts
@@ -29,7 +30,7 @@ def confounded(effect, n=120, p=20, seed=0):
 @pytest.mark.parametrize("effect", [0.0, 2.5])
 def test_validation_tells_what_features_add(effect):
     X, y, Z = confounded(effect)
-    found = validate(X, y, adjust_for=Z, n_repeats=2, **SETTINGS)
+    found = validated(X, y, adjust_for=Z, n_repeats=2, **SETTINGS)
     assert found.adjust_for == ("age", "site")
     auc = found.scores.query("metric == 'auc'").set_index("method")
     assert list(auc.index[:3]) == ["ubayfs", "covariates alone", "features alone"]
@@ -55,7 +56,7 @@ def test_covariates_alone_are_scores_of_covariates():
 
     X, y, Z = confounded(1.0)
     data = FeatureData.from_table(X, y, adjust_for=Z)
-    found = validate(data, n_repeats=1, baselines=["covariates alone"], **SETTINGS)
+    found = validated(data, n_repeats=1, baselines=["covariates alone"], **SETTINGS)
     design = data.covariates.design
     seed = np.random.SeedSequence(0, spawn_key=(0, 0, 0))
     folds = assign_folds(data, 5, np.random.default_rng(seed))
@@ -72,11 +73,11 @@ def test_covariates_alone_are_scores_of_covariates():
 
 def test_without_covariates_nothing_changes():
     X, y, _ = confounded(1.0)
-    found = validate(X, y, n_repeats=1, **SETTINGS)
+    found = validated(X, y, n_repeats=1, **SETTINGS)
     assert found.adjust_for == ()
     assert set(found.scores["method"]) == {"ubayfs", "most votes", "random", "forest", "all features"}
     with pytest.raises(InputError, match="no covariates"):
-        validate(X, y, n_repeats=1, baselines=["covariates alone"], **SETTINGS)
+        validated(X, y, n_repeats=1, baselines=["covariates alone"], **SETTINGS)
 
 
 def test_folds_have_levels_in_proportion():
@@ -98,16 +99,18 @@ def test_parts_of_the_samples_carry_their_covariates():
     np.testing.assert_array_equal(part.covariates.design, data.covariates.design[samples])
 
 
-def test_noise_and_reproducibility_beyond_covariates():
+def test_related_and_reproducibility_beyond_covariates():
     X, y, Z = confounded(2.0, p=40)
     settings = {"selector": "fisher", "n_models": 20, "n_features_per_model": 3, "random_state": 0}
     evidence = collect_evidence(X, y, adjust_for=Z, **settings)
-    noise = estimate_noise(X, y, evidence=evidence, adjust_for=Z, n_shuffles=20, random_state=0)
-    assert noise.q_values[0] < 0.2
-    assert (noise.q_values[1:6] > 0.2).all()
-    plain = estimate_noise(X, y, n_shuffles=20, **settings)
-    assert plain.counts[1:6].sum() > 5 * noise.counts[1:6].sum()
-    again = reproduce(X, y, evidence=evidence, adjust_for=Z, n_splits=4, constraints=[max_size(2)], random_state=0)
+    selection = decide(evidence, constraints=max_size(2, rho=np.inf))
+    related = estimate_related(selection, X, y, adjust_for=Z)
+    assert related.q_values[0] <= 0.1
+    assert (related.q_values[1:6] > 0.1).all()
+    plain = collect_evidence(X, y, **settings)
+    assert plain.counts[1:6].sum() > 5 * evidence.counts[1:6].sum()
+    assert (estimate_related(decide(plain, constraints=max_size(2, rho=np.inf)), X, y).q_values[1:6] <= 0.1).all()
+    again = reproduced(X, y, evidence=evidence, adjust_for=Z, n_splits=4, constraints=[max_size(2)], random_state=0)
     assert again.labels[0] == "usually"
-    with pytest.raises(InputError, match="other data"):
-        estimate_noise(X, y, evidence=evidence, n_shuffles=2)
+    with pytest.raises(InputError, match="adjust_for"):
+        estimate_related(selection, X, y)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from ubayfs import InputError, validate
+from repeating import validated
+from ubayfs import InputError
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.trust import folds as of_folds
 from ubayfs.trust.folds import assign_folds, check_folds
@@ -90,5 +91,5 @@ def test_predictors_of_small_tables_leave_threads_of_blas_alone(monkeypatch, lit
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 8)), np.arange(30) % 2
     with threadpool_limits(2, user_api="blas"):
-        validate(X, y, cv=2, n_repeats=1, n_models=5, predictor=Watching(), baselines=(), n_jobs=1, random_state=0)
+        validated(X, y, cv=2, n_repeats=1, n_models=5, predictor=Watching(), baselines=(), n_jobs=1, random_state=0)
     assert seen == {n_threads}

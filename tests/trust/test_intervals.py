@@ -7,7 +7,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score
 
-from ubayfs import Survival, concordance_index, max_size, validate
+from repeating import validated
+from ubayfs import Survival, concordance_index, max_size
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.trust.intervals import (
     FoldMean,
@@ -48,7 +49,7 @@ class Given:
 def one_feature(X, y, **options):
     """Validate with the first feature alone."""
     usual = {"n_models": 2, "constraints": [max_size(1, rho=math.inf)], "cv": 3, "n_repeats": 2, "random_state": 0}
-    return validate(X, y, **{"selector": lambda *given: [0], "n_features_per_model": 1, **usual, **options})
+    return validated(X, y, **{"selector": lambda *given: [0], "n_features_per_model": 1, **usual, **options})
 
 
 # AUC

@@ -1,12 +1,14 @@
-"""estimate_noise and reproduce: planted truth, the same as their parts, arguments, evidence that is given."""
+"""estimate_reproducibility: planted truth, the same as their parts, arguments, given evidence."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
-from ubayfs.trust.noise import noise_of
 
 import ubayfs
+from repeating import decided, reproduced
 from ubayfs import (
     EnsembleError,
     Evidence,
@@ -16,17 +18,17 @@ from ubayfs import (
     collect_evidence,
     decide,
     decorrelate,
-    estimate_noise,
+    estimate_related,
+    estimate_reproducibility,
     exact_size,
     max_size,
     min_size,
     must_link,
-    reproduce,
-    require,
     validate,
 )
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.trust.ensembles import collect_halves, collect_null
+from ubayfs.trust.ensembles import collect_halves
+from ubayfs.trust.procedure import ensemble_of
 from ubayfs.trust.reproducibility import agreement, reproducibility_of
 from ubayfs.workflow import Decision
 
@@ -51,64 +53,19 @@ def signals():
 # Planted truth and noise
 
 
-@pytest.mark.parametrize("selector", ["fisher", "mrmr"])
-def test_strong_signals_are_supported(signals, selector):
-    evidence = collect_evidence(*signals, **{**FISHER, "selector": selector}, random_state=0)
-    noise = estimate_noise(*signals, evidence=evidence, random_state=0)
-    assert noise.passes
-    assert noise.supported == 5
-    assert set(noise.feature_names[noise.q_values <= 0.2]) == {f"g{i}" for i in range(5)}
-    estimate = noise.estimate(decide(evidence, constraints=FIVE))
-    assert estimate.expected < 1
-
-
-@pytest.mark.parametrize("selector", ["fisher", "mrmr"])
-def test_places_that_noise_takes_are_counted(signals, selector):
-    evidence = collect_evidence(*signals, selector=selector, n_models=20, n_features_per_model=10, random_state=0)
-    noise = estimate_noise(*signals, evidence=evidence, random_state=0)
-    estimate = noise.estimate(decide(evidence, constraints=max_size(10, rho=np.inf)))
-    assert estimate.n_data == 10
-    assert 3.5 < estimate.expected < 6.5
-    assert estimate.cautious >= estimate.expected
-
-
-def test_noise_is_distinguished_from_signals_in_few_cases_only():
-    passed, above = [], 0
-    for seed in range(12):
-        X, y = planted(seed, n_signals=0, n_samples=40, n_features=50)
-        evidence = collect_evidence(X, y, **FISHER, random_state=seed)
-        noise = estimate_noise(X, y, evidence=evidence, random_state=seed)
-        estimate = noise.estimate(decide(evidence, constraints=FIVE))
-        passed.append(noise.passes)
-        above += estimate.n_data > estimate.cautious + 1
-    assert sum(passed) <= 2
-    assert above <= 2
-
-
-def test_signals_are_chosen_again_and_noise_is_not():
-    found = reproduce(*planted(0, strength=2.5), **FISHER, constraints=FIVE, random_state=0)
+def test_signals_are_selected_again_and_noise_is_not():
+    found = reproduced(*planted(0, strength=2.5), **FISHER, constraints=FIVE, random_state=0)
     assert found.lower > 0.8
-    assert found.chosen_again[0] > 4
-    assert found.labels[found.chosen].tolist() == ["usually"] * 5
-    assert set(found.labels[~found.chosen]) == {"rarely"}
-    nothing = reproduce(*planted(0, n_signals=0), **FISHER, constraints=FIVE, random_state=0)
+    assert found.selected_again[0] > 4
+    assert found.labels[found.selected].tolist() == ["usually"] * 5
+    assert set(found.labels[~found.selected]) == {"rarely"}
+    nothing = reproduced(*planted(0, n_signals=0), **FISHER, constraints=FIVE, random_state=0)
     assert nothing.interval[0] <= 0 <= nothing.interval[1]
     assert nothing.upper < 0.2
-    assert nothing.chosen_again[1] < 1.2
+    assert nothing.selected_again[1] < 1.2
 
 
 # What they are made of
-
-
-def test_noise_is_that_of_its_parts(signals):
-    evidence = collect_evidence(*signals, **FISHER, random_state=7)
-    null = collect_null(FeatureData.from_table(*signals), FISHER, 19, random_state=7)
-    whole = estimate_noise(*signals, **FISHER, n_shuffles=19, random_state=7, n_jobs=2)
-    parts = noise_of(evidence, null)
-    assert whole.counts.tolist() == parts.counts.tolist()
-    assert whole.null_counts.tolist() == parts.null_counts.tolist()
-    given = estimate_noise(*signals, evidence=evidence, n_shuffles=19, random_state=7)
-    assert given.null_counts.tolist() == parts.null_counts.tolist()
 
 
 @pytest.mark.parametrize(
@@ -126,20 +83,23 @@ def test_noise_is_that_of_its_parts(signals):
 def test_halves_are_decided_like_the_whole(signals, arguments):
     X, y = signals
     settings = {**FISHER, "n_models": 8}
-    found = reproduce(X, y, **settings, **arguments, n_splits=2, random_state=4)
+    found = reproduced(X, y, **settings, **arguments, n_splits=2, random_state=4)
     halves = collect_halves(FeatureData.from_table(X, y), settings, 2, random_state=4)
     sets, parts = [], zip(halves.pairs, halves.samples, strict=True)
     for pair, first in parts:
         for half, samples in zip(pair, (first, ~first), strict=True):
             data = X[samples] if any(c.needs_data for c in Decision(**arguments).constraints) else None
-            sets.append(Decision(**{**arguments, "random_state": 4}).make(half, data).mask)
-    sets = np.array(sets)
-    assert found.agreements == pytest.approx(agreement(sets[::2], sets[1::2], 100), nan_ok=True)
+            own = Decision(**{**arguments, "random_state": 4}).make(half, data).mask
+            plain = Decision(**{**arguments, "weights": 0.01, "random_state": 4}).make(half, data).mask
+            sets.append(own & plain & ~np.isin(X.columns, list(found.not_by_data)))
+    sets, n_varying = np.array(sets), 100 - len(found.not_by_data)
+    assert found.n_varying == n_varying
+    assert found.agreements == pytest.approx(agreement(sets[::2], sets[1::2], n_varying), nan_ok=True)
     assert found.share_of_halves == pytest.approx(sets.mean(axis=0))
     votes = np.array([half.counts / 8 for pair in halves.pairs for half in pair])
     assert found.vote_share == pytest.approx(np.quantile(votes, [0.05, 0.95], axis=0).T)
     whole = Decision(**arguments, random_state=4).make(collect_evidence(X, y, **settings, random_state=4), X)
-    assert found.chosen.tolist() == whole.mask.tolist()
+    assert found.selected.tolist() == whole.mask.tolist()
 
 
 def test_a_changed_decision_needs_decisions_only(signals):
@@ -147,7 +107,7 @@ def test_a_changed_decision_needs_decisions_only(signals):
     evidence, halves = collect_evidence(data, **FISHER, random_state=0), collect_halves(data, FISHER, 4, random_state=0)
     for size in (2, 4):
         decision = Decision(constraints=max_size(size, rho=np.inf))
-        found = reproducibility_of(decision.make(evidence), halves, decision)
+        found = reproducibility_of(decision.make(evidence), halves)
         assert found.size == size
         assert found.n_used == 4
 
@@ -158,113 +118,114 @@ def test_halves_without_a_set_are_counted(signals):
     selection = decide(evidence, constraints=FIVE)
     contradiction = Decision(constraints=[exact_size(3, rho=np.inf), min_size(4, rho=np.inf)])
     with pytest.raises(EnsembleError, match=r"4 of 4 splits could not be used.*\(4x\) is: No feature set"):
-        reproducibility_of(selection, halves, contradiction)
+        reproducibility_of(replace(selection, decision=contradiction), halves)
     empty = Decision(constraints=max_size(0, rho=np.inf))
-    found = reproducibility_of(selection, halves, empty)
+    found = reproducibility_of(replace(selection, decision=empty), halves)
     assert (found.n_used, found.n_undefined, found.complete) == (0, 4, True)
-
-
-def test_generators_give_one_seed(signals):
-    arguments = {**FISHER, "n_shuffles": 2, "n_models": 5}
-    with pytest.warns(ubayfs.UBayFSWarning, match="2 shuffled targets"):
-        one = estimate_noise(*signals, **arguments, random_state=np.random.default_rng(3))
-    with pytest.warns(ubayfs.UBayFSWarning, match="2 shuffled targets"):
-        other = estimate_noise(*signals, **arguments, random_state=np.random.default_rng(3))
-    assert one.null_counts.tolist() == other.null_counts.tolist()
 
 
 # Progress, cancel, checkpoint
 
 
-def test_a_cancel_while_the_evidence_is_collected(signals):
-    with pytest.warns(ubayfs.UBayFSWarning, match="cancelled after 0 of 20 shuffles"):
-        noise = estimate_noise(*signals, **FISHER, random_state=0, on_progress=lambda done, total: False)
-    assert noise.null.n_done == 0
-    assert (noise.p_value, noise.passes, noise.supported) == (1.0, False, 0)
-
-
 def test_a_cancel_says_what_it_rests_on(signals):
     with pytest.warns(ubayfs.EnsembleWarning, match="after 3 of 20 splits"):
-        found = reproduce(
+        found = reproduced(
             *signals, **FISHER, constraints=FIVE, random_state=0, on_progress=lambda done, total: done < 3
         )
     assert (found.n_used, found.n_splits, found.complete) == (3, 20, False)
 
 
-def test_one_directory_serves_both(signals, tmp_path):
+def test_finished_splits_are_not_repeated(signals, tmp_path):
     runs = []
 
     def first_two(X, y, n_features, rng):
         runs.append(len(y))
         return [0, 1]
 
-    arguments = {"selector": first_two, "n_models": 3, "checkpoint": tmp_path, "random_state": 0}
-    for n_runs in ((1 + 19) * 3 + 4 * 3, 0):
+    selection, others = decided(*signals, selector=first_two, n_models=3, constraints=FIVE)
+    for n_splits, n_runs in ((2, 12), (2, 0), (3, 6)):
         runs.clear()
-        noise = estimate_noise(*signals, **arguments, n_shuffles=19)
-        found = reproduce(*signals, **arguments, n_splits=2, constraints=FIVE)
+        found = estimate_reproducibility(selection, *signals, n_splits=n_splits, checkpoint=tmp_path, **others)
         assert len(runs) == n_runs
-    assert noise.complete
-    assert found.complete
+        assert found.complete
 
 
 # Arguments
-
-
-@pytest.mark.parametrize("function", [estimate_noise, reproduce])
-def test_unknown_arguments_are_named(signals, function):
-    with pytest.raises(InputError, match=rf"n_model is not an argument of {function.__name__}.*'n_models'") as error:
-        function(*signals, n_model=3)
-    assert error.value.argument == "n_model"
-    with pytest.raises(InputError, match="part is not an argument"):
-        function(*signals, part=(1, 2))
-
-
-@pytest.mark.parametrize(
-    ("function", "given", "meant"),
-    [
-        (estimate_noise, "shuffles", "n_shuffles"),
-        (reproduce, "splits", "n_splits"),
-        (validate, "predictors", "predictor"),
-    ],
-)
-def test_arguments_of_its_own_are_suggested(signals, function, given, meant):
-    with pytest.raises(InputError, match=f"{given} is not an argument of {function.__name__}. Did you mean '{meant}'"):
-        function(*signals, **{given: 3})
-
-
-def test_noise_takes_no_arguments_of_a_decision(signals):
-    with pytest.raises(InputError, match="constraints is not an argument of estimate_noise"):
-        estimate_noise(*signals, constraints=FIVE)
 
 
 def test_feature_data_bring_everything(signals):
     X, y = signals
     groups = np.arange(len(y)) // 4
     data = FeatureData.from_table(X, y, groups=groups)
-    one = reproduce(data, **FISHER, n_splits=2, constraints=FIVE, random_state=0)
-    other = reproduce(X, y, groups=groups, **FISHER, n_splits=2, constraints=FIVE, random_state=0)
+    one = reproduced(data, **FISHER, n_splits=2, constraints=FIVE, random_state=0)
+    other = reproduced(X, y, groups=groups, **FISHER, n_splits=2, constraints=FIVE, random_state=0)
     assert one.agreements.tolist() == other.agreements.tolist()
 
 
 def test_mistakes_are_found_before_any_work(signals):
-    def never(X, y, n_features, rng):
-        pytest.fail("work had begun")
+    begun = []
+
+    def watched(X, y, n_features, rng):
+        begun.append(len(y))
+        return [0]
 
     X, y = signals
-    with pytest.raises(InputError, match="g999"):
-        reproduce(X, y, selector=never, constraints=require("g999"))
-    with pytest.raises(InputError, match="class"):
-        reproduce(X, np.r_[2, 2, 2, y[3:]], selector=never, constraints=FIVE)
-    with pytest.raises(InputError, match="unsupervised"):
-        estimate_noise(X, selector=never)
+    rare = np.r_[2, 2, 2, y[3:]]
+    selection, others = decided(X, y, selector=watched, n_models=2, constraints=FIVE)
+    few, _ = decided(X, rare, selector=watched, n_models=2, constraints=FIVE)
+    begun.clear()
     with pytest.raises(InputError, match="n_splits"):
-        reproduce(X, y, selector=never, n_splits=0)
+        estimate_reproducibility(selection, X, y, n_splits=0, **others)
+    with pytest.raises(InputError, match="class"):
+        estimate_reproducibility(few, X, rare, **others)
+    assert not begun
+
+
+def test_the_data_must_be_those_of_the_evidence(signals):
+    X, y = signals
+    selection, _ = decided(X, y, **FISHER, constraints=FIVE)
+    for function in (estimate_reproducibility, validate, estimate_related):
+        for data, match in (
+            ((X, 1 - y), "values, target"),
+            ((X + 1, y), "values, target"),
+            ((X.iloc[:, ::-1], y), "features"),
+        ):
+            with pytest.raises(InputError, match=match) as error:
+                function(selection, *data)
+            assert error.value.argument == "X"
+        with pytest.raises(InputError, match="must be a Selection") as error:
+            function(X, y)
+        assert error.value.argument == "selection"
+
+
+@pytest.mark.parametrize("function", [estimate_reproducibility, validate])
+def test_what_cannot_be_repeated_is_refused(signals, function):
+    X, y = signals
+    selection, _ = decided(X, y, **FISHER, constraints=FIVE)
+    foreign = decide(Evidence.from_sets(np.arange(100) < np.full((3, 1), 5), X.columns), constraints=FIVE)
+    loaded = ubayfs.Selection.from_dict(selection.to_dict())
+    maximized = ubayfs.maximize(np.arange(100.0), FIVE, feature_names=X.columns)
+    for given, match in ((foreign, "another ensemble"), (loaded, "from a file"), (maximized, "from a file")):
+        with pytest.raises(InputError, match=match) as error:
+            function(given, X, y)
+        assert error.value.argument == "selection"
+
+
+def test_a_decision_on_a_posterior_is_repeated_with_its_prior_and_weights(signals):
+    X, y = signals
+    prior = ubayfs.GeneralizedDirichlet(beta=2.0)
+    evidence = collect_evidence(X, y, **FISHER, random_state=0)
+    whole = decide(evidence, weights={"g50": 100}, prior=prior, constraints=FIVE)
+    again = decide(whole.posterior, constraints=FIVE)
+    assert (whole.decision.prior, again.decision.prior) == (prior, prior)
+    one, other = (estimate_reproducibility(selection, X, y, n_splits=2) for selection in (whole, again))
+    assert one.not_by_data == other.not_by_data
+    assert one.agreements.tolist() == other.agreements.tolist()
 
 
 def test_contradicting_constraints_are_an_error(signals):
     with pytest.raises(InfeasibleError):
-        reproduce(*signals, **FISHER, constraints=[exact_size(3, rho=np.inf), min_size(4, rho=np.inf)], n_splits=2)
+        reproduced(*signals, **FISHER, constraints=[exact_size(3, rho=np.inf), min_size(4, rho=np.inf)], n_splits=2)
 
 
 # Evidence that is given
@@ -273,67 +234,49 @@ def test_contradicting_constraints_are_an_error(signals):
 def test_selectors_are_found_by_their_description_or_must_be_given(signals):
     tree = DecisionTreeClassifier(max_depth=2)
     evidence = collect_evidence(*signals, selector=["fisher", "mrmr"], n_models=4, random_state=0)
-    found = reproduce(*signals, evidence=evidence, constraints=FIVE, n_splits=1, random_state=0)
+    found = reproduced(*signals, evidence=evidence, constraints=FIVE, n_splits=1, random_state=0)
     assert found.n_used == 1
     evidence = collect_evidence(*signals, selector=tree, n_models=4, random_state=0)
     with pytest.raises(InputError, match="must be given") as error:
-        reproduce(*signals, evidence=evidence, constraints=FIVE, n_splits=1)
+        reproduced(*signals, evidence=evidence, constraints=FIVE, n_splits=1)
     assert error.value.argument == "selector"
-    assert reproduce(*signals, evidence=evidence, selector=tree, constraints=FIVE, n_splits=1).n_splits == 1
+    assert reproduced(*signals, evidence=evidence, selector=tree, constraints=FIVE, n_splits=1).n_splits == 1
     with pytest.raises(InputError, match="max_depth=2") as error:
-        reproduce(*signals, evidence=evidence, selector="tree", constraints=FIVE, n_splits=1)
+        reproduced(*signals, evidence=evidence, selector="tree", constraints=FIVE, n_splits=1)
     assert error.value.argument == "selector"
 
 
 def test_halves_have_the_train_size_of_the_evidence(signals):
     groups = np.arange(80) // 20  # two in a half: of these, half are a subsample, and three quarters are all
     evidence = collect_evidence(*signals, **FISHER, groups=groups, train_size=0.5, random_state=0)
-    found = reproduce(*signals, groups=groups, evidence=evidence, constraints=FIVE, n_splits=2, random_state=0)
+    found = reproduced(*signals, groups=groups, evidence=evidence, constraints=FIVE, n_splits=2, random_state=0)
     assert found.n_used == 2
     with pytest.raises(InputError, match="takes all of them"):
-        reproduce(*signals, groups=groups, **FISHER, constraints=FIVE, n_splits=2)
+        reproduced(*signals, groups=groups, **FISHER, constraints=FIVE, n_splits=2)
 
 
 def test_sets_of_all_features_agree(signals):
     X, y = signals
-    found = reproduce(X[["g0", "g1"]], y, **{**FISHER, "n_features_per_model": 1}, n_splits=3, random_state=0)
-    assert (found.size, found.n_used, found.lower, found.chosen_again) == (2, 3, 1.0, (2.0, 2.0))
-
-
-def test_evidence_must_be_of_the_same_data_and_settings(signals):
-    X, y = signals
-    evidence = collect_evidence(X, y, **FISHER, random_state=0)
-    for data, match in [((X, 1 - y), "other data"), ((X + 1, y), "other data"), ((X.iloc[:, ::-1], y), "features")]:
-        with pytest.raises(InputError, match=match) as error:
-            estimate_noise(*data, evidence=evidence)
-        assert error.value.argument == "evidence"
-    with pytest.raises(InputError, match="20 in the evidence") as error:
-        estimate_noise(X, y, evidence=evidence, n_models=30)
-    assert error.value.argument == "n_models"
-    with pytest.raises(InputError, match="does not say how it was made"):
-        estimate_noise(X, y, evidence=Evidence.from_sets(np.ones((3, 100)), X.columns))
-    with pytest.raises(InputError, match="must be Evidence"):
-        estimate_noise(X, y, evidence=[1, 2])
+    found = reproduced(X[["g0", "g1"]], y, **{**FISHER, "n_features_per_model": 1}, n_splits=3, random_state=0)
+    assert (found.size, found.n_used, found.lower, found.selected_again) == (2, 3, 1.0, (2.0, 2.0))
 
 
 def test_merged_evidence_counts_as_one_ensemble(signals):
     one, other = (collect_evidence(*signals, **FISHER, random_state=seed) for seed in (1, 2))
-    noise = estimate_noise(*signals, evidence=one.merge(other), random_state=0)
-    assert set(noise.null.n_models) == {40}
+    both = decide(one.merge(other), constraints=FIVE)
+    assert ensemble_of(both.posterior.evidence)["n_models"] == 40
+    assert estimate_reproducibility(both, *signals, n_splits=2).n_used == 2
     mixed = one.merge(collect_evidence(*signals, **{**FISHER, "selector": "mrmr"}, random_state=0))
     with pytest.raises(InputError, match="differ in selector"):
-        estimate_noise(*signals, evidence=mixed)
+        estimate_reproducibility(decide(mixed, constraints=FIVE), *signals)
 
 
-def test_null_and_halves_of_other_ensembles_are_refused(signals):
+def test_halves_of_other_ensembles_are_refused(signals):
     data = FeatureData.from_table(*signals)
     evidence = collect_evidence(data, **FISHER, random_state=0)
     other = {**FISHER, "n_features_per_model": 4}
     with pytest.raises(InputError, match="n_features_per_model") as error:
-        noise_of(evidence, collect_null(data, other, 2))
-    assert error.value.argument == "null"
-    with pytest.raises(InputError, match="n_features_per_model") as error:
-        reproducibility_of(decide(evidence, constraints=FIVE), collect_halves(data, other, 2), Decision())
+        reproducibility_of(decide(evidence, constraints=FIVE), collect_halves(data, other, 2))
     assert error.value.argument == "halves"
 
 
@@ -342,11 +285,11 @@ def test_constraints_on_correlations_need_the_data(signals):
     evidence, halves = collect_evidence(data, **FISHER, random_state=0), collect_halves(data, FISHER, 1, random_state=0)
     decision = Decision(constraints=[FIVE, decorrelate(0.3)])
     with pytest.raises(InputError) as error:
-        reproducibility_of(decision.make(evidence, data), halves, decision)
+        reproducibility_of(decision.make(evidence, data), halves)
     assert error.value.argument == "data"
     loaded = ubayfs.Selection.from_dict(decision.make(evidence, data).to_dict())
     with pytest.raises(InputError) as error:
-        reproducibility_of(loaded, halves, decision, data)
+        reproducibility_of(loaded, halves, data)
     assert error.value.argument == "selection"
 
 
@@ -354,7 +297,7 @@ def test_few_numbers_are_refused_before_any_work(rng):
     """With two samples in a subsample, all features correlate perfectly, and the halves would agree by their order."""
     X = rng.normal(size=(7, 30))
     with pytest.raises(InputError, match=r"has 7 samples, and subsamples of their halves 2") as caught:
-        reproduce(X, X[:, 0], n_models=5, constraints=FIVE, random_state=0)
+        reproduced(X, X[:, 0], n_models=5, constraints=FIVE, random_state=0)
     assert caught.value.argument == "y"
     X = rng.normal(size=(8, 30))
-    assert reproduce(X, X[:, 0], n_models=5, n_splits=2, constraints=FIVE, random_state=0).n_used == 2
+    assert reproduced(X, X[:, 0], n_models=5, n_splits=2, constraints=FIVE, random_state=0).n_used == 2

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from ubayfs import EnsembleWarning, reproduce
+from repeating import reproduced
+from ubayfs import EnsembleWarning
 from ubayfs.trust.reproducibility import Reproducibility, _projected_alike, agreement, projected
 
 
@@ -18,12 +19,12 @@ def slow_agreement(first, second, n_varying):
     return (len(first & second) - k * other / n_varying) / ((k + other) / 2 - k * other / n_varying)
 
 
-def of(agreements, chosen=(True, True, False, False), shares=(0.9, 0.3, 0.5, 0.0), n_splits=None, **more):
-    chosen, agreements = np.array(chosen), np.array(agreements, dtype=float)
-    names = np.array([f"x{i}" for i in range(len(chosen))], dtype=object)
-    shares, votes = np.array(shares, dtype=float), np.zeros((len(chosen), 2))
+def of(agreements, selected=(True, True, False, False), shares=(0.9, 0.3, 0.5, 0.0), n_splits=None, **more):
+    selected, agreements = np.array(selected), np.array(agreements, dtype=float)
+    names = np.array([f"x{i}" for i in range(len(selected))], dtype=object)
+    shares, votes = np.array(shares, dtype=float), np.zeros((len(selected), 2))
     n_splits = len(agreements) if n_splits is None else n_splits
-    return Reproducibility(names, chosen, len(chosen), agreements, shares, votes, n_splits, **more)
+    return Reproducibility(names, selected, len(selected), agreements, shares, votes, n_splits, **more)
 
 
 def test_agreement_is_that_of_the_formula(rng):
@@ -48,13 +49,13 @@ def test_summary_of_agreements():
     assert (found.n_used, found.n_undefined, found.complete) == (4, 1, True)
     assert (found.lower, found.upper) == (pytest.approx(0.3), pytest.approx(upper))
     assert found.interval == pytest.approx((0.3 - 1.96 * s, 1.0))
-    assert found.chosen_again == pytest.approx([2 * (phi + (1 - phi) * 0.5) for phi in (0.3, upper)])
+    assert found.selected_again == pytest.approx([2 * (phi + (1 - phi) * 0.5) for phi in (0.3, upper)])
     assert found.frequency == pytest.approx([0.9, 0.3, 0.5, 0.0])  # 1.2 together, of 1.46 in the middle
     assert found.labels.tolist() == ["usually", "rarely", "sometimes", "rarely"]
 
 
 def test_interval_by_the_spread_of_the_agreements():
-    found = of([0.0, 0.5, 1.0, 0.5], chosen=[True] * 40 + [False] * 60, shares=[0.5] * 100)
+    found = of([0.0, 0.5, 1.0, 0.5], selected=[True] * 40 + [False] * 60, shares=[0.5] * 100)
     h = 1.96 * np.std([0.0, 0.5, 1.0, 0.5], ddof=1) * math.sqrt(1 / 4 + 1 / 2)
     assert found.interval == pytest.approx((0.5 - h, 1.0))
     assert 0.5 + h > 1
@@ -97,9 +98,9 @@ def held(n_signals, strength, rng, n_studies=40):
     for parts in studies(n_studies):
         halves = (np.argsort(rng.random((20, 8)), axis=1) < 4).astype(float)
         both = [top_ten(half @ parts) for half in (halves, 1 - halves)]
-        study = of(agreement(*both, 500), chosen=top_ten(parts.sum(axis=0)[None])[0], shares=np.zeros(500))
-        low, high = map(round, study.chosen_again)
-        found.append([low <= truth <= high, low <= truth <= round(study._again(projected(study.lower)))])
+        study = of(agreement(*both, 500), selected=top_ten(parts.sum(axis=0)[None])[0], shares=np.zeros(500))
+        low, high = map(round, study.selected_again)
+        found.append([low <= truth <= high, low <= truth <= round(study.exact.again(projected(study.lower)))])
     return np.mean(found, axis=0)
 
 
@@ -107,20 +108,20 @@ def top_ten(values):
     return np.argsort(np.argsort(-np.abs(values), axis=1), axis=1) < 10
 
 
-def test_frequencies_are_scaled_to_what_is_chosen_again():
+def test_frequencies_are_scaled_to_what_is_selected_again():
     found = of([0.2, 0.1, 0.3], shares=(1.0, 1.0, 0.2, 0.0))
     phi = 2 * 0.2 / 1.2
     again = 2 * (phi + (1 - phi) / 2)
     assert found.frequency[:2].sum() == pytest.approx(again)
     assert found.frequency[2] == pytest.approx(0.2 * again / 2)
-    assert found.chosen_again[0] < again < found.chosen_again[1]
+    assert found.selected_again[0] < again < found.selected_again[1]
 
 
 @pytest.mark.parametrize("agreements", [[-0.4, -0.3, -0.5], [1.0, 1.0, 0.9], [0.0, 1.0, -1.0]])
 def test_numbers_stay_in_their_range(agreements):
     found = of(agreements)
     assert -1 <= found.interval[0] <= found.lower <= found.upper <= found.interval[1] <= 1
-    assert 0 <= found.chosen_again[0] <= found.chosen_again[1] <= found.size
+    assert 0 <= found.selected_again[0] <= found.selected_again[1] <= found.size
 
 
 def test_projection_is_that_of_twice_the_samples():
@@ -132,7 +133,7 @@ def test_without_a_usable_split_nothing_is_claimed():
     assert math.isnan(found.lower)
     assert math.isnan(found.upper)
     assert all(map(math.isnan, found.interval))
-    assert all(map(math.isnan, found.chosen_again))
+    assert all(map(math.isnan, found.selected_again))
     assert found.frequency.tolist() == [0.9, 0.3, 0.5, 0.0]
     assert not found.complete
     assert [advice.code for advice in found.advice] == ["repeats_failed", "repeats_cancelled"]
@@ -143,7 +144,7 @@ def test_without_a_usable_split_nothing_is_claimed():
 def test_without_a_split_nothing_is_known_of_a_feature(rng):
     X, y = rng.normal(size=(40, 6)), np.arange(40) % 2
     with pytest.warns(EnsembleWarning, match="cancel"):
-        found = reproduce(X, y, selector="fisher", n_models=5, random_state=0, n_jobs=1, on_progress=lambda *_: False)
+        found = reproduced(X, y, selector="fisher", n_models=5, random_state=0, n_jobs=1, on_progress=lambda *_: False)
     assert found.n_used == 0
     assert set(found.labels) == {"unknown"}
     assert "rarely" not in repr(found) + str(found)

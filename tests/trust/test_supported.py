@@ -8,6 +8,7 @@ from ubayfs import UBayFSSelector, max_size
 from ubayfs.constraints.sizes import asks_for_supported, with_supported
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import ConstraintError, InputError, OptimizationWarning
+from ubayfs.trust.cross_validation import Options, validate_procedure
 from ubayfs.trust.procedure import Procedure
 from ubayfs.trust.related import Bounds, Related, related_of, sized_in_parts, supported_size
 from ubayfs.workflow import Decision
@@ -139,9 +140,14 @@ def test_a_part_of_the_samples_has_the_size_that_it_supports_itself(planted):
 
 
 def test_folds_estimate_the_size_anew(planted):
-    settings = {"cv": 2, "n_repeats": 1, "baselines": False, "random_state": 0, **SETTINGS}
-    found = ubayfs.validate(*planted, constraints=[max_size("supported", rho=np.inf)], **settings)
+    procedure = Procedure.of(FeatureData.from_table(*planted), SETTINGS)
+
+    def validated(n):
+        decision, decide_for = sized_in_parts(procedure, Decision(constraints=[max_size(n, rho=np.inf)]))
+        return validate_procedure(procedure, decision, Options(cv=2, n_repeats=1, baselines=False), None, decide_for)
+
+    found = validated("supported")
     assert found.failures == ()
     assert all(0 < len(chosen) < 10 for chosen in found.sets)
-    limited = ubayfs.validate(*planted, constraints=[max_size(20, rho=np.inf)], **settings)
+    limited = validated(20)
     assert [len(chosen) for chosen in limited.sets] == [20, 20]

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import ubayfs
+from repeating import reproduced, validated
 from survivals import planted
-from ubayfs import InputError, Survival, concordance_index, estimate_noise, max_size, reproduce, validate
+from ubayfs import InputError, Survival, concordance_index, max_size
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.hazards import kaplan_meier
 from ubayfs.plotting import ReportData, SurvivalDisplay
@@ -13,6 +14,7 @@ from ubayfs.trust.estimators import CoxRidge, ResidualForest
 from ubayfs.trust.folds import assign_folds
 from ubayfs.trust.predictors import PREDICTION
 from ubayfs.trust.procedure import draw_half, plan_halves, shuffled
+from ubayfs.trust.related import related_of
 from ubayfs.trust.trust import Trust
 from ubayfs.trust.validation import Validation, sample_risks
 
@@ -26,7 +28,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def validation(table):
-    return validate(*table, cv=3, n_repeats=2, random_state=0, control=True, **OPTIONS)
+    return validated(*table, cv=3, n_repeats=2, random_state=0, control=True, **OPTIONS)
 
 
 def test_shuffles_keep_time_and_event_together(table):
@@ -46,14 +48,11 @@ def test_halves_and_folds_have_their_share_of_events(table):
     assert abs(int(data.target.event[half].sum()) - n_events / 2) <= 0.5
 
 
-def test_noise_and_reproducibility_tell_signal_from_chance(table):
+def test_related_and_reproducibility_separate_signal_from_chance(table):
     X, y = table
-    ensemble = {name: value for name, value in OPTIONS.items() if name != "constraints"}
-    noise = estimate_noise(X, y, n_shuffles=19, random_state=0, **ensemble)
-    assert noise.p_value <= 0.05
-    nothing = estimate_noise(X[:, 2:], y, n_shuffles=19, random_state=0, **ensemble)
-    assert nothing.p_value > 0.05
-    again = reproduce(X, y, n_splits=4, random_state=0, **OPTIONS)
+    related = related_of(FeatureData.from_table(X, y), np.zeros(X.shape[1], dtype=bool), 200, 0)
+    assert (related.of([0, 1]).at_least, related.of(range(2, X.shape[1])).at_least) == (2, 0)
+    again = reproduced(X, y, n_splits=4, random_state=0, **OPTIONS)
     assert again.lower > 0.7
 
 
@@ -121,10 +120,10 @@ def test_predictors_of_scikit_survival_and_no_regressors(table):
     from sklearn.linear_model import Ridge
 
     with pytest.raises(InputError, match="scikit-survival"):
-        validate(*table, predictor=Ridge(), **OPTIONS)
+        validated(*table, predictor=Ridge(), **OPTIONS)
     linear_model = pytest.importorskip("sksurv.linear_model")
     foreign = linear_model.CoxPHSurvivalAnalysis(alpha=1.0)
-    found = validate(*table, cv=2, n_repeats=1, predictor=foreign, baselines=[], random_state=0, **OPTIONS)
+    found = validated(*table, cv=2, n_repeats=1, predictor=foreign, baselines=[], random_state=0, **OPTIONS)
     assert found.scores["mean"][0] > 0.7
 
 
@@ -133,19 +132,19 @@ def test_too_few_events_for_folds_are_refused(cv):
     X, _ = planted(40)
     y = Survival(np.arange(1, 41), np.arange(40) < 8)
     with pytest.raises(InputError, match="8 events") as raised:
-        validate(X, y, cv=cv, train_size=0.7, **OPTIONS)
+        validated(X, y, cv=cv, train_size=0.7, **OPTIONS)
     assert raised.value.argument == "cv"
 
 
 def test_too_few_events_for_halves_are_refused():
     X, _ = planted(40)
     with pytest.raises(InputError, match="halves"):
-        reproduce(X, Survival(np.arange(1, 41), np.arange(40) < 8), **OPTIONS)
+        reproduced(X, Survival(np.arange(1, 41), np.arange(40) < 8), **OPTIONS)
 
 
 def test_one_censored_sample_is_not_an_obstacle(table):
     X, y = table
-    found = validate(
+    found = validated(
         X, Survival(y.time, np.arange(100) > 0), cv=2, n_repeats=1, baselines=[], random_state=0, **OPTIONS
     )
     assert found.n_done == 2

@@ -5,13 +5,13 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+from repeating import validated
 from ubayfs import Validation
 from ubayfs._files import encode_record
 from ubayfs._plain import plain
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import EnsembleError, InputError, UBayFSWarning
 from ubayfs.selectors.registry import SELECTORS
-from ubayfs.trust.cross_validation import validate
 from ubayfs.trust.ensembles import collect_halves
 from ubayfs.trust.related import Related, related_of
 from ubayfs.trust.trust import LEVELS, Trust, higher, level_for
@@ -30,7 +30,7 @@ def known():
     evidence = collect_evidence(data, **ENSEMBLE, random_state=0)
     related = related_of(data, np.arange(6) < 3, 200, 0)
     halves = collect_halves(data, ENSEMBLE, 2, random_state=0)
-    validation = validate(X, y, cv=2, n_repeats=1, baselines=False, random_state=0, **ENSEMBLE)
+    validation = validated(X, y, cv=2, n_repeats=1, baselines=False, random_state=0, **ENSEMBLE)
     return evidence, Trust("full", related, halves, validation, "this decision")
 
 

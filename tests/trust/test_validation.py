@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
+from repeating import decided, validated
 from ubayfs import (
     EnsembleError,
     EnsembleWarning,
@@ -48,7 +49,7 @@ def planted(n=60, p=40, n_signals=3, seed=0):
 
 def quick(X, y, **arguments):
     usual = {"selector": "fisher", "n_models": 10, "cv": 3, "n_repeats": 2, "random_state": 0, "baselines": False}
-    return validate(X, y, **{"constraints": [max_size(3, rho=math.inf)], **usual, **arguments})
+    return validated(X, y, **{"constraints": [max_size(3, rho=math.inf)], **usual, **arguments})
 
 
 @pytest.fixture(scope="module")
@@ -335,6 +336,17 @@ def failing(on):
     return select
 
 
+def failing_below(n):
+    """A selector that raises where it sees fewer than n samples: in folds, not on all of them."""
+
+    def select(values, target, n_features, rng):
+        if len(values) < n:
+            raise ValueError("no such samples")
+        return [0]
+
+    return select
+
+
 def test_folds_that_fail_are_left_out_and_reported():
     X, y = planted(n=30, p=6)
     X[:, 5] = np.arange(30)
@@ -350,8 +362,7 @@ def test_folds_that_fail_are_left_out_and_reported():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"selector": failing([99])}, "4 of 6 folds could not be used.*no such samples"),
-        ({"constraints": [exact_size(2, rho=math.inf), exact_size(3, rho=math.inf)]}, "cannot hold together"),
+        ({"selector": failing_below(20)}, "4 of 6 folds could not be used.*no such samples"),
         ({"predictor": LogisticRegression(C=-1)}, "InvalidParameterError"),
     ],
 )
@@ -359,6 +370,14 @@ def test_more_than_half_failed_is_an_error(arguments, words):
     X, y = planted(n=30, p=6)
     with pytest.raises(EnsembleError, match=words):
         quick(X, y, **arguments)
+
+
+def test_constraints_that_contradict_each_other_in_folds_are_an_error():
+    X, y = planted(n=30, p=6)
+    selection, _ = decided(X, y, n_models=5, constraints=[max_size(2)])
+    contradiction = Decision(constraints=[exact_size(2, rho=math.inf), exact_size(3, rho=math.inf)])
+    with pytest.raises(EnsembleError, match="cannot hold together"):
+        validate(replace(selection, decision=contradiction), X, y, cv=3)
 
 
 def test_a_target_that_is_constant_in_the_training_part_is_a_failure():
@@ -404,9 +423,7 @@ def test_all_progress_is_reported():
         ({"sizes": [0]}, "sizes"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"on_progress": 3}, "on_progress"),
-        ({"max_features": 3}, "max_features"),
         ({"predictor": "svm"}, "predictor"),
-        ({"constraints": [require(["nobody"])]}, "features"),
         ({"checkpoint": 3}, "checkpoint"),
         ({"random_state": -1}, "random_state"),
     ],
@@ -414,13 +431,13 @@ def test_all_progress_is_reported():
 def test_wrong_arguments_are_refused_before_any_work(arguments, argument):
     X, y = planted()
     with pytest.raises(InputError) as caught:
-        quick(X, y, selector=failing([99]), **arguments)
+        quick(X, y, selector=failing_below(40), **arguments)
     assert caught.value.argument == argument
 
 
 def test_without_a_target_there_is_nothing_to_predict():
     with pytest.raises(InputError, match="target") as caught:
-        validate(planted()[0], selector="laplacian")
+        validated(planted()[0], selector="laplacian", n_models=3)
     assert caught.value.argument == "y"
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
+from scipy import sparse
 
 from .._arguments import Array, Floats, Ints, Mask, freeze
 from .categories import CategoryTable
@@ -160,6 +161,41 @@ def correlated_pairs(X: Array, threshold: float, method: str = "spearman") -> Pa
         seconds.append(column + part.start)
         strengths.append(values[row, column])
     return np.concatenate(firsts), np.concatenate(seconds), np.concatenate(strengths)
+
+
+def correlated(X: Array, first: Ints, second: Ints, threshold: float, method: str = "spearman") -> Mask:
+    """Tell which of some features are the same as others, or correlate with them above a threshold.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    first, second : ndarray of int of shape (n_first,) and (n_second,)
+        Positions of features; not twice in one of them.
+
+    Returns
+    -------
+    correlated : ndarray of bool of shape (n_first, n_second)
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0, 5.0], [2.0, 4.0, 1.0], [3.0, 9.0, 4.0]])
+    >>> correlated(X, np.array([0, 2]), np.array([1, 2]), threshold=0.6)
+    array([[ True, False],
+           [False,  True]])
+    """
+    found = first[:, None] == second
+    if isinstance(X, CategoryTable):
+        i, j, _ = PAIRS.find(X, threshold, method)
+        pairs = sparse.csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(X.shape[1],) * 2)
+        return np.asarray(found | (pairs + pairs.T)[first][:, second].toarray())
+    n = len(first)
+    # The first ones, with themselves and all others: parts beyond them are not computed.
+    for part, values in absolute_correlations(X[:][:, np.concatenate([first, second])], method):
+        if part.start >= n:
+            break
+        inside = slice(part.start, min(part.stop, n))
+        found[inside] |= values[: inside.stop - inside.start, n - part.start :] > threshold + _ROUNDING
+    return found
 
 
 class PairCache:

@@ -72,6 +72,8 @@ class Posterior(ShownAsCard, ABC):
         None where the mean is a closed form.
     knowledge : PriorKnowledge or None
         What was stated of features, beside their weights.
+    made_by : Prior or None
+        The prior with its settings.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class Posterior(ShownAsCard, ABC):
     evidence: Evidence
     diagnostics: Diagnostics | None = None
     knowledge: PriorKnowledge | None = None
+    made_by: Prior | None = None
 
     def __post_init__(self) -> None:
         freeze(self.weights)
@@ -220,7 +223,7 @@ class Prior(ABC):
             )
         known = Blocks.of(blocks)
         stated = resolve_knowledge(weights, evidence.feature_names, known, evidence.n_models)
-        return replace(self._update(evidence, stated.weights, known, random_state), knowledge=stated)
+        return replace(self._update(evidence, stated.weights, known, random_state), knowledge=stated, made_by=self)
 
     @abstractmethod
     def _update(self, evidence: Evidence, weights: Floats, blocks: Blocks, random_state: RandomState) -> Posterior:

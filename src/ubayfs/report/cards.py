@@ -18,7 +18,8 @@ from ..selection import Selection
 from ..summary.answer_facts import related_facts, reproducibility_facts, validation_facts
 from ..summary.facts import constraint_facts, ensemble_facts, score_facts
 from ..summary.sentences import constraints_hold, proof
-from ..summary.trust_sentences import chosen_again, predicts, related
+from ..summary.trust_sentences import predicts, related, selected_again
+from ..trust.assess import Assessment
 from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name
 from ..trust.related import LARGEST_Q, Related
 from ..trust.reproducibility import Reproducibility
@@ -202,14 +203,31 @@ def _related(found: Related) -> Card:
 
 
 def _reproducibility(found: Reproducibility) -> Card:
-    value, lines = chosen_again(reproducibility_facts(found))
-    order = np.flatnonzero(found.chosen)
-    order = order[np.argsort(-found.frequency[order], kind="stable")]
-    columns = {"chosen again": [str(label) for label in found.labels]}
+    value, lines = selected_again(reproducibility_facts(found))
+    order = np.flatnonzero(found.selected)
+    order = order[np.argsort(-np.nan_to_num(found.frequency[order]), kind="stable")]
+    columns = {"selected again": [str(label) for label in found.labels]}
     if found.n_used:
         lines = [*lines, f"Agreement of the sets of halves: {found.lower:.2f}; 0 is chance, 1 the same set."]
-    title = f"Would another study choose them again? {value}".rstrip()
+    title = f"Would another study select them again? {value}".rstrip()
     return _of_features(found, title, order, columns, np.nan_to_num(found.frequency), lines)
+
+
+def _assessment(found: Assessment) -> Card:
+    again, validation = found.reproducibility, found.validation
+    of_related = None if found.related is None else related(related_facts(found.related, found.features))[1]
+    facts = {
+        "related": ("Are they related to the target?", of_related),
+        "reproducibility": (
+            "Would another study select them again?",
+            again and selected_again(reproducibility_facts(again))[1],
+        ),
+        "validation": ("Do they predict?", validation and predicts(validation_facts(validation))[1]),
+    }
+    lines = [
+        " ".join([question, *(known or [found.not_done.get(part, "")])]) for part, (question, known) in facts.items()
+    ]
+    return Card(f"{counted(len(found.features), 'selected feature')}: what other samples would say", lines=tuple(lines))
 
 
 _CARDS: dict[type[Any], Callable[[Any], Card]] = {
@@ -220,4 +238,5 @@ _CARDS: dict[type[Any], Callable[[Any], Card]] = {
     Validation: _validation,
     Related: _related,
     Reproducibility: _reproducibility,
+    Assessment: _assessment,
 }

@@ -19,7 +19,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], tuple[Table, ...]] 
     "substitutes": ("What can replace a feature?", tables.substitutes),
     "validation": ("Does the set predict?", tables.validation),
     "related": ("Are they related to the target?", None),
-    "reproducibility": ("Would another study choose them again?", None),
+    "reproducibility": ("Would another study select them again?", None),
     "constraints": ("Constraints and what they cost", tables.constraints),
     "asked": ("What was asked", tables.stated),
     "data": ("The data at a glance", tables.data),

@@ -54,7 +54,7 @@ def chosen(summary: Record) -> tuple[Table, ...]:
         "identical_to": (Column("Identical to"), lambda r: listing(r["identical_to"], 3)),
         "count": (Column("Models that chose it", True), lambda r: Cell(f"{r['count']:,}{models}", r["share"])),
         "q": (Column("Related to the target"), lambda r: related_text(r["q"], r["related"])),
-        "chosen_again": (Column("Chosen again"), lambda r: Cell("", badges=(r["chosen_again"],))),
+        "selected_again": (Column("Selected again"), lambda r: Cell("", badges=(r["selected_again"],))),
         "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
         "replaceable": (Column("Best replacement"), lambda r: replacement(r) if r["replaceable"] else "none"),
         "marks": (Column("Marks a class"), lambda r: mark_text(r["marks"])),

@@ -107,10 +107,10 @@ class TrustWork:
 
     def judge(self, selection: Selection) -> None:
         """Find the reproducibility of a decision from the halves that are known."""
-        study, halves = self.study, self.trust.halves
+        halves = self.trust.halves
         if halves is not None:
             try:
-                found = reproducibility_of(selection, halves, study.decision, study.data, study.prior)
+                found = reproducibility_of(selection, halves, self.study.data)
                 self.trust = replace(self.trust, reproducibility=found)
             except EnsembleError as error:
                 self._problem("reproducibility", error)

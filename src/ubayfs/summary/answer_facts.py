@@ -283,13 +283,21 @@ def _adjusted(selection: Selection) -> tuple[str, ...]:
 
 
 def reproducibility_facts(found: Reproducibility) -> dict[str, Any]:
-    """Return what another study would choose again, in plain types."""
+    """Return what another study would select again, in plain types."""
+    stand_ins, without = found.stand_ins, found.without_prior
     return {
         **_state(found.n_used, found.n_splits, found.failures),
         "n_undefined": found.n_undefined,
         "size": found.size,
         **{key: number(getattr(found, key)) for key in ("lower", "upper")},
-        **{key: [number(value) for value in getattr(found, key)] for key in ("interval", "chosen_again")},
+        **{key: [number(value) for value in getattr(found, key)] for key in ("interval", "selected_again")},
+        "n_selected": int(found.selected.sum()),
+        "by_rule": list(found.by_rule),
+        "by_weight": list(found.by_weight),
+        "stand_ins": None if stand_ins is None else [number(value) for value in stand_ins.selected_again],
+        "without_prior": None
+        if without is None
+        else {"size": without.size, "selected_again": [number(value) for value in without.selected_again]},
     }
 
 
@@ -324,14 +332,14 @@ def _records(frame: DataFrame | None) -> list[dict[str, Any]]:
 def with_trust(records: list[dict[str, Any]], trust: Trust | None) -> list[dict[str, Any]]:
     """Return the records of chosen features with what is known of each beyond these samples."""
     related, again = getattr(trust, "related", None), getattr(trust, "reproducibility", None)
-    found = []
+    labels, found = None if again is None else again.labels, []
     for record in records:
         i = record["position"]
         low, high = (None, None) if again is None else map(number, again.vote_share[i])
         known = {
             "q": None if related is None else float(related.q_values[i]),
             "related": None if related is None else bool(related.q_values[i] <= LARGEST_Q),
-            "chosen_again": None if again is None or np.isnan(again.frequency[i]) else str(again.labels[i]),
+            "selected_again": None if labels is None or labels[i] == "unknown" else str(labels[i]),
             "frequency": None if again is None else number(again.frequency[i]),
             "half_low": low,
             "half_high": high,

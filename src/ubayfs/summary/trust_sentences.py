@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._plain import counted, counted_votes, listing
 from ..plotting.profile import EFFECTS
 from ..trust.prediction_metrics import METRICS, difference_text, mean_text, method_name, metric_name, score_text
 from ..trust.validation import COVARIATES_ALONE, OF_COVARIATES
 
+if TYPE_CHECKING:
+    pass
+
 Facts = Mapping[str, Any]
 _LISTED = 12
 _QUESTIONS = {
     "validation": "Does it predict?",
     "related": "Are they related to the target?",
-    "reproducibility": "Would another study choose them again?",
+    "reproducibility": "Would another study select them again?",
 }
 _UNDEFINED = {
     "importances": "Has no answer here: importances were given, there was no ensemble that could be repeated.",
@@ -30,9 +33,9 @@ _UNDEFINED = {
 }
 # What finds out a missing fact: on the command line, and in Python.
 _COMMANDS = {
-    "validation": ("ubayfs trust {} --level full", "ubayfs.validate(X, y, ...)"),
+    "validation": ("ubayfs trust {} --level full", "ubayfs.validate(selection, X, y)"),
     "related": ("ubayfs trust {} --level quick", "ubayfs.estimate_related(selection, X, y)"),
-    "reproducibility": ("ubayfs trust {} --level quick", "ubayfs.reproduce(X, y, ...)"),
+    "reproducibility": ("ubayfs trust {} --level quick", "ubayfs.estimate_reproducibility(selection, X, y)"),
 }
 # Where a report has no other name for its result than its own place, which moves with it.
 HERE = "."
@@ -50,7 +53,7 @@ def is_known(found: Facts) -> bool:
 
 def three_facts(trust: Facts) -> list[dict[str, Any]]:
     """Return question, answer in a word or two, sentences, and the command that finds out what is not known."""
-    answers = {"validation": predicts, "related": related, "reproducibility": chosen_again}
+    answers = {"validation": predicts, "related": related, "reproducibility": selected_again}
     facts = []
     for part, question in _QUESTIONS.items():
         found, command = trust[part], ""
@@ -154,6 +157,8 @@ def _baselines(found: Facts) -> list[Facts]:
 def related(found: Facts) -> tuple[str, list[str]]:
     """Return how many members are related to the target, in a word and in sentences."""
     k, n, without = found["size"], found["at_least"], found["without_list"]
+    if k == 0:
+        return "", ["No feature was selected."]
     given = ""
     if without is not None:
         other = "as many" if without == n else f"at least {without}" if without else "none could be shown"
@@ -189,10 +194,10 @@ _MOST, _MANY = 0.8, 2  # share of a set that is most of it; related features per
 def _both_true(trust: Facts) -> list[str]:
     """Return why a set that is related to the target need not be selected again, where that is so."""
     found, again = trust["related"], trust["reproducibility"]
-    if not (is_known(found) and is_known(again)) or again["chosen_again"][1] is None:
+    if not (is_known(found) and is_known(again)) or again["selected_again"][1] is None:
         return []
     k, n = found["size"], found["n_related_of_all"]
-    if found["at_least"] < _MOST * k or again["chosen_again"][1] >= _MOST * again["size"] or n < _MANY * k:
+    if found["at_least"] < _MOST * k or again["selected_again"][1] >= _MOST * again["size"] or n < _MANY * k:
         return []
     return [
         f"Both are true: at least {n:,} of {found['n_features']:,} features are related to the target, and many do "
@@ -200,23 +205,75 @@ def _both_true(trust: Facts) -> list[str]:
     ]
 
 
-def chosen_again(found: Facts) -> tuple[str, list[str]]:
-    """Return how many would be chosen again, in a word and in sentences."""
-    k, bounds = found["size"], found["chosen_again"]
+def selected_again(found: Facts) -> tuple[str, list[str]]:
+    """Return how many would be selected again, in a word and in sentences."""
+    k, bounds = found["size"], found["selected_again"]
+    n_rule, n_weight = len(found.get("by_rule", ())), len(found.get("by_weight", ()))
+    if k == 0 and n_rule + n_weight:
+        n = n_rule + n_weight
+        if n == 1:
+            return "", [f"The data did not select this feature: your {'rules' if n_rule else 'weights'} brought it in."]
+        return "", [f"The data selected none of these {n}: {_brought_in(n_rule, n_weight)}."]
     if None in bounds:
         return "", ["No pair of halves could be compared."]
     low, high = sorted(map(round, bounds))
-    about = f"{low} to {high}" if low != high else "none" if high == 0 else f"{high}"
-    words = "hardly any" if high == 0 else f"up to about {high}" if low == 0 else f"about {about}"
-    lines = [f"In a new study of this size, {words} of these {k} would be chosen again."]
+    others, stand_ins = n_rule + n_weight, _with_stand_ins(found, (low, high))
     by_chance = "As few as by chance cannot be ruled out." if low else "That is not clearly more than by chance."
     if k == 1:
         may = "would probably" if low else "may or may not" if high else "would rarely"
-        lines = [f"In a new study of this size, this feature {may} be chosen again."]
-        by_chance = "It may have been chosen by chance."
+        this = "the feature that the data selected" if others else "this feature"
+        lines = [f"In a new study of this size, {this} {may} be selected again{stand_ins}."]
+        by_chance = "It may have been selected by chance."
+    elif others:
+        first = f"Of the {k} that the data selected, a new study of this size would select {_about(low, high)} again"
+        lines = [f"{first}{stand_ins}."]
+    else:
+        lines = [f"In a new study of this size, {_about(low, high)} of these {k} would be selected again{stand_ins}."]
     if found["interval"][0] is not None and found["interval"][0] <= 0 and not found.get("reconciled"):
         lines.append(by_chance)
-    return f"{about} of {k}", lines
+    if others:
+        brought = _brought_in(n_rule, n_weight)
+        lines.append(f"{brought[0].upper()}{brought[1:]} more, not counted here.")
+    return f"{_range(low, high)} of {k}", [*lines, *_without_weights(found)]
+
+
+def _range(low: int, high: int) -> str:
+    return f"{low} to {high}" if low != high else "none" if high == 0 else f"{high}"
+
+
+def _about(low: int, high: int) -> str:
+    return "hardly any" if high == 0 else f"up to about {high}" if low == 0 else f"about {_range(low, high)}"
+
+
+def _with_stand_ins(found: Facts, exact: tuple[int, int]) -> str:
+    """Return the range where stand-ins count, if it is another one."""
+    bounds = found.get("stand_ins") or [None]
+    if None in bounds:
+        return ""
+    low, high = sorted(map(round, bounds))
+    if (low, high) == exact or high == 0:
+        return ""
+    return f"; {_range(low, high)} if a close stand-in (correlation above 0.8) counts"
+
+
+def _brought_in(n_rule: int, n_weight: int) -> str:
+    """Return how many members rules and weights brought in.
+
+    >>> _brought_in(2, 0), _brought_in(1, 3)
+    ('your rules brought in 2', 'your rules brought in 1 and your weights 3')
+    """
+    if n_rule and n_weight:
+        return f"your rules brought in {n_rule} and your weights {n_weight}"
+    return f"your {'rules' if n_rule else 'weights'} brought in {n_rule or n_weight}"
+
+
+def _without_weights(found: Facts) -> list[str]:
+    """Return how many of the set without weights would be selected again, where weights were stated."""
+    without = found.get("without_prior")
+    if without is None or None in without["selected_again"] or not without["size"]:
+        return []
+    low, high = sorted(map(round, without["selected_again"]))
+    return [f"Without your weights: {_about(low, high)} of {without['size']}."]
 
 
 # -- the chosen features -----------------------------------------------------------------------------------------------
@@ -240,9 +297,9 @@ _COLUMNS = {
         "Related: whether the feature differs with the target by itself. q is the expected share of unrelated features "
         "among those with a p-value as small; up to {limit:g} a feature is called related."
     ),
-    "chosen_again": (
-        "Chosen again, by another study with the same weights and constraints: rarely is less than one time in three, "
-        "usually more than two in three."
+    "selected_again": (
+        "Selected again, by another study with the same weights and constraints: rarely is less than one time in "
+        "three, usually more than two in three. Features that your rules or weights brought in are not counted."
     ),
     "replaceable": (
         "Best replacement: what the best set has instead if the feature cannot be measured, and the votes that this "
@@ -397,6 +454,11 @@ def _of_reproducibility(found: Facts) -> list[str]:
         f"The samples were split into halves {counted(found['n_done'], 'time')}, and the whole procedure, weights and "
         "constraints included, was repeated on each half."
     ]
+    if found.get("by_rule") or found.get("by_weight"):
+        lines.append(
+            "Only what the data selected counts. Features that a rule requires, or that are not selected without your "
+            "weights, are left out, also on each half."
+        )
     low, high = found["interval"]
     if None not in (found["lower"], found["upper"]):
         within = "" if None in (low, high) else f" (95 % interval {low:.2f} to {high:.2f})"
@@ -405,7 +467,7 @@ def _of_reproducibility(found: Facts) -> list[str]:
             f"{found['upper']:.2f}{within}. 0 is chance, 1 means the same set."
         )
     if found["n_undefined"]:
-        lines.append(f"{counted(found['n_undefined'], 'split')} left out: nothing was chosen on a half.")
+        lines.append(f"{counted(found['n_undefined'], 'split')} left out: nothing was selected on a half.")
     return lines
 
 

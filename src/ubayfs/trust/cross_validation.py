@@ -17,6 +17,7 @@ from .._arguments import MOST_REPEATS, RandomState, check_bool, check_choice, ch
 from .._files import read_json, save_content
 from .._plain import decode, plain
 from ..data.feature_data import FeatureData
+from ..data.missing import MAX_MISSING
 from ..ensemble.checkpoint import Checkpoint, as_directory
 from ..ensemble.collect import check_ensemble, seed_of
 from ..ensemble.progress import Progress, as_progress
@@ -24,11 +25,12 @@ from ..ensemble.workers import threads_for
 from ..exceptions import EnsembleError, InputError
 from ..priors import PriorKnowledge
 from ..priors.weights import resolve_knowledge
+from ..selection import Selection
 from ..workflow import Decision
 from .folds import BASELINES, Fold, FoldEvaluation, Outcome, assign_folds, check_folds, child, joined
 from .intervals import SampleSpread, spreads_of
 from .predictors import RIDGE, as_predictors
-from .procedure import Procedure, read_data, shuffled, split_arguments
+from .procedure import Procedure, check_repeatable, data_of_evidence, ensemble_of, shuffled
 from .related import SizedInParts, sized_in_parts
 from .repeats import Repeats
 from .validation import OF_COVARIATES, Validation, sample_risks
@@ -38,30 +40,41 @@ _ASSIGN, _SHUFFLE, _FOLD = range(3)
 
 
 def validate(
+    selection: Selection,
     X: Any,
     y: Any = None,
     *,
+    groups: Any = None,
+    adjust_for: Any = None,
+    target: Any = None,
+    layer: str | None = None,
+    max_missing: float = MAX_MISSING,
+    selector: Any = None,
     cv: int = 5,
     n_repeats: int = 5,
     predictor: Any = RIDGE,
     baselines: Any = True,
     sizes: Iterable[int] | None = None,
     control: bool = False,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
     on_progress: Progress | bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    **arguments: Any,
 ) -> Validation:
-    """Tell how well the chosen features predict samples that had no part in choosing them, beside simpler ways.
+    """Estimate how well the selected features predict held-out samples, in comparison with simpler ways to select.
 
-    In each of `cv` folds, `n_repeats` times, ensemble and decision are made anew on the training part, a predictor
-    learns from the chosen features of the same samples, in units of theirs, and the test part judges it.
+    In each of `cv` folds, `n_repeats` times, ensemble and decision are repeated on the training part, with the settings
+    of the evidence and the weights and constraints of the selection. A predictor learns from the selected features of
+    the same samples, in units of theirs, and the test part judges it.
 
     Parameters
     ----------
-    X : array-like, DataFrame, sparse matrix, AnnData or FeatureData of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,) or (n_samples, n_labels)
+    selection : Selection
+        From :func:`~ubayfs.decide`, on evidence of :func:`~ubayfs.collect_evidence`.
+    X, y, groups, adjust_for, target, layer, max_missing
+        The data that the evidence was collected on, as in :func:`~ubayfs.collect_evidence`; a target is needed.
+    selector : optional
+        That of the evidence; needed if it is one of your own.
     cv : int, default 5
         Folds; classes in proportion, groups never divided.
     n_repeats : int, default 5
@@ -80,7 +93,7 @@ def validate(
         Also decide with each of these sizes as the largest, instead of all constraints on the size.
     control : bool, default False
         Also repeat everything with a shuffled target, which should be at chance.
-    random_state : int, Generator, SeedSequence, RandomState or None
+    random_state : int, Generator, SeedSequence, RandomState or None, default 0
     n_jobs : int, optional
         Threads over folds, or over an ensemble with predictors of your own; -1 for all processors. They do not change
         the result.
@@ -89,8 +102,6 @@ def validate(
         whenever runs or folds are finished. When it returns False, the folds that are done make the result.
     checkpoint : path of a directory, optional
         Every finished fold is stored there, and the same call continues from there, also with more repeats.
-    **arguments
-        Those of :func:`collect_evidence` and :func:`decide`, such as `selector`, `groups`, `weights`, `constraints`.
 
     Returns
     -------
@@ -101,27 +112,42 @@ def validate(
     Raises
     ------
     InputError
-        If an argument breaks a rule, or a class or the groups are too few for so many folds; before any work.
+        If the data are not those of the evidence, the selection cannot be repeated, an argument breaks a rule, or a
+        class or the groups are too few for so many folds; before any work.
     EnsembleError
         If more than half of the folds cannot be done, or the checkpoint is of another validation.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from ubayfs import max_size, validate
+    >>> from ubayfs import collect_evidence, decide, max_size, validate
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> options = {"n_models": 10, "constraints": [max_size(3)], "random_state": 0}
-    >>> found = validate(X, y, n_repeats=1, baselines=["random"], **options)
+    >>> selection = decide(collect_evidence(X, y, n_models=10, random_state=0), constraints=max_size(3))
+    >>> found = validate(selection, X, y, n_repeats=1, baselines=["random"])
     >>> found.scores.query("metric == 'auc'")[["method", "mean"]].round(2).values.tolist()
     [['ubayfs', 0.98], ['random', 0.93]]
     """
     given = locals()
     options = Options(**{option.name: given[option.name] for option in fields(Options)})
-    ensemble, decision = split_arguments(validate, arguments)
-    procedure = Procedure.of(read_data(X, y, ensemble), ensemble)
+    check_repeatable(selection)
+    reading = {"groups": groups, "adjust_for": adjust_for, "target": target, "layer": layer, "max_missing": max_missing}
+    data = data_of_evidence(selection, X, y, **reading)
+    return validate_selection(selection, data, options, selector, checkpoint)
+
+
+def validate_selection(
+    selection: Selection,
+    data: FeatureData,
+    options: Options,
+    selector: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Validation:
+    """Do what :func:`validate` does with data that are read already."""
+    decision, posterior = check_repeatable(selection), selection.posterior
+    assert posterior is not None
+    procedure = Procedure.of(data, ensemble_of(posterior.evidence, selector))
     decision, decide_for = sized_in_parts(procedure, decision)
-    decision.check(procedure.data.feature_names)
-    return validate_procedure(procedure, decision, options, decide_for=decide_for, checkpoint=checkpoint)
+    return validate_procedure(procedure, decision, options, posterior.knowledge, decide_for, checkpoint)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -134,7 +160,7 @@ class Options:
     baselines: Any = True
     sizes: Any = None
     control: bool = False
-    random_state: RandomState = None
+    random_state: RandomState = 0
     n_jobs: int | None = None
     on_progress: Progress | bool | None = None
 

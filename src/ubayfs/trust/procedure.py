@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from inspect import Parameter, signature
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from .._arguments import Ints, Mask, RandomState, did_you_mean
+from .._arguments import Ints, Mask
 from ..data.categories import with_levels
 from ..data.feature_data import FeatureData
+from ..data.missing import MAX_MISSING
 from ..data.sparse_columns import SparseColumns
 from ..data.target import TASKS, Target, plain
 from ..ensemble.collect import as_data, check_ensemble, collect_evidence, ensemble_settings
 from ..ensemble.evidence import Evidence
 from ..ensemble.subsampling import SubsamplePlan, plan_subsamples
-from ..exceptions import InputError, repr_of
+from ..exceptions import InputError
+from ..selection import Selection, check_selection
 from ..selectors.adapters import as_selector, describe
 from ..selectors.base import ElementarySelector
 from ..selectors.registry import SELECTORS
@@ -51,54 +53,59 @@ class Procedure:
         return cls(data, selectors, ensemble_settings(data, selectors, n_models, train_size, per_model))
 
 
-def check_arguments(function: Callable[..., Any], given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise if one of the names is not an argument of a function: its own by name, or one that it passes on."""
-    own = (each.name for each in signature(function).parameters.values() if each.kind is Parameter.KEYWORD_ONLY)
-    names = sorted({*known, *own})
-    for name in given:
-        if name not in names:
-            raise InputError.of(name, f"is not an argument of {function.__name__}.{did_you_mean(name, names)}")
+def data_of_evidence(
+    selection: Selection,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    adjust_for: Any = None,
+    target: Any = None,
+    layer: str | None = None,
+    max_missing: float = MAX_MISSING,
+) -> FeatureData:
+    """Read the data that the evidence of a selection was collected on, as :func:`~ubayfs.collect_evidence` did.
 
-
-def split_arguments(
-    function: Callable[..., Any], given: Mapping[str, Any], random_state: RandomState = None
-) -> tuple[dict[str, Any], Decision]:
-    """Return those of `given` that are arguments of an ensemble, and the decision that the others make.
-
-    InputError for a name that neither :func:`~ubayfs.collect_evidence` nor :func:`~ubayfs.decide` has. Both get the one
-    `random_state` of the caller, who runs the ensemble.
+    InputError if features, values, target, groups or covariates differ. Sets of another ensemble do not know their
+    data; then only the features are compared.
     """
-    check_arguments(function, given, {*ENSEMBLE_ARGUMENTS, *Decision.names()})
-    ensemble = {name: given[name] for name in ENSEMBLE_ARGUMENTS if name in given}
-    return ensemble, Decision.of({**given, "random_state": random_state})
+    check_selection(selection)
+    settings = {} if selection.posterior is None else selection.posterior.evidence.settings
+    settings = settings.get("parts", [settings])[0]
+    data = as_data(
+        X, y, task=settings.get("task"), groups=groups, target=target, layer=layer,
+        missing=settings.get("missing") or "error", max_missing=max_missing, adjust_for=adjust_for,
+    )  # fmt: skip
+    if not np.array_equal(data.feature_names, selection.feature_names):
+        raise InputError.of("X", "has other features than the selection; pass the data of its evidence.")
+    if settings.get("data_fingerprint", data.fingerprint) != data.fingerprint:
+        rule = "is not what the evidence was collected on (values, target, groups or covariates differ)."
+        raise InputError.of("X", f"{rule} Pass X, y, groups and adjust_for as they were.")
+    return data
 
 
-def read_data(X: Any, y: Any, ensemble: Mapping[str, Any]) -> FeatureData:
-    """Read the data as :func:`~ubayfs.collect_evidence` does with these arguments."""
-    return as_data(X, y, **{name: ensemble.get(name, _DEFAULTS[name]) for name in _READING})
+def check_repeatable(selection: Selection) -> Decision:
+    """Return the decision of a selection; InputError if it cannot be repeated on other samples."""
+    check_selection(selection)
+    if selection.posterior is None or selection.decision is None:
+        rule = "was made by maximize() or read from a file, so that it cannot be repeated on other samples."
+        raise InputError.of("selection", f"{rule} Pass one that decide() returned.")
+    if not selection.posterior.evidence.settings:
+        rule = "is decided on sets of another ensemble, which cannot be repeated on other samples."
+        raise InputError.of("selection", f"{rule} Collect evidence by collect_evidence, or call estimate_related.")
+    return selection.decision
 
 
-def same_ensemble(evidence: Evidence, data: FeatureData, ensemble: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of the ensemble that evidence is of, to repeat it on its data.
+def ensemble_of(evidence: Evidence, selector: Any = None) -> dict[str, Any]:
+    """Return the arguments of the ensemble that evidence is of, to repeat it.
 
-    InputError if the evidence is of other data or features, does not say how it was made, or an argument that is given
-    differs. Selectors with default settings are found by their description; others must be given.
+    InputError if the evidence does not say how it was made. Selectors with default settings are found by their
+    description; others must be given.
     """
-    if not isinstance(evidence, Evidence):
-        raise InputError.of("evidence", f"must be Evidence; got {type(evidence).__name__}.", evidence)
     settings = _common_settings(evidence)
-    if not np.array_equal(evidence.feature_names, data.feature_names):
-        raise InputError.of("evidence", "is of other features than X has; pass the data that it was collected on.")
-    if settings["data_fingerprint"] != data.fingerprint:
-        rule = "is of other data (values, target or groups differ); pass X, y and groups that it was collected on."
-        raise InputError.of("evidence", rule)
     own = {name: settings[name] for name in ENSEMBLE[1:]}
-    for name, value in own.items():
-        if name in ensemble and ensemble[name] is not None and ensemble[name] != value:
-            rule = f"is {value!r} in the evidence; got {repr_of(ensemble[name])}."
-            raise InputError.of(name, f"{rule} Leave it out, or collect new evidence.", ensemble[name])
-    selector = _same_selector(settings["selector"], ensemble.get("selector"))
-    return {**own, "selector": selector, "n_models": evidence.n_models + len(evidence.failures)}
+    n_models = evidence.n_models + len(evidence.failures)
+    return {**own, "selector": _same_selector(settings["selector"], selector), "n_models": n_models}
 
 
 def _common_settings(evidence: Evidence) -> Mapping[str, Any]:

@@ -37,15 +37,14 @@ from .._plain import ShownAsCard
 from ..constraints.sizes import asks_for_supported, with_supported
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
-from ..ensemble.collect import as_data
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, EnsembleError, InputError
 from ..priors import DEFAULT_WEIGHT, PriorKnowledge
 from ..priors.weights import resolve_knowledge
-from ..selection import Selection, check_selection
+from ..selection import Selection
 from ..workflow import Decision
 from .association import FeatureTests
-from .procedure import Procedure
+from .procedure import Procedure, data_of_evidence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -357,21 +356,19 @@ def estimate_related(
     >>> related.of(["smoothness error"])
     Related(at_least=0 of 1, best_guess=0)
     """
-    check_selection(selection)
     n_shuffles = check_int("n_shuffles", n_shuffles, low=FEWEST_SHUFFLES, high=MOST_REPEATS)
-    settings = {} if selection.posterior is None else selection.posterior.evidence.settings
-    settings = settings.get("parts", [settings])[0]
-    missing = settings.get("missing") or "error"
-    data = as_data(X, y, task=settings.get("task"), groups=groups, target=target, layer=layer, missing=missing,
-                   max_missing=max_missing, adjust_for=adjust_for)  # fmt: skip
+    reading = {"groups": groups, "adjust_for": adjust_for, "target": target, "layer": layer, "max_missing": max_missing}
+    return related_members(selection, data_of_evidence(selection, X, y, **reading), n_shuffles, random_state)
+
+
+def related_members(selection: Selection, data: FeatureData, n_shuffles: int, random_state: RandomState) -> Related:
+    """Do what :func:`estimate_related` does with data that are read already."""
     if data.target.task == "unsupervised":
         raise InputError.of("y", "is missing: without a target nothing can be related to it. Pass y.")
-    if not np.array_equal(data.feature_names, selection.feature_names):
-        raise InputError.of("X", "has other features than the selection; pass the data of its evidence.")
-    if settings.get("data_fingerprint", data.fingerprint) != data.fingerprint:
-        rule = "is not what the evidence was collected on (values, target, groups or covariates differ)."
-        raise InputError.of("X", f"{rule} Pass X, y, groups and adjust_for as they were.")
-    weights = np.full(data.n_features, DEFAULT_WEIGHT) if selection.weights is None else selection.weights
+    weights, known = selection.weights, None if selection.posterior is None else selection.posterior.knowledge
+    if known is not None:  # as stated, not as learned from votes
+        weights = known.weights
+    weights = np.full(data.n_features, DEFAULT_WEIGHT) if weights is None else weights
     late = [name for name, entry in selection.knowledge.items() if "changed_after_votes" in entry]
     favored = favored_beforehand(weights, late, data.feature_names)
     return related_of(data, favored, n_shuffles, random_state).of(selection.features)

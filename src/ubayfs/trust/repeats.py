@@ -14,16 +14,16 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from .._arguments import MOST_REPEATS, Array, RandomState, as_seed_sequence, check_int
+from .._arguments import MOST_REPEATS, Array, RandomState, check_int
 from .._files import load_record, save_record
 from ..data.feature_data import FeatureData
 from ..ensemble.checkpoint import Checkpoint, as_directory, identity
-from ..ensemble.collect import check_ensemble, collect_evidence, gather, run_ensemble, seed_of
+from ..ensemble.collect import check_ensemble, gather, run_ensemble, seed_of
 from ..ensemble.evidence import Evidence, check_failures
 from ..ensemble.progress import Progress, as_progress
 from ..ensemble.workers import blas_limit, restored_filters, threads_for
 from ..exceptions import Advice, EnsembleError, InputError
-from .procedure import ENSEMBLE, Procedure, same_ensemble
+from .procedure import Procedure
 
 _KIND, _VERSION = "ubayfs repeated ensembles", 1
 ARRAYS = r"about|counts|n_models|shares|squares|samples|[0-9]+_(indptr|indices|constant)"
@@ -260,28 +260,3 @@ class EnsembleRepeats(Repeats):
         except EnsembleError as error:
             Advice("checkpoint_damaged", {"reason": str(error).rstrip(".")}).warn(stacklevel=7)
             return None
-
-
-def evidence_and_repeats(
-    what: str,
-    data: FeatureData,
-    evidence: Evidence | None,
-    ensemble: Mapping[str, Any],
-    n: Any,
-    random_state: RandomState,
-    n_jobs: int | None,
-    on_progress: Progress | bool | None,
-    checkpoint: str | os.PathLike[str] | None,
-) -> tuple[Evidence, EnsembleRepeats]:
-    """Return evidence, collected now if it is None, and what repeats its ensemble; each has a place in `checkpoint`."""
-    seed = None if random_state is None else as_seed_sequence(random_state)  # one for both
-    directory = None if checkpoint is None else as_directory(checkpoint)
-    places = {name: None if directory is None else directory / name for name in ("evidence", what)}
-    if evidence is not None:
-        ensemble = same_ensemble(evidence, data, ensemble)
-    repeats = EnsembleRepeats.of(what, data, ensemble, n, seed, n_jobs, on_progress, places[what])
-    if evidence is None:
-        given = {name: ensemble[name] for name in ENSEMBLE if name in ensemble}
-        how: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs, "checkpoint": places["evidence"]}
-        evidence = collect_evidence(data, **given, **how, on_progress=lambda *_: repeats.report(0))
-    return evidence, repeats

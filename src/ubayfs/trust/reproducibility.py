@@ -1,7 +1,9 @@
-"""Reproducibility: whether another study would choose these features again.
+"""Reproducibility: whether another study would select these features again.
 
-The whole procedure is repeated on complementary halves of the samples. With S and S' the sets of two such halves, k and
-k' their sizes and P the number of features that vary in the data:
+The whole procedure is repeated on complementary halves of the samples. Only what the data bring counts: members that a
+rule of the user requires, or that are there by a weight, are left out, in the set and in those of halves (where a
+feature counts if the same decision without weights selects it, too). With S and S' the sets of two halves, k and k'
+their sizes and P the number of features that vary in the data and are not left out:
 
 - agreement a = (|S & S'| - k k'/P) / ((k + k')/2 - k k'/P): 0 by chance, 1 for equal sets, also where both hold all P
   features; undefined for empty sets;
@@ -14,13 +16,17 @@ k' their sizes and P the number of features that vary in the data:
 - interval = [lower - 1.96 s, the larger projection of x = lower + 1.96 s]. One projection is the same; the other is
   that of signals of one strength, which pass the threshold of the k best of P together: with f^2 = x, z the normal
   quantile and t = z(k/P) it is Phi(sqrt(2) (z(f) - t) + t)^2, since twice the samples bring sqrt(2) times the effect;
-- of the k members, k (phi + (1 - phi) k/P) are chosen again at an agreement phi.
+- of the k members, k (phi + (1 - phi) k/P) are selected again at an agreement phi.
+
+With **stand-ins**, |S & S'| is the largest number of pairs of S and S' in which both features are the same, or
+correlate by more than 0.8 (Spearman, absolute), each feature in one pair; chance is the mean over random sets.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -29,19 +35,22 @@ from scipy.special import ndtr, ndtri
 
 from .._arguments import Array, Floats, Mask, RandomState, as_seed_sequence
 from .._plain import ShownAsCard
+from ..attribution import BroughtBy, attribution, brought_by
 from ..data.feature_data import FeatureData
-from ..ensemble.evidence import Evidence
+from ..data.missing import MAX_MISSING
 from ..ensemble.progress import Progress
 from ..exceptions import Advice, InputError, OptimizationError
-from ..priors import PriorKnowledge
+from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
 from ..selection import Selection, check_selection
 from ..workflow import Decision
-from .ensembles import HalfEnsembles, check_same_ensemble, half_ensembles
-from .procedure import plan_halves, read_data, split_arguments, take_samples
-from .repeats import check_usable, evidence_and_repeats, repeats_advice
+from .ensembles import HalfEnsembles, check_same_ensemble, collect_halves
+from .procedure import check_repeatable, data_of_evidence, ensemble_of, take_samples
+from .repeats import check_usable, repeats_advice
+from .stand_ins import stand_in_agreement
 
 RARELY, USUALLY = 1 / 3, 2 / 3
 LABELS = ("rarely", "sometimes", "usually")
+BY_USER = {"rule": "by your rule", "weight": "by your weight"}
 # By how much the agreement of weak signals grows with twice the samples.
 _WEAK = 4.0
 # Shares of the halves between which the range of a vote share lies.
@@ -49,57 +58,30 @@ _RANGE = (0.05, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
-class Reproducibility(ShownAsCard):
-    """Agreement of the sets that are chosen on disjoint halves of the samples.
+class HalvesAgreement:
+    """How far sets of disjoint halves agree, and how many of a set are selected again by that.
 
     Attributes
     ----------
-    feature_names : ndarray of str (object) of shape (n_features,)
-    chosen : ndarray of bool of shape (n_features,)
-        The set that was chosen on all samples.
-    n_varying : int
-        P, the number of features that vary in the data.
+    size : int
+        Members of the set, k.
+    chance : float
+        Share of the members that a random set of the same size has, k/P.
     agreements : ndarray of float of shape (n_pairs,)
         Of each pair of halves; NaN where a set is empty.
-    share_of_halves : ndarray of float of shape (n_features,)
-        In which share of the halves each feature was chosen, as counted.
-    vote_share : ndarray of float of shape (n_features, 2)
-        5 % and 95 % of the share of the models that chose a feature, over the halves.
-    n_splits : int
-        Splits that were asked for.
-    failures : tuple of str
-        Why further splits are left out: no ensemble, or no set under the constraints.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from ubayfs import max_size, reproduce
-    >>> rng = np.random.default_rng(0)
-    >>> y = np.repeat([0, 1], 30)
-    >>> X = rng.normal(size=(60, 40))
-    >>> X[:, :2] += 2 * y[:, None]
-    >>> found = reproduce(X, y, n_models=10, n_splits=4, constraints=max_size(2, rho=np.inf), random_state=0)
-    >>> found.size, found.labels[:3].tolist()
-    (2, ['usually', 'usually', 'rarely'])
+    >>> found = HalvesAgreement(10, 0.1, np.full(20, 0.5))
+    >>> found.lower, round(found.upper, 2)
+    (0.5, 0.87)
+    >>> [round(n, 1) for n in found.selected_again]
+    [5.5, 8.8]
     """
 
-    feature_names: Array
-    chosen: Mask
-    n_varying: int
+    size: int
+    chance: float
     agreements: Floats
-    share_of_halves: Floats
-    vote_share: Floats
-    n_splits: int
-    failures: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        agreement = f"lower={self.lower:.2f}, upper={self.upper:.2f}"
-        return f"Reproducibility(size={self.size}, {agreement}, n_splits={self.n_used})"
-
-    @property
-    def size(self) -> int:
-        """Number of chosen features, k."""
-        return int(self.chosen.sum())
 
     @cached_property
     def _defined(self) -> Floats:
@@ -109,16 +91,6 @@ class Reproducibility(ShownAsCard):
     def n_used(self) -> int:
         """Number of splits that the agreement rests on."""
         return len(self._defined)
-
-    @property
-    def n_undefined(self) -> int:
-        """Number of splits in which nothing was chosen on a half."""
-        return len(self.agreements) - self.n_used
-
-    @property
-    def complete(self) -> bool:
-        """Whether all splits that were asked for are in it, or could not be used."""
-        return len(self.agreements) + len(self.failures) == self.n_splits
 
     @property
     def lower(self) -> float:
@@ -135,9 +107,9 @@ class Reproducibility(ShownAsCard):
         """Where the agreement of studies lies in about 95 % of cases; NaN with fewer than two splits."""
         if self.n_used < 2:
             return float("nan"), float("nan")
-        h, share = 1.96 * self._standard_error, self.size / max(self.n_varying, 1)
+        h = 1.96 * self._standard_error
         highest = min(1.0, self.lower + h)
-        return max(-1.0, self.lower - h), max(projected(highest, _WEAK), _projected_alike(highest, share))
+        return max(-1.0, self.lower - h), max(projected(highest, _WEAK), _projected_alike(highest, self.chance))
 
     @cached_property
     def _standard_error(self) -> float:
@@ -149,32 +121,159 @@ class Reproducibility(ShownAsCard):
         return float(max(spread, by_counting) * (1 / self.n_used + 1 / 2) ** 0.5)
 
     @property
-    def chosen_again(self) -> tuple[float, float]:
-        """How many of the chosen features another study would choose, at `lower` and at `upper`."""
-        return self._again(self.lower), self._again(self.upper)
+    def selected_again(self) -> tuple[float, float]:
+        """How many members another study would select, at `lower` and at `upper`."""
+        return self.again(self.lower), self.again(self.upper)
 
-    def _again(self, phi: float) -> float:
-        k = self.size
-        by_chance = k / self.n_varying if self.n_varying else 0.0
-        return float(np.clip(k * (phi + (1 - phi) * by_chance), 0.0, k))
+    def again(self, phi: float) -> float:
+        """Return how many members another study would select at an agreement."""
+        return float(np.clip(self.size * (phi + (1 - phi) * self.chance), 0.0, self.size))
+
+
+@dataclass(frozen=True, eq=False)
+class Reproducibility(ShownAsCard):
+    """Agreement of the sets that are selected on disjoint halves of the samples.
+
+    Attributes
+    ----------
+    feature_names : ndarray of str (object) of shape (n_features,)
+    selected : ndarray of bool of shape (n_features,)
+        The set that was selected on all samples.
+    n_varying : int
+        P, the number of features that vary in the data and that no rule or weight brought in.
+    agreements : ndarray of float of shape (n_pairs,)
+        Of each pair of halves; NaN where a set is empty.
+    share_of_halves : ndarray of float of shape (n_features,)
+        In which share of the halves the data selected each feature, as counted.
+    vote_share : ndarray of float of shape (n_features, 2)
+        5 % and 95 % of the share of the models that selected a feature, over the halves.
+    n_splits : int
+        Splits that were asked for.
+    failures : tuple of str
+        Why further splits are left out: no ensemble, or no set under the constraints.
+    not_by_data : dict of str to {"rule", "weight"}
+        Members that the data did not bring: required ones, and those that the decision without weights drops. They do
+        not count.
+    stand_ins : HalvesAgreement or None
+        The same where a feature with a correlation above 0.8 counts as the same; None without data.
+    without_prior : HalvesAgreement or None
+        The same for the decision without weights; None where no weights were stated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ubayfs import collect_evidence, decide, estimate_reproducibility, max_size
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 30)
+    >>> X = rng.normal(size=(60, 40))
+    >>> X[:, :2] += 2 * y[:, None]
+    >>> selection = decide(collect_evidence(X, y, n_models=10, random_state=0), constraints=max_size(2, rho=np.inf))
+    >>> found = estimate_reproducibility(selection, X, y, n_splits=4)
+    >>> found.size, found.labels[:3].tolist()
+    (2, ['usually', 'usually', 'rarely'])
+    """
+
+    feature_names: Array
+    selected: Mask
+    n_varying: int
+    agreements: Floats
+    share_of_halves: Floats
+    vote_share: Floats
+    n_splits: int
+    failures: tuple[str, ...] = ()
+    not_by_data: Mapping[str, BroughtBy] = field(default_factory=dict)
+    stand_ins: HalvesAgreement | None = None
+    without_prior: HalvesAgreement | None = None
+
+    def __repr__(self) -> str:
+        agreement = f"lower={self.lower:.2f}, upper={self.upper:.2f}"
+        return f"Reproducibility(size={self.size}, {agreement}, n_splits={self.n_used})"
+
+    @cached_property
+    def by_data(self) -> Mask:
+        """Members that the data brought, of shape (n_features,)."""
+        return np.asarray(self.selected & ~np.isin(self.feature_names, list(self.not_by_data)))
+
+    @property
+    def by_rule(self) -> tuple[str, ...]:
+        """Members that a rule of the user brought in."""
+        return tuple(name for name, why in self.not_by_data.items() if why == "rule")
+
+    @property
+    def by_weight(self) -> tuple[str, ...]:
+        """Members that a weight brought in."""
+        return tuple(name for name, why in self.not_by_data.items() if why == "weight")
+
+    @property
+    def size(self) -> int:
+        """Number of members that the data brought, k."""
+        return int(self.by_data.sum())
+
+    @cached_property
+    def exact(self) -> HalvesAgreement:
+        """The agreement where only the same feature counts."""
+        return HalvesAgreement(self.size, self.size / max(self.n_varying, 1), self.agreements)
+
+    @property
+    def n_used(self) -> int:
+        """Number of splits that the agreement rests on."""
+        return self.exact.n_used
+
+    @property
+    def n_undefined(self) -> int:
+        """Number of splits in which nothing was selected on a half."""
+        return len(self.agreements) - self.n_used
+
+    @property
+    def complete(self) -> bool:
+        """Whether all splits that were asked for are in it, or could not be used."""
+        return len(self.agreements) + len(self.failures) == self.n_splits
+
+    @property
+    def lower(self) -> float:
+        """Agreement of studies of half the size; NaN if no split can be used."""
+        return self.exact.lower
+
+    @property
+    def upper(self) -> float:
+        """Agreement that studies of the whole size may reach, by one standard error; NaN if no split can be used."""
+        return self.exact.upper
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the agreement of studies lies in about 95 % of cases; NaN with fewer than two splits."""
+        return self.exact.interval
+
+    @property
+    def selected_again(self) -> tuple[float, float]:
+        """How many of the members that the data brought another study would select, at `lower` and at `upper`."""
+        return self.exact.selected_again
 
     @cached_property
     def frequency(self) -> Floats:
-        """How often each feature would be chosen, of shape (n_features,); NaN if no split was made.
+        """How often the data would select each feature, of shape (n_features,); NaN where nothing is known.
 
-        The share of the halves that chose it, scaled such that no more members are chosen again than at the agreement
-        that Spearman and Brown project, amid the range of `chosen_again`.
+        The share of the halves that selected it, scaled such that no more members are selected again than at the
+        agreement that Spearman and Brown project, amid the range of `selected_again`. NaN for members that the data did
+        not bring, and for all if no split was made.
         """
         if not len(self.agreements):
             return np.full(len(self.share_of_halves), np.nan)
-        total, again = float(self.share_of_halves[self.chosen].sum()), self._again(projected(self.lower))
-        return self.share_of_halves * (min(1.0, again / total) if total > 0 and self.n_used else 1.0)
+        total, again = float(self.share_of_halves[self.by_data].sum()), self.exact.again(projected(self.lower))
+        scaled = self.share_of_halves * (min(1.0, again / total) if total > 0 and self.n_used else 1.0)
+        return np.where(self.selected & ~self.by_data, np.nan, scaled)
 
     @property
     def labels(self) -> Array:
-        """The frequency as one of "rarely", "sometimes", "usually", of shape (n_features,), or "unknown"."""
+        """The frequency as one of "rarely", "sometimes", "usually", of shape (n_features,), or "unknown".
+
+        Members that the data did not bring are "by your rule" or "by your weight".
+        """
         step = (self.frequency >= RARELY).astype(int) + (self.frequency > USUALLY)
-        return np.where(np.isnan(self.frequency), "unknown", np.array(LABELS, dtype=object)[step])
+        found = np.where(np.isnan(self.frequency), "unknown", np.array(LABELS, dtype=object)[step])
+        for position in np.flatnonzero(self.selected & ~self.by_data):
+            found[position] = BY_USER[self.not_by_data[self.feature_names[position]]]
+        return found
 
     @property
     def advice(self) -> tuple[Advice, ...]:
@@ -213,13 +312,13 @@ def agreement(first: Mask, second: Mask, n_varying: int) -> Floats:
     ----------
     first, second : ndarray of bool of shape (n_pairs, n_features)
     n_varying : int
-        How many features could be chosen.
+        How many features could be selected.
 
     Examples
     --------
     >>> agreement(np.array([[1, 1, 0, 0]] * 3, dtype=bool), np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]]) > 0, 4)
     array([ 1.,  0., nan])
-    >>> agreement(np.ones((1, 4), dtype=bool), np.ones((1, 4), dtype=bool), 4)  # nothing else could be chosen
+    >>> agreement(np.ones((1, 4), dtype=bool), np.ones((1, 4), dtype=bool), 4)  # nothing else could be selected
     array([1.])
     """
     k, other, common = first.sum(axis=1), second.sum(axis=1), (first & second).sum(axis=1)
@@ -230,24 +329,20 @@ def agreement(first: Mask, second: Mask, n_varying: int) -> Floats:
 
 
 def reproducibility_of(
-    selection: Selection,
-    halves: HalfEnsembles,
-    decision: Decision,
-    data: FeatureData | None = None,
-    knowledge: PriorKnowledge | None = None,
+    selection: Selection, halves: HalfEnsembles, data: FeatureData | None = None, random_state: RandomState = None
 ) -> Reproducibility:
     """Decide on every half as on all samples, and compare the sets.
 
     Parameters
     ----------
     selection : Selection
-        What was decided on all samples.
+        What was decided on all samples, and how.
     halves : HalfEnsembles
         Ensembles on halves of the same samples, with the same settings.
-    decision, knowledge
-        What it was decided with; see :meth:`~ubayfs.workflow.Decision.make`.
     data : FeatureData, optional
-        All samples; needed by constraints on correlations.
+        All samples; needed by constraints on correlations, and for stand-ins.
+    random_state : int, Generator, SeedSequence, RandomState or None
+        Of the decisions; default: that of the selection.
 
     Raises
     ------
@@ -257,37 +352,89 @@ def reproducibility_of(
         If more than half of the splits cannot be used, such as where no set keeps all hard constraints.
     """
     check_selection(selection)
-    if selection.posterior is None:
+    if selection.posterior is None or selection.decision is None:
         raise InputError.of("selection", "has no votes; pass one that decide() returned.")
-    evidence, needs_data = selection.posterior.evidence, any(c.needs_data for c in decision.constraints)
+    posterior, decision = selection.posterior, selection.decision.but(n_alternatives=0)
+    if random_state is not None:
+        decision = decision.but(random_state=random_state)
+    evidence = posterior.evidence
     check_same_ensemble("halves", halves.settings, evidence)
-    if needs_data and data is None:
+    if any(c.needs_data for c in decision.constraints) and data is None:
         raise InputError.of("data", "is missing; a constraint on correlations needs the data of the halves.")
-    decision = decision.but(n_alternatives=0)
-    sets: list[tuple[Mask, Mask]] = []
-    failures = list(halves.failures)
-    for pair, first in zip(halves.pairs, halves.samples, strict=True):
-        parts = (take_samples(data, s) if needs_data and data is not None else None for s in (first, ~first))
-        try:
-            one, other = (
-                decision.make(half, part, knowledge=knowledge).mask for half, part in zip(pair, parts, strict=True)
-            )
-            sets.append((one, other))
-        except (InputError, OptimizationError) as error:
-            failures.append(str(error))
-    check_usable("splits", failures, halves.n_splits)
-    n_varying = int(np.count_nonzero(~evidence.constant))
-    both = np.array(sets, dtype=bool).reshape(len(sets), 2, evidence.n_features)
+    found = _Decided.on(halves, decision, posterior, data)
+    check_usable("splits", found.failures, halves.n_splits)
+    reasons = attribution(selection)
+    not_by_data = {name: why for name, why in brought_by(selection, reasons).items() if why != "data"}
+    names, varying = evidence.feature_names, ~evidence.constant
+    candidates = varying & ~np.isin(names, list(not_by_data))
+    both = found.sets & candidates
+    if found.plain is not None:
+        both &= found.plain
+    members, n_varying = selection.mask & candidates, int(np.count_nonzero(candidates))
+    without_prior = None
+    if found.plain is not None and reasons.without_prior is not None:
+        open_ones = varying & ~np.isin(names, [name for name, why in not_by_data.items() if why == "rule"])
+        size = int(np.count_nonzero(open_ones & np.isin(names, reasons.without_prior)))
+        without_prior = _agreement_of(found.plain & open_ones, size, int(np.count_nonzero(open_ones)))
+    stand_ins = None
+    if data is not None and members.any():
+        stand_ins = HalvesAgreement(int(members.sum()), *stand_in_agreement(data.X, members, both, candidates))
     return Reproducibility(
-        feature_names=evidence.feature_names,
-        chosen=selection.mask,
+        feature_names=names,
+        selected=selection.mask,
         n_varying=n_varying,
         agreements=agreement(both[:, 0], both[:, 1], n_varying),
-        share_of_halves=both.mean(axis=(0, 1)) if sets else np.zeros(evidence.n_features),
+        share_of_halves=both.mean(axis=(0, 1)) if len(both) else np.zeros(evidence.n_features),
         vote_share=_vote_share(halves, evidence.n_features),
         n_splits=halves.n_splits,
-        failures=tuple(failures),
+        failures=found.failures,
+        not_by_data=not_by_data,
+        stand_ins=stand_ins,
+        without_prior=without_prior,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Decided:
+    """The sets of halves."""
+
+    sets: Mask  # (n_pairs, 2, n_features)
+    plain: Mask | None  # the same without weights; None where none were stated
+    failures: tuple[str, ...]
+
+    @classmethod
+    def on(cls, halves: HalfEnsembles, decision: Decision, posterior: Posterior, data: FeatureData | None) -> _Decided:
+        """Decide on all halves, and again without weights where some were stated."""
+        ways = [(decision, posterior.knowledge), *_without_weights(decision, posterior)]
+        needs_data = any(c.needs_data for c in decision.constraints)
+        sets, failures = [], list(halves.failures)
+        for pair, first in zip(halves.pairs, halves.samples, strict=True):
+            parts = [take_samples(data, s) if needs_data and data is not None else None for s in (first, ~first)]
+            try:
+                sets.append([
+                    [own.make(half, part, knowledge=known).mask for half, part in zip(pair, parts, strict=True)]
+                    for own, known in ways
+                ])  # fmt: skip
+            except (InputError, OptimizationError) as error:
+                failures.append(str(error))
+        found = np.array(sets, dtype=bool).reshape(len(sets), len(ways), 2, posterior.n_features)
+        return cls(found[:, 0], found[:, 1] if len(ways) > 1 else None, tuple(failures))
+
+
+def _without_weights(decision: Decision, posterior: Posterior) -> list[tuple[Decision, PriorKnowledge]]:
+    """Return the decision with default weights and nothing held unlikely; nothing where that is the decision itself."""
+    known = posterior.knowledge
+    demands = [constraint for constraint in decision.constraints if not constraint.from_prior]
+    unlikely = len(demands) < len(decision.constraints) or (known is not None and bool(known.unlikely))
+    if not unlikely and (posterior.weights == DEFAULT_WEIGHT).all():
+        return []
+    plain = PriorKnowledge(np.full(posterior.n_features, DEFAULT_WEIGHT), costs=None if known is None else known.costs)
+    return [(decision.but(constraints=demands, weights=DEFAULT_WEIGHT), plain)]
+
+
+def _agreement_of(sets: Mask, size: int, n_varying: int) -> HalvesAgreement:
+    """Return the agreement of pairs of sets, of shape (n_pairs, 2, n_features)."""
+    return HalvesAgreement(size, size / max(n_varying, 1), agreement(sets[:, 0], sets[:, 1], n_varying))
 
 
 def _vote_share(halves: HalfEnsembles, n_features: int) -> Floats:
@@ -302,39 +449,43 @@ def _vote_share(halves: HalfEnsembles, n_features: int) -> Floats:
     return found
 
 
-def reproduce(
+def estimate_reproducibility(
+    selection: Selection,
     X: Any,
     y: Any = None,
     *,
-    evidence: Evidence | None = None,
+    groups: Any = None,
+    adjust_for: Any = None,
+    target: Any = None,
+    layer: str | None = None,
+    max_missing: float = MAX_MISSING,
+    selector: Any = None,
     n_splits: int = 20,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
     on_progress: Progress | bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    **arguments: Any,
 ) -> Reproducibility:
-    """Tell how many of the chosen features another study would choose: repeat everything on halves of the samples.
+    """Estimate how many selected features another study would select: repeat everything on halves of the samples.
 
     Parameters
     ----------
-    X, y
-        The data, as in :func:`~ubayfs.collect_evidence`.
-    evidence : Evidence, optional
-        Collected on the same data; its settings are those of the halves. A `selector` other than one by name must be
-        given again. Default: it is collected first, as ``collect_evidence`` with the same arguments.
+    selection : Selection
+        From :func:`~ubayfs.decide`, on evidence of :func:`~ubayfs.collect_evidence`.
+    X, y, groups, adjust_for, target, layer, max_missing
+        The data that the evidence was collected on, as in :func:`~ubayfs.collect_evidence`.
+    selector : optional
+        That of the evidence; needed if it is one of your own.
     n_splits : int, default 20
         Each takes two ensembles and two decisions on half of the samples.
-    random_state, n_jobs
-        As in :func:`~ubayfs.collect_evidence`; decisions have the same `random_state`.
+    random_state : int, Generator, SeedSequence, RandomState or None, default 0
+    n_jobs : int, optional
+        As in :func:`~ubayfs.collect_evidence`.
     on_progress : callable or bool, optional
         True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, n_splits)``. When it returns
         False, the result rests on the splits so far.
     checkpoint : path of a directory, optional
         Every finished split is stored there, and the same call continues from there.
-    **arguments
-        Further arguments of :func:`~ubayfs.collect_evidence` and of :func:`~ubayfs.decide`, such as selector, n_models,
-        groups, weights, prior, constraints and blocks.
 
     Returns
     -------
@@ -343,30 +494,45 @@ def reproduce(
     Raises
     ------
     InputError
-        If a class has too few samples for halves, groups cannot be split, or an argument breaks a rule.
+        If the data are not those of the evidence, the selection cannot be repeated, a class has too few samples for
+        halves, groups cannot be split, or an argument breaks a rule.
     EnsembleError
         If more than half of the splits cannot be used: no ensemble could be run, or no set keeps all hard constraints.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from ubayfs import max_size
+    >>> from ubayfs import collect_evidence, decide, max_size
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> found = reproduce(X, y, n_models=20, n_splits=5, constraints=max_size(5, rho=10), random_state=0)
-    >>> low, high = found.chosen_again
-    >>> f"about {low:.1f} to {high:.1f} of these {found.size} would be chosen again"
-    'about 3.8 to 4.9 of these 5 would be chosen again'
+    >>> selection = decide(collect_evidence(X, y, n_models=20, random_state=0), constraints=max_size(5, rho=10))
+    >>> found = estimate_reproducibility(selection, X, y, n_splits=5)
+    >>> low, high = found.selected_again
+    >>> f"about {low:.1f} to {high:.1f} of these {found.size} would be selected again"
+    'about 3.8 to 4.9 of these 5 would be selected again'
     """
+    check_repeatable(selection)
+    reading = {"groups": groups, "adjust_for": adjust_for, "target": target, "layer": layer, "max_missing": max_missing}
+    data = data_of_evidence(selection, X, y, **reading)
+    return reproducibility_on(selection, data, selector, n_splits, random_state, n_jobs, on_progress, checkpoint)
+
+
+def reproducibility_on(
+    selection: Selection,
+    data: FeatureData,
+    selector: Any = None,
+    n_splits: int = 20,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+    on_progress: Progress | bool | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Reproducibility:
+    """Do what :func:`estimate_reproducibility` does with data that are read already."""
+    check_repeatable(selection)
+    assert selection.posterior is not None
     seed = None if random_state is None else as_seed_sequence(random_state)
-    ensemble, decision = split_arguments(reproduce, arguments, seed)
-    data = read_data(X, y, ensemble)
-    decision.check(data.feature_names)
-    if evidence is None:  # before it is collected; the train_size of evidence that is given is known to its repeats
-        plan_halves(data, ensemble.get("train_size", 0.75))
-    options = (n_splits, seed, n_jobs, on_progress, checkpoint)
-    evidence, repeats = evidence_and_repeats("splits", data, evidence, ensemble, *options)
-    selection = decision.make(evidence, data if any(c.needs_data for c in decision.constraints) else None)
-    found = reproducibility_of(selection, half_ensembles(repeats), decision, data)
+    ensemble = ensemble_of(selection.posterior.evidence, selector)
+    halves = collect_halves(data, ensemble, n_splits, seed, n_jobs, on_progress, checkpoint)
+    found = reproducibility_of(selection, halves, data, seed)
     for advice in found.advice:
         advice.warn()
     return found

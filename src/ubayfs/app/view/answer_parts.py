@@ -86,9 +86,9 @@ def member_table(records: Sequence[Facts], stated: Facts, n_models: int, added: 
     Below a certain width a row becomes a card, in which each cell has its heading (static/app.css).
     """
     most = max((record["count"] + _weight(record, stated) for record in records), default=1.0)
-    again = any(record.get("chosen_again") for record in records)
+    again = any(record.get("selected_again") for record in records)
     columns = ["Feature", "Because of", "Votes", f"of {n_models:,}", "You say"]
-    columns += ["Chosen again"] * again + ["If it cannot be measured"]
+    columns += ["Selected again"] * again + ["If it cannot be measured"]
     rows = Markup().join(
         _member(record, stated, most, record["feature"] in set(added), columns, ready) for record in records
     )
@@ -120,7 +120,7 @@ def _member(record: Facts, stated: Facts, most: float, is_new: bool, columns: Se
         "Votes": bar(record["count"], _weight(record, stated), most),
         columns[3]: Markup('<span class="number">{:,}</span>').format(record["count"]),
         "You say": word_box(name, stated.get(name, (None, ""))[0]),
-        "Chosen again": badge(record["chosen_again"]) if record.get("chosen_again") else "",
+        "Selected again": badge(record["selected_again"]) if record.get("selected_again") else "",
         "If it cannot be measured": instead(record) if ready else WAITING,
     }
     shown = Markup().join(

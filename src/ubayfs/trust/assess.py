@@ -1,0 +1,191 @@
+"""Assessment: the facts that a reader should know of a selection, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._arguments import MOST_REPEATS, RandomState, as_seed_sequence, check_choice, check_int
+from .._plain import ShownAsCard, counted
+from ..data.missing import MAX_MISSING
+from ..ensemble.collect import check_ensemble
+from ..ensemble.progress import Progress, as_progress
+from ..exceptions import EnsembleError, InputError
+from ..selection import Selection
+from .procedure import check_repeatable, data_of_evidence, ensemble_of
+from .related import FEWEST_SHUFFLES, Related, related_members
+from .reproducibility import Reproducibility, reproducibility_on
+from .validation import Validation
+
+LEVELS = ("quick", "full")
+_NO_TARGET = "There is no target that features could be related to."
+_OTHER_LEVEL = 'Not tested. Call assess with level="full".'
+_STOPPED = "Not tested: an earlier part was stopped."
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment(ShownAsCard):
+    """What is known of a selection beyond its own samples; made by :func:`~ubayfs.assess`.
+
+    Attributes
+    ----------
+    features : tuple of str
+        The selected features.
+    related : Related or None
+        How many are related to the target; None without a target.
+    reproducibility : Reproducibility or None
+        How many another study would select; None where the ensemble cannot be repeated.
+    validation : Validation or None
+        How well they predict; None at the level "quick", and without a target.
+    not_done : dict of str to str
+        Why a part is None, by its name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ubayfs import Evidence, assess, decide, max_size
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 20)
+    >>> X = rng.normal(size=(40, 5)) + 2 * y[:, None]
+    >>> evidence = Evidence.from_sets([[1, 1, 0, 0, 0], [1, 0, 0, 1, 0]])  # of another ensemble
+    >>> found = assess(decide(evidence, constraints=max_size(1)), X, y)
+    >>> found
+    Assessment(1 feature: related)
+    >>> found.not_done["reproducibility"]
+    'The selection is decided on sets of another ensemble, which cannot be repeated on other samples. ...'
+    """
+
+    features: tuple[str, ...]
+    related: Related | None = None
+    reproducibility: Reproducibility | None = None
+    validation: Validation | None = None
+    not_done: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        parts = ("related", "reproducibility", "validation")
+        known = [part for part in parts if getattr(self, part) is not None]
+        return f"Assessment({counted(len(self.features), 'feature')}: {', '.join(known) or 'nothing known'})"
+
+
+def assess(
+    selection: Selection,
+    X: Any,
+    y: Any = None,
+    *,
+    level: str = "quick",
+    groups: Any = None,
+    adjust_for: Any = None,
+    target: Any = None,
+    layer: str | None = None,
+    max_missing: float = MAX_MISSING,
+    selector: Any = None,
+    n_shuffles: int = 1000,
+    n_splits: int = 20,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+    on_progress: Progress | bool | None = None,
+) -> Assessment:
+    """Assess a selection: how many features are related to the target, how many are selected again, do they predict.
+
+    Parameters
+    ----------
+    selection : Selection
+        From :func:`~ubayfs.decide`.
+    X, y, groups, adjust_for, target, layer, max_missing
+        The data that the evidence was collected on, as in :func:`~ubayfs.collect_evidence`.
+    level : {"quick", "full"}, default "quick"
+        "quick": :func:`~ubayfs.estimate_related` and :func:`~ubayfs.estimate_reproducibility`. "full": also
+        :func:`~ubayfs.validate`, five times five folds.
+    selector : optional
+        That of the evidence; needed if it is one of your own.
+    n_shuffles : int, default 1000
+        Shuffles of the target, at least 200.
+    n_splits : int, default 20
+        Pairs of halves of the samples.
+    random_state : int, Generator, SeedSequence, RandomState or None, default 0
+    n_jobs : int, optional
+        As in :func:`~ubayfs.collect_evidence`.
+    on_progress : callable or bool, optional
+        True shows a progress bar for each part (needs tqdm). A function is called as ``on_progress(done, total)``, with
+        splits and then with folds. When it returns False, the part rests on what is done, and no other one is begun.
+
+    Returns
+    -------
+    assessment : Assessment
+        What cannot be done is None: without a target there is no relation and no prediction, and sets of other
+        ensembles cannot be repeated on other samples.
+
+    Raises
+    ------
+    InputError
+        If the data are not those of the evidence, or an argument breaks a rule.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ubayfs import assess, collect_evidence, decide, max_size
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> evidence = collect_evidence(X, y, n_models=20, n_features_per_model=5, random_state=0)
+    >>> found = assess(decide(evidence, constraints=max_size(6, rho=10)), X, y, n_splits=5)
+    >>> found
+    Assessment(6 features: related, reproducibility)
+    >>> found.related.at_least
+    6
+    """
+    check_choice("level", level, LEVELS)
+    n_shuffles = check_int("n_shuffles", n_shuffles, low=FEWEST_SHUFFLES)
+    n_splits = check_int("n_splits", n_splits, low=1, high=MOST_REPEATS)
+    check_ensemble(n_jobs=n_jobs)
+    as_progress(on_progress, "splits")
+    seed = None if random_state is None else as_seed_sequence(random_state)
+    reading = {"groups": groups, "adjust_for": adjust_for, "target": target, "layer": layer, "max_missing": max_missing}
+    data = data_of_evidence(selection, X, y, **reading)
+    supervised, found, not_done = data.target.task != "unsupervised", dict[str, Any](), dict[str, str]()
+    if supervised:
+        found["related"] = related_members(selection, data, n_shuffles, seed)
+    else:
+        not_done |= {"related": _NO_TARGET, "validation": _NO_TARGET}
+    try:
+        check_repeatable(selection)
+    except InputError as error:
+        if not supervised:
+            raise
+        reason = f"The {error}"
+        return Assessment(selection.features, **found, not_done={"reproducibility": reason, "validation": reason})
+    assert selection.posterior is not None
+    ensemble_of(selection.posterior.evidence, selector)  # refuses what cannot be repeated, before any work
+    watch = _Watch(on_progress)
+
+    def attempt(part: str, work: Callable[[], Any]) -> None:
+        if watch.stopped:
+            not_done[part] = _STOPPED
+            return
+        try:
+            found[part] = work()
+        except (InputError, EnsembleError) as error:
+            not_done[part] = f"Could not be tested: {error}"
+
+    attempt("reproducibility", lambda: reproducibility_on(selection, data, selector, n_splits, seed, n_jobs, watch.own))
+    if level == "quick":
+        not_done.setdefault("validation", _OTHER_LEVEL)
+    elif supervised:
+        from .cross_validation import Options, validate_selection
+
+        options = Options(random_state=seed, n_jobs=n_jobs, on_progress=watch.own)
+        attempt("validation", lambda: validate_selection(selection, data, options, selector))
+    return Assessment(selection.features, **found, not_done=not_done)
+
+
+class _Watch:
+    """Remembers whether the caller stopped a part."""
+
+    def __init__(self, on_progress: Progress | bool | None) -> None:
+        self.stopped = False
+        self._given = on_progress
+        self.own: Progress | bool | None = self._asked if callable(on_progress) else on_progress
+
+    def _asked(self, done: int, total: int) -> bool:
+        assert callable(self._given)
+        self.stopped |= self._given(done, total) is False
+        return not self.stopped
