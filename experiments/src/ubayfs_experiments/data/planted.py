@@ -20,7 +20,7 @@ SOURCES: dict[str, Source] = {
     for source in (
         Source("gauss", "Independent normal features", 100, 500, 10, synthetic=True),
         Source("gauss_blocks", "Normal features, correlated 0.7 in blocks of 10", 100, 500, 10, synthetic=True),
-        Source("drawn", "Drawn anew by each simulation, of any size", None, 0, 10, synthetic=True),
+        Source("drawn", "Drawn anew by each simulation, of any size", 10, 0, 10, synthetic=True),
     )
 }
 KINDS: dict[str, tuple[int, float]] = {  # number of signals, standard deviation of the predictor on the logit scale
@@ -93,7 +93,7 @@ def population(dataset: Dataset, kind: str, version: int) -> Population:
 def load_gauss(name: str) -> Dataset:
     """Return the description of Gaussian data as a data set; its samples are never used."""
     source = SOURCES[name]
-    n = source.n_samples or 10
+    n = source.n_samples or 0
     names = tuple(f"x{position}" for position in range(source.n_features))
     return Dataset(source, np.zeros((n, source.n_features)), np.arange(n, dtype=np.int64) % 2, names)
 

@@ -124,7 +124,8 @@ def _target(target: str, values: Floats) -> Any:
     if target == "numbers":
         return np.exp(first)
     if target == "survival":
-        return ubayfs.Survival(np.exp(-np.maximum(first, values[:, 1] - 0.5)), first > values[:, 1] - 0.5)
+        censored = values[:, 1] - np.quantile(values[:, 1] - first, 0.6)  # so that there are 60 % of events
+        return ubayfs.Survival(np.exp(-np.maximum(first, censored)), first > censored)
     if target == "labels":
         return (values > np.quantile(values, 0.6, axis=0)).astype(np.int64)
     if target == "two classes":
