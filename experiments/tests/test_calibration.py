@@ -1,10 +1,6 @@
 """The calibration: simulations say what ubayfs says, and the tables hold it beside what is true."""
 
-import sys
-from functools import partial
-from itertools import combinations
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,240 +8,147 @@ import pytest
 
 import ubayfs
 from ubayfs_experiments import runner, store
-from ubayfs_experiments.analysis.calibration import (
-    TABLES,
-    agreement,
-    by_the_present_rule,
-    errors_table,
-    facts_table,
-    fill,
-    folds_table,
-    halves_table,
-    markdown,
-    noise_table,
-    verdict_table,
-)
+from ubayfs_experiments.analysis.calibration import TABLES, bounds_table, fill, markdown, planted_table
 from ubayfs_experiments.cli import main
-from ubayfs_experiments.data.catalogue import load
-from ubayfs_experiments.data.planted import population
+from ubayfs_experiments.data.simulated import KINDS, PLANTED_TARGETS, TARGETS, noise, planted
 from ubayfs_experiments.designs import calibration
-from ubayfs_experiments.tasks import Scale, seed_of
+from ubayfs_experiments.methods import peers
+from ubayfs_experiments.methods.peers import integrated_path, knockoffs
+from ubayfs_experiments.tasks import Scale
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "experiments" / "results" / "calibration"
 
 
-def task_of(name, scale=True):
-    (task,) = [task for task in calibration.tasks(Scale(scale)) if task.name == f"calibration/{name}"]
+def task_of(name, scale=Scale(True)):  # noqa: B008 - it is frozen
+    (task,) = [task for task in calibration.tasks(scale) if task.method == name]
     return task
 
 
-def simulate(name, number=0):
-    _, (outcome,) = runner._run_one(task_of(name), calibration.run_split, number, None, runner.SEED)
-    return outcome
+def simulate(task, number=0):
+    return runner._run_one(task, calibration.run_split, number, None, runner.SEED)[1]
+
+
+# Data
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_noise_can_be_drawn(kind, target, rng):
+    study = noise(kind, target, 30, 20, rng)
+    assert study.X.shape[1] == 20
+    assert not study.related.any()
+    assert ("groups" in study.options, "adjust_for" in study.options) == ("groups" in kind, "covariates" in kind)
+    assert study.X.isna().any(axis=None) == ("gaps" in kind)
+    if "constant" in kind and target == "numbers":
+        assert (pd.Series(study.y).groupby(study.options["groups"]).nunique() == 1).all()
+
+
+@pytest.mark.parametrize("target", PLANTED_TARGETS)
+@pytest.mark.parametrize("correlated", [False, True])
+def test_related_are_those_that_correlate_with_the_target(target, correlated, rng):
+    study = planted(target, correlated, 20000, 30, 4, rng)
+    if target == "survival":
+        columns = study.y.time[:, None]
+    elif target == "three classes":
+        columns = study.y[:, None] == np.arange(3)
+    else:
+        columns = study.y[:, None]
+    ranks = pd.DataFrame(columns).rank().to_numpy()
+    found = np.abs(np.corrcoef(study.X.T, ranks.T)[:30, 30:]).max(axis=1)
+    assert found[~study.related].max(initial=0.0) < 0.04 < 0.06 < found[study.signals].max()
+    assert study.signals.sum() == 4
+    assert (study.signals <= study.related).all()
+    assert study.related.sum() == 4 if not correlated else study.related.sum() >= 10
+    assert np.corrcoef(study.X.T) == pytest.approx(study.correlation, abs=0.05)
+
+
+def test_signals_of_one_block_may_cancel():
+    """Two of opposite signs: their neighbors are unrelated, they are not."""
+    for seed in range(100):
+        study = planted("numbers", True, 5, 5, 2, np.random.default_rng(seed))
+        if study.related.sum() == 2:
+            assert np.array_equal(study.related, study.signals)
+            break
+    else:
+        pytest.fail("signs are drawn at random")
+
+
+# Simulations
+
+
+def test_a_hundred_sets_of_each_design():
+    tasks = calibration.tasks(Scale())
+    assert {task.n_splits for task in tasks} == {100}
+    assert len({task.name for task in tasks}) == len(tasks)
+    designs = {(t.settings["target"], t.settings["kind"]) for t in tasks if t.settings["measure"] == "noise"}
+    assert designs == {(target, kind) for target in TARGETS for kind in KINDS}
+    assert {t.settings["selector"] for t in calibration.tasks(Scale(selector="fisher"))[-20:]} == {"fisher"}
+
+
+def test_on_noise_all_features_are_the_set():
+    (outcome,) = simulate(task_of("noise-small-two classes-independent"))
+    assert set(outcome.scores) == {"plain", "listed"}
+    assert all(0 <= said <= 50 for said in outcome.scores.values())
+
+
+def test_planted_sets_are_counted():
+    found = {one.setting["how"]: one.scores for one in simulate(task_of("planted-small-numbers-correlated"))}
+    assert len(found) == 6
+    for how, scores in found.items():
+        assert scores["n"] == 10
+        assert 0 <= scores["at_least"] <= scores["best_guess"] <= 10
+        assert scores["true"] <= 10 - (4 if "four" in how else 2 if "three" in how else 0)
+
+
+def test_peers_are_asked_about_the_same_truth(monkeypatch):
+    monkeypatch.setattr(peers, "N_PAIRS", 5)
+    found = {one.setting["how"]: one.scores for one in simulate(task_of("peers-tall-numbers-independent"))}
+    assert list(found) == ["ubayfs", "integrated path stability selection", "knockoffs"]
+    for scores in found.values():
+        assert scores["signals"] == scores["true"] <= scores["named"]  # nothing but signals is related here
+        assert scores["unrelated"] == pytest.approx(1 - scores["true"] / max(1, scores["named"]))
+
+
+def test_peers_name_strong_signals_and_nothing_in_noise(rng):
+    X = rng.standard_normal((150, 60))
+    y = X[:, :12].sum(axis=1) + rng.standard_normal(150)
+    named = knockoffs(X, y, np.eye(60), 0.1, rng)
+    assert named[:12].sum() >= 10
+    assert named[12:].sum() <= 3
+    q = integrated_path(X, y, rng)
+    assert (q[:12] <= 0.1).all()
+    assert (q[12:] <= 0.1).sum() <= 2
+    nothing = rng.standard_normal(150)
+    assert knockoffs(X, nothing, np.eye(60), 0.1, rng).sum() == 0
+    assert (integrated_path(X, nothing, rng) <= 0.1).sum() <= 1
+
+
+# Tables and the page
 
 
 def rows(measure, *records, **common):
-    known = {
-        "data": "gauss",
-        "kind": "planted",
-        "selector": "fisher",
-        "scheme": "random",
-        "measure": measure,
-        "version": 0,
-    }
-    chosen = {"features": (0, 1), "size": 2, "n_features": 10}
-    return pd.DataFrame([{**known, **chosen, "split": i, **common, **record} for i, record in enumerate(records)])
+    design = {"size": "small", "target": "numbers", "kind": "independent", "how": "all features", "measure": measure}
+    return pd.DataFrame([{**design, **common, **record} for record in records])
 
 
-# Tasks and simulations
+def test_bounds_count_sets_and_name_designs_that_exceed_them():
+    few = rows("noise", *({"plain": float(i < 15), "listed": 0.0} for i in range(100)))
+    many = rows("noise", *({"plain": 2.0 * (i < 19), "listed": 0.0} for i in range(100)), kind="gaps")
+    table = bounds_table(pd.concat([few, many])).set_index("rule")
+    plain = table.loc["pure noise, without a list"]
+    assert (plain["n_sets"], plain["found"], plain["designs"], plain["exceed"]) == (200, 0.17, 2, 1)
+    assert (plain["worst"], plain["worst_design"]) == (0.19, "small, numbers, gaps")
+    assert table.loc["pure noise, with a list", "found"] == 0
+    assert len(table) == 2  # nothing is claimed of what was not run
 
 
-def test_simulations_are_as_many_as_promised_and_come_in_turns():
-    tasks = [task for task in calibration.tasks(Scale()) if task.settings["measure"] == "noise"]
-    for selector, n in {"mrmr": 100, "fisher": 100, "tree": 30, "lasso": 30}.items():
-        for data, kind in calibration.CELLS:
-            cell = [t for t in tasks if (t.data, t.settings["kind"], t.settings["selector"]) == (data, kind, selector)]
-            assert sum(task.n_splits for task in cell) == n
-    versions = [task.settings["version"] for task in tasks if task.settings["selector"] in ("mrmr", "fisher")]
-    assert versions == sorted(versions)
-    assert {task.settings["selector"] for task in tasks[: len(versions)]} == {"mrmr", "fisher"}
-
-
-def test_studies_are_repeated_only_where_there_are_new_samples():
-    repeated = {(t.data, t.settings["kind"]) for t in calibration.tasks(Scale()) if t.settings["measure"] == "halves"}
-    assert repeated == {cell for cell in calibration.CELLS if cell[0].startswith("gauss") or cell[1] == "fresh"}
-
-
-def test_every_measure_sees_the_same_data_and_every_kind_others(monkeypatch):
-    seen = {}
-
-    def keep(X, y, ensemble, truth):
-        seen[name, number] = X.tobytes() + y.tobytes()
-        return (), {}
-
-    for measure in ("_noise", "_halves", "_folds", "_ipss"):
-        monkeypatch.setattr(calibration, measure, keep)
-    names = ("planted-noise-mrmr-0", "planted-halves-fisher-0", "planted-folds-tree-0", "many-noise-mrmr-0")
-    for name in names:
-        for number in (0, 1):
-            simulate(f"gauss/{name}", number)
-    assert seen[names[0], 0] == seen[names[1], 0] == seen[names[2], 0]
-    assert len({seen[names[0], 0], seen[names[0], 1], seen[names[3], 0]}) == 3
-
-
-def test_noise_is_stated_and_counted():
-    outcome = simulate("gauss/few-noise-fisher-0", 1)
-    seed = int(seed_of(runner.SEED, "gauss", "random", 1, "method").generate_state(1)[0])
-    truth = population(load("gauss", None, runner.SEED), "few", 0)
-    X, y = truth.draw(100, np.random.default_rng(seed_of(seed, "few", 0)))
-    ensemble = {"selector": "fisher", "n_models": 5, "n_features_per_model": 10, "random_state": seed}
-    evidence = ubayfs.collect_evidence(X, y, **ensemble)
-    selection = ubayfs.decide(evidence, constraints=[ubayfs.max_size(10, rho=np.inf)])
-    noise = ubayfs.estimate_noise(X, y, evidence=evidence, random_state=seed)
-    estimate = noise.estimate(selection)
-    assert outcome.features == tuple(selection.indices.tolist())
-    assert outcome.scores["expected"] == estimate.expected
-    assert outcome.scores["cautious"] == estimate.cautious
-    assert outcome.scores["supported"] == noise.supported
-    assert outcome.scores["t1"] == len(set(outcome.features) - set(truth.signals.tolist())) == estimate.n_data - 3
-    supported = np.flatnonzero(noise.q_values <= 0.2)
-    assert outcome.scores["supported_t1"] == len(set(supported.tolist()) - set(truth.signals.tolist()))
-
-
-def test_halves_and_folds_are_stated():
-    halves = simulate("gauss/few-halves-fisher-0")
-    assert halves.features == simulate("gauss/few-noise-fisher-0").features
-    assert halves.scores["interval_low"] < halves.scores["lower"] <= halves.scores["upper"]
-    folds = simulate("gauss/few-folds-fisher-0")
-    assert folds.scores["auc_low"] < folds.scores["auc"] < folds.scores["auc_high"]
-    assert 0.6 < folds.scores["true_auc"] < 1
-
-
-@pytest.mark.filterwarnings("ignore:There is no vote")  # of five models
-def test_facts_of_the_papers_data(monkeypatch):
-    monkeypatch.setattr("ubayfs.trust.predictors.N_TREES", 10)
-    monkeypatch.setattr(calibration, "_validated", partial(calibration._validated, n_repeats=1))
-    facts = simulate("BCW/facts-fisher").scores
-    assert facts["auc"] > 0.97
-    assert 0.3 < facts["auc shuffled"] < 0.7
-    assert facts["auc random"] > 0.9
-    assert facts["p_value"] == pytest.approx(1 / 21)
-
-
-def test_ipss_is_asked_about_the_same_truth(monkeypatch):
-    truth = population(load("gauss", None, runner.SEED), "few", 0)
-    best, q, errors = int(truth.signals[0]), dict.fromkeys(range(500), 1.0), dict.fromkeys(range(500), 500.0)
-    noise = next(j for j in range(500) if truth.unrelated[j])
-    q |= {best: 0.05, noise: 0.15}
-    errors |= {best: 0.1, noise: 0.4, noise + 1: 3.0}
-    calls = []
-    fake = SimpleNamespace(ipss=lambda X, y, selector: calls.append(selector) or {"q_values": q, "efp_scores": errors})
-    monkeypatch.setitem(sys.modules, "ipss", fake)
-    chosen, scores = calibration._ipss(np.zeros((4, 500)), None, {"selector": "ipss_l1", "random_state": 1}, truth)
-    assert calls == ["l1"]
-    assert chosen == tuple(sorted((best, noise)))
-    assert (scores["supported"], scores["supported_t1"], scores["expected_supported"]) == (2, 1.0, 0.4)
-    assert (scores["n_data"], scores["expected"]) == (3, 3.0)
-
-
-# Tables
-
-
-def test_noise_table_counts_how_often_the_cautious_number_is_exceeded():
-    said = {"expected": 3.0, "cautious": 4.0, "passes": 1.0, "supported": 2, "supported_t1": 1, "supported_t2": 0}
-    frame = rows(
-        "noise", {"t1": 5.0, "t2": 4.0}, {"t1": 5.1, "t2": 5.0}, {"t1": 0.0, "t2": 0.0, "supported": 0}, **said
-    )
-    (row,) = noise_table(frame).to_dict("records")
-    assert row["n"] == 3
-    assert row["over_t1"] == pytest.approx(1 / 3)  # 5 is one above, not more than one
-    assert row["over_t2"] == 0
-    assert row["false_t1"] == pytest.approx((0.5 + 0.5 + 1) / 3)
-    assert row["t1"] == pytest.approx(10.1 / 3)
-
-
-def test_the_truth_of_agreement_is_that_of_other_studies():
-    sets = [(0, 1, 2), (0, 1, 3), (4, 5, 6), (0, 4, 7)]
-    said = {"lower": 0.1, "upper": 0.2, "interval_low": 0.0, "interval_high": 0.3, "again_low": 1.0, "again_high": 2.0}
-    records = [{"split": i, "features": one, "size": 3, "n_features": 20} for i, one in enumerate(sets)]
-    frame = pd.concat([rows("noise", *records), rows("halves", *records[:2], **said)], ignore_index=True)
-    (row,) = halves_table(frame).to_dict("records")
-    expected = np.mean([(len({*a} & {*b}) - 9 / 20) / (3 - 9 / 20) for a, b in combinations(sets, 2)])
-    assert row["truth"] == pytest.approx(expected)
-    assert row["covers"] == (0.0 <= expected <= 0.3)
-    own = [np.mean([agreement(sets[i], sets[j], 20) for j in range(4) if j != i]) for i in (0, 1)]
-    high = 4 * 0.2 / (1 + 3 * 0.2)  # by the present rule, of 0.1 + 0.1
-    assert row["covers_own"] == np.mean([0.0 <= value <= high for value in own])
-    assert row["holds"] == 1.0  # 1 to 1 of 3, and 1 is true
-    assert row["again"] == pytest.approx(3 * (expected + (1 - expected) * 3 / 20))
-
-
-def test_upper_ends_of_earlier_rules_are_brought_up_to_date():
-    """From lower and the lower end of the interval, which hold the standard error; what is up to date stays."""
-    sets = {"features": (0, 1, 2), "size": 3, "n_features": 20}
-    said = {"lower": 0.1, "interval_low": 0.1 - 1.96 * 0.05, "interval_high": 0.3, "upper": 0.2, "again_high": 2.0}
-    now = by_the_present_rule(rows("halves", sets, {**sets, "lower": -0.2, "interval_low": -0.298}, **said))
-    upper = 4 * 0.15 / (1 + 3 * 0.15)
-    assert now["upper"].tolist() == pytest.approx([upper, -0.15])
-    x = 0.1 + 1.96 * 0.05
-    assert now["interval_high"].tolist() == pytest.approx([4 * x / (1 + 3 * x), 0.3])
-    assert now["again_high"][0] == pytest.approx(3 * (upper + (1 - upper) * 3 / 20))
-    pd.testing.assert_frame_equal(by_the_present_rule(now), now)
-
-
-def test_versions_are_studies_of_their_own():
-    record = {"features": (0, 1), "size": 2, "n_features": 10}
-    other = {**record, "features": (5, 6)}
-    said = {"lower": 1.0, "upper": 1.0, "interval_low": 0.9, "interval_high": 1.0, "again_low": 2.0, "again_high": 2.0}
-    frame = rows(
-        "halves", *({**one, "version": v, "split": s} for v, one in enumerate((record, other)) for s in (0, 1)), **said
-    )
-    (row,) = halves_table(frame).to_dict("records")
-    assert (row["n"], row["truth"], row["covers"]) == (4, 1.0, 1.0)
-
-
-def test_folds_are_held_against_the_mean_of_the_procedure():
-    frame = rows("folds", {"true_auc": 0.6, "auc_low": 0.65}, {"true_auc": 0.8, "auc_low": 0.75}, auc=0.8, auc_high=0.9)
-    (row,) = folds_table(frame).to_dict("records")
-    assert (row["n"], row["covers"]) == (2, 0.5)
-    assert row["true_auc"] == pytest.approx(0.7)
-
-
-def test_ipss_stands_beside_ubayfs_on_the_same_data_sets():
-    record = {"supported": 4, "supported_t1": 1, "supported_t2": 1, "seconds": 2.0}
-    ours = rows("noise", *({**record, "split": i, "supported_t1": i} for i in range(3)))
-    frame = pd.concat([ours, rows("errors", {**record, "split": 1, "expected_supported": 0.3}, selector="ipss_gb")])
-    table = errors_table(frame).set_index("selector")
-    assert table["n"].to_dict() == {"fisher": 1, "ipss_gb": 1}
-    assert table["said"].to_dict() == pytest.approx({"fisher": 0.8, "ipss_gb": 0.3})
-    assert table.loc["fisher", "supported_t1"] == 1
-
-
-def test_the_verdict_counts_over_all_cells_and_names_the_worst():
-    said = {"cautious": 4.0, "t2": 0.0, "passes": 0.0, "supported": 0, "supported_t1": 0, "supported_t2": 0}
-    good = rows("noise", *[{"t1": 1.0}] * 6, **said)
-    bad = rows("noise", {"t1": 9.0}, {"t1": 1.0}, kind="noise", **{**said, "passes": 1.0})
-    table = verdict_table(pd.concat([good, bad])).set_index("rule")
-    over, gate = table.loc["noise (T1) exceeds cautious + 1"], table.loc["pure noise passes the gate"]
-    assert (over["n"], over["found"], over["worst"]) == (8, 1 / 8, 0.5)
-    assert over["worst_cell"] == "gauss, noise, fisher"
-    assert (gate["n"], gate["found"]) == (2, 1.0)
-    assert over["low"] < 1 / 8 < over["high"]
-    assert len(table) == 3  # nothing is claimed of what was not run
-
-
-def test_cells_are_in_the_order_of_the_page():
-    said = {"t1": 1.0, "t2": 1.0, "expected": 1.0, "cautious": 1.0, "passes": 1.0, "supported": 1, "supported_t1": 0,
-            "supported_t2": 0}  # fmt: skip
-    cells = [("PRO", "fresh", "mrmr"), ("gauss", "few", "tree"), ("gauss", "noise", "tree"), ("gauss", "noise", "mrmr")]
-    frame = pd.concat([rows("noise", {}, data=d, kind=k, selector=s, **said) for d, k, s in cells])
-    found = noise_table(frame)
-    assert list(found[["data", "kind", "selector"]].itertuples(index=False, name=None)) == cells[::-1]
-    assert markdown("noise", frame).splitlines()[2].startswith("| gauss, noise | mrmr | 1 | 1.0 / 1.0 | 1.0 |")
-
-
-# The page and the stored results
+def test_more_than_the_truth_is_above_it():
+    said = [{"true": 3.0, "at_least": 3.0}, {"true": 3.0, "at_least": 4.0}]
+    frame = rows("planted", *said, size="small, planted", how="votes alone", best_guess=5.0)
+    (row,) = planted_table(frame).to_dict("records")
+    assert (row["n_sets"], row["over"], row["at_least"], row["true"]) == (2, 0.5, 3.5, 3.0)
+    assert "| votes alone | independent | 2 | .50 | 3.5 | 5.0 | 3.0 |" in markdown("planted", frame)
 
 
 @pytest.mark.parametrize("page", ["no table", "<!-- table: other -->\n<!-- end -->", "<!-- table: noise -->\n"])
@@ -263,40 +166,37 @@ def test_the_page_holds_the_tables_of_the_stored_results(stored):
     page = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8")
     assert fill(page, stored) == page
     assert all(f"<!-- table: {name} -->" in page for name in TABLES)
-    assert len(facts_table(stored))
 
 
-def test_the_stored_results_can_be_resumed():
-    settings = {calibration.NAME: calibration.EXPERIMENT.settings}
-    store.check_run(RESULTS, runner.SEED, False, settings)
-    tasks = {task.name: task for task in calibration.tasks(Scale())}
-    cells = store.cells(RESULTS)
-    assert cells
-    assert all(cell["done"] == cell["n_splits"] for cell in cells)
-    assert all("ipss" in cell["name"] or cell["name"] in tasks for cell in cells)
-    store.done_splits(RESULTS, tasks.values())
+def test_the_stored_results_are_complete_and_keep_the_bounds(stored):
+    store.check_run(RESULTS, runner.SEED, False, {calibration.NAME: calibration.EXPERIMENT.settings})
+    tasks = calibration.tasks(Scale())
+    assert {cell["name"] for cell in store.cells(RESULTS)} == {task.name for task in tasks}
+    assert all(len(done) == 100 for done in store.done_splits(RESULTS, tasks).values())
+    table = bounds_table(stored)
+    assert (table["found"] <= table["asked"]).all()
 
 
-@pytest.mark.parametrize("name", ["gauss/few-noise-fisher-0", "gauss/few-halves-fisher-0"])
+@pytest.mark.parametrize("name", ["noise-small-survival-gaps", "planted-small-numbers-correlated"])
 def test_a_simulation_that_is_run_again_gives_the_published_figures(stored, name):
-    task = task_of(name, scale=False)
-    _, (outcome,) = runner._run_one(task, calibration.run_split, 3, None, runner.SEED)
-    frame = stored[(stored["data"] == "gauss") & (stored["method"] == task.method) & (stored["split"] == 3)]
-    (row,) = by_the_present_rule(frame).to_dict("records")
-    assert outcome.features == row["features"]
-    assert {key: row[key] for key in outcome.scores} == pytest.approx(outcome.scores)
+    outcomes = simulate(task_of(name, Scale()), 3)
+    frame = stored[(stored["method"] == name) & (stored["split"] == 3)].to_dict("records")
+    for outcome, row in zip(outcomes, frame, strict=True):
+        assert {key: row[key] for key in outcome.scores} == pytest.approx(outcome.scores)
 
 
 def test_from_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert main(["run", "calibration", "--quick", "--only", "gauss/few-noise-fisher", "-o", "out"]) == 0
+    command = ["run", "calibration", "--quick", "--only", "planted-small-two", "-o", "out", "--selector"]
+    assert main([*command, "fisher"]) == 0
     page = tmp_path / "page.md"
-    page.write_text("Before.\n\n<!-- table: noise -->\n<!-- end -->\nAfter.\n", encoding="utf-8")
+    page.write_text("Before.\n\n<!-- table: designs -->\n<!-- end -->\nAfter.\n", encoding="utf-8")
     assert main(["calibration", "-o", "out", "--page", "page.md"]) == 0
     text = page.read_text(encoding="utf-8")
-    assert "| gauss, few | fisher | 2 |" in text
+    assert "| 60 x 100 | two classes | 24 |" in text
     assert text.startswith("Before.")
     assert text.endswith("<!-- end -->\nAfter.\n")
+    assert main([*command, "mrmr"]) == 2  # votes of another selector are another run
     capsys.readouterr()
     assert main(["calibration", "-o", "nowhere"]) == 2
     assert "holds no run of the experiments" in capsys.readouterr().err

@@ -2,7 +2,7 @@
 
 `list` shows the experiments and which data sets are available, `run` runs them (a stopped run can be resumed by the
 same command), and `report` compares the results with the paper's tables in one HTML file. `calibration` shows what
-`run calibration` found: whether noise, reproducibility and validation hold.
+`run calibration` found: whether the statement "related" holds.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--seed", type=_whole(0), metavar="N", help="seed of splits, ensembles and synthetic data (default: 20221)"
     )
     ran.add_argument("--only", metavar="TEXT", help="run only the cells whose names contain TEXT, such as 2/PRO")
+    ran.add_argument("--selector", metavar="NAME", help="selector of the calibration (default: mrmr)")
     listed.set_defaults(run=_list)
     ran.set_defaults(run=_run)
     reported.set_defaults(run=_report)
@@ -147,6 +148,7 @@ def _run(arguments: argparse.Namespace) -> None:
                 directory,
                 seed=SEED if arguments.seed is None else arguments.seed,
                 quick=arguments.quick,
+                selector=arguments.selector,
                 n_jobs=arguments.jobs,
                 only=arguments.only,
                 progress=update,

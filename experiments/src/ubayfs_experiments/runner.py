@@ -34,6 +34,7 @@ def run(
     *,
     seed: int = SEED,
     quick: bool = False,
+    selector: str | None = None,
     n_jobs: int = 1,
     only: str | None = None,
     progress: Progress | None = None,
@@ -51,6 +52,8 @@ def run(
     seed : int
     quick : bool
         Everything in small.
+    selector : str, optional
+        Of the calibration, in place of its default.
     n_jobs : int
         Processes; each uses one thread.
     only : str, optional
@@ -66,7 +69,7 @@ def run(
     n_cells : int
         Cells that are complete now.
     """
-    scale = Scale(quick)
+    scale = Scale(quick, selector)
     origin = _origin()
     work = [
         (task, one.run_split) for one in experiments for task in one.tasks(scale) if only is None or only in task.name

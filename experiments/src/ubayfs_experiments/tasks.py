@@ -108,9 +108,12 @@ class Scale:
     ----------
     quick : bool
         Everything in small: few splits and models, for tests and a first look.
+    selector : str, optional
+        Of the calibration, in place of its default.
     """
 
     quick: bool = False
+    selector: str | None = None
 
     def splits(self, full: int) -> int:
         """Return the number of splits."""

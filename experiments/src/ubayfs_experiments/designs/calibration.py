@@ -1,15 +1,16 @@
-"""Do noise, reproducibility and validation hold? Data sets whose truth is planted, beside what ubayfs says about them.
+"""Does the statement "related" hold? Data sets whose truth is known, and what ubayfs says about them.
 
-A task measures one thing ("noise", "halves", "folds", or "errors" of IPSS) on ten data sets of one population: a
-version of a kind of truth in a matrix. Data sets are the same for all measures and selectors, so that the sets of one
-version are those of studies that repeat each other, and the agreement of such studies is known. Versions come in turns:
-when a run is stopped, all kinds have about as many simulations. "facts" are the same statements on the paper's data.
+- ``noise``: nothing is related to the target. The set is all features, the worst case: at least one is said to be
+  related in a tenth of the data sets at most.
+- ``planted``: sets of at most 10 features, by votes alone, and by weights and constraints that bring in wrong ones.
+- ``peers``: what is named at a false discovery rate of 0.1, by q-values of ubayfs, by integrated path stability
+  selection, and by knockoffs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib.util import find_spec
+import warnings
+from collections.abc import Iterator, Mapping
 from time import process_time
 from typing import Any
 
@@ -18,179 +19,140 @@ import numpy as np
 import ubayfs
 
 from ..data.datasets import Dataset
-from ..data.planted import KINDS, N_GENES, N_REFERENCE, SHADOW, STAND_IN, Floats, Population, population
-from ..data.splits import GROUPS, RANDOM
+from ..data.simulated import BLOCK, CORRELATION, KINDS, PLANTED_TARGETS, TARGETS, Study, blocks_of, noise, planted
+from ..methods.peers import integrated_path, knockoffs
 from ..tasks import Experiment, Outcome, Scale, Split, Task, seed_of
 
-NAME = "calibration"
-PER_VERSION = 10  # simulations
-VERSIONS = {"mrmr": 10, "fisher": 10, "tree": 3, "lasso": 3}
-IPSS = {"ipss_gb": 2, "ipss_l1": 2}
-CELLS = (
-    ("gauss", "noise"), ("gauss", "planted"), ("gauss", "few"), ("gauss", "many"), ("gauss_blocks", "noise"),
-    ("gauss_blocks", "planted"), ("PRO", "noise"), ("PRO", "planted"), ("PRO", "fresh"), ("LEU_golub", "noise"),
-    ("LEU_golub", "planted"), ("LEU_golub", "fresh"),
-)  # fmt: skip
-FACTS = {"BCW": RANDOM, "COL": RANDOM, "LSVT": GROUPS, "MPE": GROUPS, "HD": RANDOM, "PRO": RANDOM, "LEU_golub": RANDOM}
-MAX_SIZE, SUPPORTED, CV = 10, 0.2, 5
-SETTINGS: dict[str, Any] = {
-    "versions": VERSIONS | IPSS, "simulations per version": PER_VERSION, "n_models": 50, "n_features_per_model": 10,
-    "max_size": MAX_SIZE, "kinds: signals, strength": {name: list(kind) for name, kind in KINDS.items()},
-    "genes": N_GENES, "samples for the truth": N_REFERENCE, "related": [STAND_IN, SHADOW], "cv": CV,
+NAME, DATA, SELECTOR = "calibration", "drawn", "mrmr"
+SIZES = {  # samples, features, signals, shuffles
+    "small": (30, 50, 0, 1000), "wide": (60, 2000, 0, 200), "small, planted": (60, 100, 5, 1000),
+    "wide, planted": (100, 2000, 5, 400), "tall, planted": (300, 300, 20, 1000),
 }  # fmt: skip
-
-MEASURES = ("noise", "halves", "folds", "errors")
-Scores = dict[str, float]
+FEATURES = {"independent": False, "correlated": True}
+PEERS = (("small", "two classes"), ("small", "numbers"), ("tall", "two classes"))
+N_SETS, MAX_SIZE, N_FORCED, LARGEST_Q = 100, 10, 4, 0.1
+SETTINGS: dict[str, Any] = {
+    "data sets": N_SETS, "max_size": MAX_SIZE, "forced": N_FORCED,
+    "samples, features, signals, shuffles": {name: list(size) for name, size in SIZES.items()},
+    "strength": PLANTED_TARGETS, "correlation": [CORRELATION, BLOCK],
+}  # fmt: skip
 
 
 def tasks(scale: Scale) -> list[Task]:
-    """Return the facts on the paper's data, and all simulations, version by version; IPSS only if it is installed."""
-    n, more = scale.splits(PER_VERSION), {"n_models": scale.models(50)}
-    found = [
-        Task(NAME, data, f"facts-{selector}", 1, FACTS[data], {"measure": "facts", "selector": selector, **more})
-        for data in scale.data(FACTS)
-        for selector in ("mrmr", "fisher")
-    ]
-    for version, measure, selector in _order(scale.quick):
-        for data, kind in CELLS:
-            # Of real samples there are no others: nothing is known of studies that repeat this one.
-            if measure in ("noise", "errors") or data.startswith("gauss") or kind == "fresh":
-                settings = {"kind": kind, "measure": measure, "selector": selector, "version": version, **more}
-                found.append(Task(NAME, data, f"{kind}-{measure}-{selector}-{version}", n, settings=settings))
-    return [task for task in found if task.data in scale.data([task.data])]
-
-
-def _order(quick: bool) -> list[tuple[int, str, str]]:
-    """Return version, measure and selector of the simulations: the fast filters first, and noise before the others."""
-    wanted = VERSIONS | (IPSS if find_spec("ipss") else {})
-    measures = {name: MEASURES[3:] if name in IPSS else MEASURES[:3] for name in wanted}
-    all_of_them = [(v, m, name) for name in wanted for v in range(1 if quick else wanted[name]) for m in measures[name]]
-    return sorted(all_of_them, key=lambda one: (one[2] not in ("mrmr", "fisher"), one[0], MEASURES.index(one[1])))
+    """Return all designs; the selector of the scale makes the votes of planted ones."""
+    noises = [("small", target, kind) for kind in KINDS for target in TARGETS]
+    noises += [("wide", target, "independent") for target in TARGETS]
+    noises += [("wide", "two classes", kind) for kind in KINDS[1:] if "gaps" not in kind]  # which take long
+    plants = [(size, target, kind) for size in ("small", "wide") for target in PLANTED_TARGETS for kind in FEATURES]
+    peers = [(size, target, kind) for size, target in PEERS for kind in FEATURES]
+    votes = {"selector": scale.selector or SELECTOR, "n_models": scale.models(30)}
+    return [
+        Task(NAME, DATA, f"{measure}-{size}-{target}-{kind}", scale.splits(N_SETS), settings={
+            "measure": measure, "size": size if measure == "noise" else f"{size}, planted", "target": target,
+            "kind": kind, **({} if measure == "noise" else votes),
+        })
+        for measure, designs in (("noise", noises), ("planted", plants), ("peers", peers))
+        for size, target, kind in designs
+    ]  # fmt: skip
 
 
 def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSequence) -> list[Outcome]:
-    """Run one simulation, or find out the facts of one of the paper's data sets."""
+    """Run one simulation."""
     setting = {name: value for name, value in task.settings.items() if name != "n_models"}
-    state = int(seed.generate_state(1)[0])
-    ensemble = {"selector": setting["selector"], "n_models": task.settings["n_models"], "random_state": state}
-    if setting["measure"] == "facts":
-        ensemble["groups"] = dataset.groups if task.scheme == GROUPS else None
-        chosen, scores, seconds = _facts(dataset.X, dataset.y, ensemble)
-        return [Outcome(setting, chosen, seconds, scores)]
-    truth = population(dataset, setting["kind"], setting["version"])
-    X, y = truth.draw(truth.n_samples, np.random.default_rng(seed_of(state, setting["kind"], setting["version"])))
-    measure = {"noise": _noise, "halves": _halves, "folds": _folds, "errors": _ipss}[setting["measure"]]
-    start = process_time()
-    chosen, scores = measure(X, y, {**ensemble, "n_features_per_model": 10}, truth)
-    return [Outcome(setting, chosen, process_time() - start, {"n_features": X.shape[1], **scores})]
+    n, n_features, n_signals, n_shuffles = SIZES[setting["size"]]
+    rng = np.random.default_rng(seed_of(int(seed.generate_state(1)[0]), task.method))
+    if setting["measure"] == "noise":
+        study = noise(setting["kind"], setting["target"], n, n_features, rng)
+        outcomes = _noise(study, n_shuffles, rng)
+    else:
+        study = planted(setting["target"], FEATURES[setting["kind"]], n, n_features, n_signals, rng)
+        votes = {"selector": setting["selector"], "n_models": task.settings["n_models"], "n_features_per_model": 10}
+        outcomes = (_planted if setting["measure"] == "planted" else _peers)(study, votes, n_shuffles, rng)
+    found, start = [], process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ubayfs.UBayFSWarning)  # of features with many gaps, and of sets without votes
+        for how, scores in outcomes:
+            found.append(Outcome({**setting, "how": how}, (), process_time() - start, scores))
+            start = process_time()
+    return found
 
 
-def _choose(X: Floats, y: Any, ensemble: Mapping[str, Any]) -> tuple[ubayfs.Evidence, ubayfs.Selection]:
-    evidence = ubayfs.collect_evidence(X, y, **ensemble)
-    return evidence, ubayfs.decide(evidence, constraints=_constraints())
+Said = Iterator[tuple[str, dict[str, float]]]
 
 
-def _constraints() -> list[ubayfs.Constraint]:
-    return [ubayfs.max_size(MAX_SIZE, rho=np.inf)]
-
-
-def _noise(X: Floats, y: Any, ensemble: Mapping[str, Any], truth: Population) -> tuple[tuple[int, ...], Scores]:
-    evidence, selection = _choose(X, y, ensemble)
-    noise, scores, members = _noise_of(X, y, ensemble, evidence, selection)
-    supported = np.flatnonzero(noise.q_values <= SUPPORTED)
-    return _positions(selection), {**scores, **_false(members, truth), **_false(supported, truth, "supported_")}
-
-
-def _noise_of(
-    X: Floats, y: Any, ensemble: Mapping[str, Any], evidence: ubayfs.Evidence, selection: ubayfs.Selection
-) -> tuple[ubayfs.Noise, Scores, list[int]]:
-    """Return noise, what it says, and the positions of the members that it speaks of."""
-    noise = ubayfs.estimate_noise(X, y, evidence=evidence, **ensemble)
-    estimate = noise.estimate(selection)
-    scores = {
-        "expected": estimate.expected, "cautious": estimate.cautious, "n_data": estimate.n_data,
-        "p_value": noise.p_value, "passes": float(noise.passes), "supported": noise.supported,
-    }  # fmt: skip
-    position = {name: j for j, name in enumerate(evidence.feature_names)}
-    return noise, scores, [position[name] for name in estimate.by_data]
-
-
-def _halves(X: Floats, y: Any, ensemble: Mapping[str, Any], truth: Population | None) -> tuple[tuple[int, ...], Scores]:
-    found = ubayfs.reproduce(X, y, constraints=_constraints(), **ensemble)
-    names = ("lower", "upper", "interval_low", "interval_high", "again_low", "again_high")
-    values = (found.lower, found.upper, *found.interval, *found.chosen_again)
-    return tuple(np.flatnonzero(found.chosen).tolist()), dict(zip(names, values, strict=True))
-
-
-def _folds(X: Floats, y: Any, ensemble: Mapping[str, Any], truth: Population) -> tuple[tuple[int, ...], Scores]:
-    """Validate, and tell how the same procedure does on new samples, learned from as many as in a fold."""
-    from sklearn.metrics import roc_auc_score
-    from sklearn.model_selection import StratifiedKFold
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    train, _ = next(StratifiedKFold(CV, shuffle=True, random_state=ensemble["random_state"]).split(X, y))
-    _, selection = _choose(X[train], y[train], ensemble)
-    chosen = _positions(selection)
-    model = make_pipeline(StandardScaler(), _predictor()).fit(X[np.ix_(train, chosen)], y[train])
-    others, their_y = truth.draw(N_REFERENCE, np.random.default_rng(ensemble["random_state"] + 1))
-    auc = roc_auc_score(their_y, model.decision_function(others[:, chosen]))
-    return chosen, {**_validated(X, y, ensemble), "true_auc": float(auc)}
-
-
-def _predictor() -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(C=0.1, class_weight="balanced", max_iter=1000)
-
-
-def _validated(X: Floats, y: Any, ensemble: Mapping[str, Any], **options: Any) -> Scores:
-    found = ubayfs.validate(
-        X, y, cv=CV, predictor=_predictor(), constraints=_constraints(), **{"baselines": (), **options}, **ensemble
+def _noise(study: Study, n_shuffles: int, rng: np.random.Generator) -> Said:
+    """Say how many of all features are related, with a list of 3 to a fifth of them and without it."""
+    names, seed = [str(name) for name in study.X.columns], int(rng.integers(2**31))
+    selector = "tree" if np.ndim(study.y) == 2 else "mrmr"  # any: votes do not matter here
+    evidence = ubayfs.collect_evidence(
+        study.X, study.y, selector=selector, n_models=2, random_state=seed, **study.options
     )
-    scores = found.scores[found.scores["metric"] == "auc"].set_index("method")
-    ends = {"auc": "mean", "auc_low": "lower", "auc_high": "upper"}
-    ours = {name: float(scores.loc["ubayfs", column]) for name, column in ends.items()}
-    others = {f"auc {name}": float(mean) for name, mean in scores["mean"].items() if name != "ubayfs"}
-    if found.control is not None:
-        others["auc shuffled"] = float(found.control.set_index("metric").loc["auc", "mean"])
-    return ours | others
+    favored = rng.choice(names, int(rng.integers(3, len(names) // 5)), replace=False)
+    weights = dict.fromkeys(favored.tolist(), "likely")
+    said = _related(study, _decide(evidence, [], weights=weights), n_shuffles, seed).of(names)
+    yield "all features", {"plain": float(said.without_list or 0), "listed": float(said.at_least)}
 
 
-def _facts(X: Floats, y: Any, ensemble: Mapping[str, Any]) -> tuple[tuple[int, ...], Scores, float]:
-    """Say everything about a real data set; the seconds are those of one ensemble and its decision."""
-    start = process_time()
-    evidence, selection = _choose(X, y, ensemble)
-    seconds = process_time() - start
-    _, noise, _ = _noise_of(X, y, ensemble, evidence, selection)
-    _, halves = _halves(X, y, ensemble, None)
-    validated = _validated(X, y, ensemble, baselines=("random", "forest"), control=True)
-    return _positions(selection), {"n_features": X.shape[1], **noise, **halves, **validated}, seconds
+def _planted(study: Study, votes: Mapping[str, Any], n_shuffles: int, rng: np.random.Generator) -> Said:
+    """Say how many are related of sets by votes, by weights and by constraints."""
+    seed = int(rng.integers(2**31))
+    evidence = ubayfs.collect_evidence(study.X, study.y, random_state=seed, **votes)
+    wrong = rng.permutation(np.flatnonzero(~study.related))[:MAX_SIZE].tolist()
+    right = rng.permutation(np.flatnonzero(study.signals))[:3].tolist() + wrong[:2]
+    blocks = blocks_of(len(study.related))
+    selections = {
+        "votes alone": _decide(evidence, []),
+        "at most one per block": _decide(evidence, [ubayfs.max_per_block(1, rho=np.inf)], blocks=blocks),
+        "four wrong ones required": _decide(evidence, [ubayfs.require(wrong[:N_FORCED])]),
+        "three signals and two wrong ones very likely": _weighted(evidence, right, "very likely"),
+        "ten wrong ones very likely": _weighted(evidence, wrong, "very likely"),
+        "four wrong ones forced by weights": _weighted(evidence, wrong[:N_FORCED], 1000.0),
+    }
+    plain = _related(study, selections["votes alone"], n_shuffles, seed)
+    for how, selection in selections.items():
+        listed = selection.weights is not None and np.ptp(selection.weights) > 0
+        said = _related(study, selection, n_shuffles, seed) if listed else plain.of(selection.indices.tolist())
+        yield how, {
+            "true": float(study.related[selection.indices].sum()), "n": float(len(selection.indices)),
+            "at_least": float(said.at_least), "best_guess": float(said.best_guess if said.at_least else 0),
+        }  # fmt: skip
 
 
-def _positions(selection: ubayfs.Selection) -> tuple[int, ...]:
-    return tuple(selection.indices.tolist())
+def _peers(study: Study, votes: Mapping[str, Any], n_shuffles: int, rng: np.random.Generator) -> Said:
+    """Name features at a false discovery rate of 0.1."""
+    seed = int(rng.integers(2**31))
+    selection = _decide(ubayfs.collect_evidence(study.X, study.y, random_state=seed, **votes), [])
+    said = _related(study, selection, n_shuffles, seed)
+    named = np.flatnonzero(said.q_values <= LARGEST_Q)
+    bound = {"at_least": float(said.of(named.tolist()).at_least if len(named) else 0)}
+    yield "ubayfs", {**_counted(study, named), **bound}
+    y = np.asarray(study.y, dtype=np.float64)
+    stable = np.flatnonzero(integrated_path(study.X, y, rng) <= LARGEST_Q)
+    yield "integrated path stability selection", _counted(study, stable)
+    yield "knockoffs", _counted(study, np.flatnonzero(knockoffs(study.X, y, study.correlation, LARGEST_Q, rng)))
 
 
-def _false(chosen: Any, truth: Population, prefix: str = "") -> Scores:
-    return {f"{prefix}t1": float(truth.unrelated[chosen].sum()), f"{prefix}t2": float(truth.no_shadow[chosen].sum())}
-
-
-def _ipss(X: Floats, y: Any, ensemble: Mapping[str, Any], truth: Population) -> tuple[tuple[int, ...], Scores]:
-    """Run integrated path stability selection: the features with q <= 0.2, and the best ten by expected errors."""
-    from ipss import ipss
-
-    np.random.seed(ensemble["random_state"])  # noqa: NPY002 - IPSS has no seed of its own
-    found = ipss(X, y, selector=ensemble["selector"].removeprefix("ipss_"))
-    q, errors = (np.array([found[name][j] for j in range(X.shape[1])]) for name in ("q_values", "efp_scores"))
-    chosen = np.flatnonzero(q <= SUPPORTED)
-    best = np.argsort(errors, kind="stable")[:MAX_SIZE]
-    best = best[errors[best] < X.shape[1]]  # all others were selected nowhere on the path
-    return tuple(chosen.tolist()), {
-        "supported": len(chosen), "expected_supported": float(errors[chosen].max(initial=0.0)),
-        **_false(chosen, truth, "supported_"), "n_data": len(best), **_false(best, truth),
-        "expected": float(min(errors[best].max(initial=0.0), len(best))),
+def _counted(study: Study, named: Any) -> dict[str, float]:
+    n = max(1, len(named))
+    return {
+        "named": float(len(named)), "true": float(study.related[named].sum()),
+        "signals": float(study.signals[named].sum()), "unrelated": float((~study.related[named]).sum() / n),
+        "no_signal": float((~study.signals[named]).sum() / n),
     }  # fmt: skip
 
 
-EXPERIMENT = Experiment(NAME, "Do noise, reproducibility and validation hold?", tasks, run_split, SETTINGS)
+def _related(study: Study, selection: ubayfs.Selection, n_shuffles: int, seed: int) -> Any:
+    options = {name: value for name, value in study.options.items() if name != "missing"}
+    return ubayfs.estimate_related(selection, study.X, study.y, n_shuffles=n_shuffles, random_state=seed, **options)
+
+
+def _weighted(evidence: ubayfs.Evidence, listed: list[int], weight: Any) -> ubayfs.Selection:
+    return _decide(evidence, [], weights=dict.fromkeys(evidence.feature_names[listed].tolist(), weight))
+
+
+def _decide(evidence: ubayfs.Evidence, constraints: list[ubayfs.Constraint], **options: Any) -> ubayfs.Selection:
+    every = [ubayfs.max_size(MAX_SIZE, rho=np.inf), *constraints]
+    return ubayfs.decide(evidence, constraints=every, min_votes=0, **options)
+
+
+EXPERIMENT = Experiment(NAME, 'Does the statement "related" hold?', tasks, run_split, SETTINGS)
