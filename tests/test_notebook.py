@@ -8,7 +8,7 @@ import pytest
 PATH = Path(__file__).parents[1] / "examples" / "whole_story.ipynb"
 RICH = {"text/html", "image/png"}
 EXPECTED = {
-    "Evidence", "Selection", "Constraint", "Noise", "Reproducibility", "Validation", "UBayFSSelector", "Drawing",
+    "Evidence", "Selection", "Constraint", "Related", "Reproducibility", "Validation", "UBayFSSelector", "Drawing",
     "Posterior",
 }  # fmt: skip
 # Figures of the report, at which nobody looks, are drawn but not rendered; that of `first` stands for them.

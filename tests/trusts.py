@@ -37,8 +37,7 @@ def made_related(selection, favored=()):
     plain = Bounds(p, np.minimum(3 * p, 1.0), 0.08, 0.4)
     listed = Bounds(p / 2, np.minimum(2 * p, 1.0), 0.08, 0.4) if favored else None
     fingerprint = selection.posterior.evidence.settings.get("data_fingerprint", "")
-    names = selection.feature_names
-    return Related((), names, p, plain, listed, tuple(favored), 1000, fingerprint).of(selection.features)
+    return Related((), selection.feature_names, plain, listed, tuple(favored), 1000, fingerprint).of(selection.features)
 
 
 def made_validation(names, cv=3, n_repeats=2, sizes=(1, 2, 4)):

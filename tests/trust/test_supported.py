@@ -27,8 +27,7 @@ def planted():
 
 def related(p_values, headline=0.1, best_guess=0.5):
     names = np.array([f"x{i}" for i in range(len(p_values))], dtype=object)
-    bounds = Bounds(np.array(p_values), np.ones(len(names)), headline, best_guess)
-    return Related((), names, bounds.p_values, bounds, None, (), 1000)
+    return Related((), names, Bounds(np.array(p_values), np.ones(len(names)), headline, best_guess), None, (), 1000)
 
 
 def test_the_size_is_the_number_of_supported_features_within_bounds():

@@ -170,13 +170,8 @@ def related(found: Facts) -> tuple[str, list[str]]:
         could = "could not" if k == 1 else "could"
         doubt = "" if without else f" {what[0].upper()}{what[1:]}."
         return "none shown", [f"{these} {could} be shown to be related to the target{given}.{doubt}", *_meaning(found)]
-    which = (
-        f"At least {n} of these {k} {'is' if n == 1 else 'are'}"
-        if n < k
-        else "This feature is"
-        if k == 1
-        else f"All {k} are"
-    )
+    some = f"At least {n} of these {k} {'is' if n == 1 else 'are'}"
+    which = some if n < k else "This feature is" if k == 1 else f"All {k} are"
     guess = f" Best guess: {found['best_guess']}." if found["best_guess"] > n else ""
     value = f"at least {n} of {k}" if n < k else f"all {k}" if k > 1 else "yes"
     return value, [f"{which} related to the target {sure}{given}.{guess}", *_meaning(found)]

@@ -1,8 +1,7 @@
 r"""Related: how many members of a set are related to the target, with confidence, and which.
 
 With the p-values of :mod:`ubayfs.trust.association` for P features, in the data and in B shuffles of the target, of
-which the K smallest of each shuffle are kept, and each of which is replaced by the share of all features in all
-shuffles with one as small:
+which the K smallest of each shuffle are kept:
 
 .. math:: \psi_b = \min_k p_{(k)} P / k, \qquad
           V_a(S) = \min(|S|, \min_k \#\{j \in S: p_j \ge \lambda_a k / P\} + k - 1),
@@ -59,9 +58,8 @@ N_SHUFFLES = 1000
 # A size by the data allows at most so many features, and such a share of unrelated ones among them by the best guess.
 MAX_SUPPORTED = 20
 _UNRELATED_SHARE = 0.2
-_ROUNDING = 1e-3  # relative, of p-values of shuffles, which are computed in single precision
 _ARRAYS = ("p_values", "q_values")
-ARRAYS = "p_values|" + "|".join(f"{kind}_{name}" for kind in ("plain", "listed") for name in _ARRAYS)
+ARRAYS = "|".join(f"{kind}_{name}" for kind in ("plain", "listed") for name in _ARRAYS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +118,6 @@ class Related(ShownAsCard):
     features : tuple of str
         The set that the numbers are about.
     feature_names : ndarray of str of shape (n_features,)
-    p_values : ndarray of float of shape (n_features,)
-        Of each feature by itself.
     favored : tuple of str
         Features that were favored before votes were seen, if they are enough to count as a list.
     n_shuffles : int
@@ -131,7 +127,6 @@ class Related(ShownAsCard):
 
     features: tuple[str, ...]
     feature_names: Array
-    p_values: Floats
     plain: Bounds
     listed: Bounds | None  # with the favored features
     favored: tuple[str, ...]
@@ -143,6 +138,11 @@ class Related(ShownAsCard):
     def bounds(self) -> Bounds:
         """What the numbers rest on: with the list, if there is one."""
         return self.plain if self.listed is None else self.listed
+
+    @property
+    def p_values(self) -> Floats:
+        """P-value of each feature by itself, not weighted, of shape (n_features,)."""
+        return self.plain.p_values
 
     @property
     def q_values(self) -> Floats:
@@ -188,7 +188,7 @@ class Related(ShownAsCard):
         Examples
         --------
         >>> bounds = Bounds(np.array([1e-9, 1e-8, 0.6, 0.7]), np.ones(4), 0.1, 0.5)
-        >>> related = Related((), np.array(["a", "b", "c", "d"]), bounds.p_values, bounds, None, (), n_shuffles=1000)
+        >>> related = Related((), np.array(["a", "b", "c", "d"]), bounds, None, (), n_shuffles=1000)
         >>> related.supported(np.array([0.4, 0.3, 0.2, 0.1]))
         2
         """
@@ -214,8 +214,7 @@ class Related(ShownAsCard):
             "data_fingerprint": self.data_fingerprint,
             "thresholds": {kind: [bounds.headline, bounds.best_guess] for kind, bounds in both.items()},
         }
-        of_bounds = {f"{kind}_{name}": getattr(bounds, name) for kind, bounds in both.items() for name in _ARRAYS}
-        return about, {"p_values": self.p_values, **of_bounds}
+        return about, {f"{kind}_{name}": getattr(bounds, name) for kind, bounds in both.items() for name in _ARRAYS}
 
     @classmethod
     def from_record(cls, about: Mapping[str, Any], arrays: Mapping[str, Array]) -> Related:
@@ -228,12 +227,8 @@ class Related(ShownAsCard):
                 if not (p.shape == q.shape == names.shape and (p >= 0).all() and ((q >= 0) & (q <= 1)).all()):
                     raise ValueError("p-values or q-values out of range, or of other features")
                 both[kind] = Bounds(p, q, headline, best_guess)
-            p_values = np.array(arrays["p_values"], dtype=np.float64)
-            if p_values.shape != names.shape or not ((p_values >= 0) & (p_values <= 1)).all():
-                raise ValueError("p-values out of range, or of other features")
             favored, fingerprint = tuple(map(str, about["favored"])), str(about["data_fingerprint"])
-            n_shuffles = int(about["n_shuffles"])
-            return cls((), names, p_values, both["plain"], both.get("listed"), favored, n_shuffles, fingerprint)
+            return cls((), names, both["plain"], both.get("listed"), favored, int(about["n_shuffles"]), fingerprint)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise EnsembleError(f"the stored p-values do not fit together ({error!r}).") from error
 
@@ -266,10 +261,8 @@ def favored_beforehand(weights: Floats, changed_after_votes: Iterable[str], feat
     return np.asarray(raised & (FEWEST_FAVORED <= raised.sum() < len(raised)))
 
 
-def associate(
-    data: FeatureData, favored: Mask, n_shuffles: int, random_state: Any
-) -> tuple[Floats, Bounds, Bounds | None]:
-    """Test each feature against the target; return p-values, bounds, and those with the favored features as a list."""
+def associate(data: FeatureData, favored: Mask, n_shuffles: int, random_state: Any) -> tuple[Bounds, Bounds | None]:
+    """Test each feature against the target; return the bounds, and those with the favored features as a list."""
     n, m = data.n_features, int(favored.sum())
     tests = FeatureTests(data, n_shuffles, np.random.default_rng(random_state))
     p_values, kept = np.ones(n), []
@@ -278,34 +271,12 @@ def associate(
         p_values[columns], smallest = tests.run(columns, N_KEPT)
         kept.append(smallest)
     with_gaps = data.missing is not None
-    calibrated, kept = _calibrated(p_values, kept)
-    plain = Bounds.of(calibrated, np.hstack(kept), with_gaps)
+    plain = Bounds.of(p_values, np.hstack(kept), with_gaps)
     if m == 0:
-        return p_values, plain, None
+        return plain, None
     of_others, of_favored = n / (2 * (n - m)), n / (2 * m)
     smallest = np.hstack([kept[0] / of_others, kept[1] / of_favored])
-    return p_values, plain, Bounds.of(calibrated / np.where(favored, of_favored, of_others), smallest, with_gaps)
-
-
-def _calibrated(p_values: Floats, kept: list[Floats]) -> tuple[Floats, list[Floats]]:
-    """Return p-values, and those of shuffles, as the share of all features in all shuffles that have one as small.
-
-    Far in the tail the distribution of rank statistics of few samples is not quite the Beta; a list and all other
-    features can share one threshold only where p-values of any size are right.
-    """
-    n_all = len(kept[0]) * len(p_values)
-    everything = np.sort(np.concatenate([part.ravel() for part in kept]))
-    limit = min([1.0, *(float(part.max(axis=1).min()) for part in kept if part.shape[1] == N_KEPT)])  # all are known
-
-    def share(p: Any, itself: int) -> Floats:
-        count = np.searchsorted(everything, p * (1.0 + _ROUNDING), side="right") + itself
-        return np.asarray(count / n_all)
-
-    slope = float(share(limit, 0)) / limit if limit > 0 else 1.0
-    return (
-        np.where(p_values < limit, share(p_values, 1), np.minimum(p_values * slope, 1.0)),
-        [np.where(part < limit, share(part, 0), part * slope) for part in kept],
-    )
+    return plain, Bounds.of(p_values / np.where(favored, of_favored, of_others), smallest, with_gaps)
 
 
 def estimate_related(
@@ -376,9 +347,9 @@ def related_members(selection: Selection, data: FeatureData, n_shuffles: int, ra
 
 def related_of(data: FeatureData, favored: Mask, n_shuffles: int, random_state: RandomState) -> Related:
     """Test all features against the target; `favored`, of shape (n_features,), were so before votes were seen."""
-    p_values, plain, listed = associate(data, favored, n_shuffles, random_state)
+    plain, listed = associate(data, favored, n_shuffles, random_state)
     names = () if listed is None else tuple(data.feature_names[favored].tolist())
-    return Related((), data.feature_names, p_values, plain, listed, names, n_shuffles, data.fingerprint)
+    return Related((), data.feature_names, plain, listed, names, n_shuffles, data.fingerprint)
 
 
 # -- a size by the data: as many features as can be shown to be related to the target ----------------------------------
