@@ -130,7 +130,7 @@ def test_report_in_every_format(drawn, tmp_path, run):
     assert done.code == 0, done.err
 
     def here(text):  # a report elsewhere names the directory of the result
-        return text.replace(f"out: `ubayfs trust {drawn}", "out, in the directory of this report: `ubayfs trust .")
+        return text.replace(f"run: `ubayfs trust {drawn}", "run, in the directory of this report: `ubayfs trust .")
 
     assert here(names[1].read_text(encoding="utf-8")) == (drawn / "report.md").read_text(encoding="utf-8")
     html, before = (path.read_text(encoding="utf-8") for path in (names[0], drawn / "report.html"))

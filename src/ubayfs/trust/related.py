@@ -123,6 +123,18 @@ class Related(ShownAsCard):
     n_shuffles : int
     data_fingerprint : str
         Of the data that the p-values are of.
+
+    Examples
+    --------
+    >>> from ubayfs import collect_evidence, decide, estimate_related, max_size
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 30)
+    >>> X = rng.normal(size=(60, 40))
+    >>> X[:, :4] += 2 * y[:, None]
+    >>> evidence = collect_evidence(X, y, n_models=20, n_features_per_model=4, random_state=0)
+    >>> related = estimate_related(decide(evidence, constraints=max_size(4, rho=10)), X, y)
+    >>> related.at_least, related.of(["x0", "x10", "x20"]).at_least
+    (4, 1)
     """
 
     features: tuple[str, ...]
