@@ -51,16 +51,17 @@ def literal_weights(lists, votes, constant, n_models, k, default):
         if len(members) >= 3:
             own = sum(int(votes[j]) for j in members)
             p_values[number] = (1 + sum(dealt >= own for dealt in sums[len(members)])) / 2001
-    accepted = set()
-    for rank, number in enumerate(sorted(p_values, key=p_values.get), start=1):
-        if p_values[number] <= 0.2 * rank / len(p_values):
-            accepted = {n for n, p in p_values.items() if p <= p_values[number]}
+    accepted = {0.2: set(), 0.05: set()}
+    for level in accepted:
+        for rank, number in enumerate(sorted(p_values, key=p_values.get), start=1):
+            if p_values[number] <= level * rank / len(p_values):
+                accepted[level] = {n for n, p in p_values.items() if p <= p_values[number]}
     for number, (members, stated) in enumerate(lists):
         if number not in p_values:
             given = stated
-        elif number not in accepted:
+        elif number not in accepted[0.2]:
             given = default
-        elif len(usable[number]) <= k:
+        elif number in accepted[0.05] and len(usable[number]) <= k:
             given = stated
         else:
             given = min(stated, n_models / 2)
@@ -254,7 +255,7 @@ def test_the_report_names_the_list_and_the_other_choice():
     right = {f"x{i}": "very likely" for i in true}
     said = sentences(wrong, "learned")
     text = " ".join(said["sentences"]["knowledge"])
-    assert 'Your list "very likely" got no more votes than random features (p = ' in text
+    assert 'Your list "very likely" did not clearly get more votes than random features (p = ' in text
     assert "it was given no weight" in text
     assert "With `trust_in_lists: as_stated`, the selected set" in text
     assert "conflict" not in text

@@ -57,7 +57,7 @@ class ListTrust:
     agrees : bool
         Whether the list has more votes than random features: p at most 0.2, among several lists by Benjamini-Hochberg.
     n_top : int
-        Features of the list in the top 5 % of all votes; features without votes are never there.
+        Features of the list among the 5 % with the most votes; features without votes are never there.
     n_top_expected : float
         How many of so many random features are there.
     stated : float

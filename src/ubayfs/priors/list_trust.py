@@ -3,9 +3,11 @@
 For each list, gene set or group of features with one word, of m features that are not constant:
 
 - m <= 2: as stated (too few to check);
-- p = share of random sets of m features whose mean votes are as high, lists with p above 0.2 get the default weight
-  (Benjamini and Hochberg at 0.2, if there are several lists);
-- all others keep the stated weight if m is at most the size limit, else at most half of the models' votes.
+- p = share of random sets of m features whose mean votes are as high. Lists with p above 0.2 get the default weight;
+- lists with p up to 0.05 and at most as many features as the size limit keep the stated weight;
+- all others keep at most half of the models' votes.
+
+Several lists are judged by the levels of Benjamini and Hochberg in place of 0.2 and 0.05.
 
 Only favorable statements are checked. A feature of several lists takes the largest weight.
 """
@@ -21,8 +23,9 @@ from .._arguments import Array, Floats, Ints, Mask
 from ..ensemble.evidence import Evidence
 from .knowledge import FeatureList, ListTrust, PriorKnowledge, pooled
 
-# Lists of fewer features are not checked, and lists with a larger p-value get the default weight.
-FEWEST, LEVEL = 3, 0.2
+# Lists of fewer features are not checked, those with a p-value above the level get the default weight, and those up to
+# the second level, if they are short, all of the stated one.
+FEWEST, LEVEL, CLEAR = 3, 0.2, 0.05
 N_DEALINGS = 2000
 _SEED = 0
 _TOP = 0.05
@@ -57,10 +60,11 @@ def learn_trust(
         return known.weights, ()
     members = [given.members[varying[given.members]] for _, given in lists]
     p_values = list_p_values([members[i] for i in checked], evidence.counts, varying)
-    agree, limit = benjamini_hochberg(p_values, LEVEL), size_limit or _usual_size(evidence)
+    agree, clear = (benjamini_hochberg(p_values, level) for level in (LEVEL, CLEAR))
+    whole = clear & (sizes[checked] <= (size_limit or _usual_size(evidence)))
     weights = [given.votes for _, given in lists]
-    for i, agrees in zip(checked, agree, strict=True):
-        most, default = weights[i] if sizes[i] <= limit else evidence.n_models / 2, sources[lists[i][0]].default
+    for i, agrees, as_stated in zip(checked, agree, whole, strict=True):
+        most, default = weights[i] if as_stated else evidence.n_models / 2, sources[lists[i][0]].default
         weights[i] = max(default, min(weights[i], most)) if agrees else default
     top = _top(evidence.counts, varying)
     found = tuple(

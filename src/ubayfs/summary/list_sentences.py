@@ -14,6 +14,16 @@ Facts = Mapping[str, Any]
 _LISTED = 12
 
 
+def _top(entry: Facts) -> str:
+    """Return how many of a list are among the features with the most votes, if that is more than expected."""
+    n, size, n_expected = entry["n_top"], entry["n_features"], entry["n_top_expected"]
+    if n <= n_expected:
+        return ""
+    number = rounded(n_expected, 2)
+    share = f"{rounded(100 * n_expected / size, 2)} %"
+    return f"; {n} of {size} are in the top {share}, where {number} {'is' if number == '1' else 'are'} expected"
+
+
 def list_sentences(facts: Facts) -> list[str]:
     """Return how far votes and each list agree, the weight it was given, and what the other choice would select."""
     found = facts["agreement"]
@@ -28,19 +38,12 @@ def list_sentences(facts: Facts) -> list[str]:
         if not entry["agrees"]:
             used = f'it was given no weight. That does not show that the list is wrong; "{AS_STATED}" uses it anyway.'
             stays = f"each feature was given {given}, as stated. That does not show that the list is wrong."
-            how = (
-                "got no more"
-                if entry["p_value"] > LEVEL
-                else f"did not, as one of {len(lists)} lists, clearly get more"
-            )
-            lines.append(f"{name} {how} votes than random features (p = {p}): {used if learned else stays}")
+            among = "" if entry["p_value"] > LEVEL else f", as one of {len(lists)} lists,"
+            how = f"did not{among} clearly get more votes than random features (p = {p})"
+            lines.append(f"{name} {how}: {used if learned else stays}")
         else:
-            top = f"{entry['n_top']} of {entry['n_features']} are in the top 5 %"
-            n_expected = rounded(entry["n_top_expected"], 2)
-            expected = f"where {n_expected} {'is' if n_expected == '1' else 'are'} expected"
             lines.append(
-                f"{name}: its features have more votes than random ones (p = {p}; {top}, {expected}); each was given "
-                f"{given}."
+                f"{name}: its features have more votes than random ones (p = {p}{_top(entry)}); each was given {given}."
             )
     if len(lists) > _LISTED:
         others = counted(len(lists) - _LISTED, "further list was", "further lists were")

@@ -6,7 +6,9 @@ itself, by a rank statistic, and shuffles of the target show how small p-values 
 1. Target scores U: one column for two classes (an indicator), for ordered classes and numbers (ranks) and for survival
    (event less the Nelson-Aalen estimate); one indicator for each of more classes, and for each label.
 2. Feature scores x: midranks. With covariates Z the residuals of the feature are ranked, and the ranks are residualized
-   again; shuffles permute the residuals of U, from which Z is then removed again (Freedman and Lane).
+   again; shuffles permute the residuals of U, from which Z is then removed again (Freedman and Lane). Z also has what
+   covariates predict of the target beyond a straight line (logistic probabilities of classes and labels, ranks of the
+   linear fit of others): this removes confounding of features that are not linear in covariates, as categories are.
 3. Groups: where the target is constant in each group, ranks and U are averaged, and the group is the sample. Otherwise
    both are centered within groups, and shuffled within them.
 4. :math:`T = |U^T x|^2`, with U orthonormal and x of length one, has without any relation nearly a Beta distribution
@@ -15,7 +17,8 @@ itself, by a rank statistic, and shuffles of the target show how small p-values 
    classes :math:`p_{mono}` is the smaller one of all classes together (Kruskal and Wallis) and C times the best class
    against the rest; for labels the best label times their number.
 5. Gaps: over the samples that are present, with the scatter of U over these. A category of three or more levels: the
-   share of U between its levels. Neither is tested for U-shapes.
+   share of U between its levels. Neither is tested for U-shapes, nor are averages of groups of different sizes: those
+   of small groups scatter more, which would pass for a U-shape.
 
 What follows from these p-values for a set is in :mod:`ubayfs.trust.related`.
 
@@ -37,7 +40,7 @@ from ..data.categories import indicators
 from ..data.covariates import basis_of, outside
 from ..data.feature_data import FeatureData
 from ..data.ranks import target_columns
-from ..data.target import Target
+from ..data.target import CLASSIFICATION, Target
 
 # What a U-shape must be the more significant by, so that looking for it costs the others little.
 _U_SHAPE = 9.0
@@ -74,7 +77,9 @@ class Sampling(NamedTuple):
     def of(cls, data: FeatureData) -> Sampling:
         """Return how the samples of data are shuffled."""
         n = data.n_samples
-        design = np.empty((n, 0)) if data.covariates is None else data.covariates.design
+        design = np.empty((n, 0))
+        if data.covariates is not None:
+            design = np.hstack([data.covariates.design, _predicted(data.target, data.covariates.basis)])
         if data.groups is None:
             return cls(None, basis_of(design), None)
         names, group = np.unique(data.groups, return_inverse=True)
@@ -90,6 +95,11 @@ class Sampling(NamedTuple):
         """Number of samples that are shuffled."""
         return len(self.basis)
 
+    @property
+    def scatter_alike(self) -> bool:
+        """Whether all that is shuffled is the mean of the same number of samples."""
+        return self.average is None or len(np.unique((self.average > 0).sum(axis=1))) == 1
+
     def reduced(self, scores: Floats) -> Floats:
         """Return scores of samples as scores of what is shuffled."""
         return scores if self.average is None else self.average @ scores
@@ -104,6 +114,20 @@ class Sampling(NamedTuple):
             shuffled = np.empty(self.n, dtype=np.intp)
             shuffled[places] = np.lexsort((rng.random(self.n), self.within))
             yield shuffled
+
+
+def _predicted(target: Target, basis: Floats) -> Floats:
+    """Return what covariates, with an orthonormal basis, predict of a target, (n_samples, n_columns)."""
+    from scipy.stats import rankdata
+    from sklearn.linear_model import LogisticRegression
+
+    if target.task in (*CLASSIFICATION, "multilabel") and not target.ordered:
+        Z, values = basis[:, 1:] * np.sqrt(len(basis)), np.asarray(target.values).reshape(len(basis), -1)
+        model = LogisticRegression(tol=1e-9, max_iter=10_000)
+        return np.hstack([model.fit(Z, column).predict_proba(Z) for column in values.T if np.ptp(column) > 0])
+    fitted = basis @ (basis.T @ target_columns(target))
+    largest = np.abs(fitted).max(axis=0)
+    return np.asarray(rankdata(np.round(fitted / np.where(largest > 0, largest, 1.0), 10), axis=0))  # ties stay ties
 
 
 class Shuffled(NamedTuple):
@@ -264,7 +288,7 @@ class FeatureTests:
     def _complete(self, values: Floats, bent: Mask) -> tuple[Floats, Any]:
         """Test columns without gaps; for U-shapes where `bent`."""
         x = self._scores(values, slice(None), self.sampling.basis)
-        square = outside(self.sampling.basis, np.where(bent, x**2, 0.0))
+        square = outside(self.sampling.basis, np.where(bent & self.sampling.scatter_alike, x**2, 0.0))
         square -= x * (x * square).sum(axis=0)
         square[:, np.linalg.norm(square, axis=0) <= _NOTHING] = 0.0
         nu = np.full(x.shape[1], self.sampling.n - self.sampling.basis.shape[1])
