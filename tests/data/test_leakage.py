@@ -77,6 +77,11 @@ def test_closeness_is_that_of_a_literal_version(rng, name, gaps, monkeypatch):
         left = ranks - design @ np.linalg.lstsq(design, ranks, rcond=None)[0]
         scatter = ((ranks - ranks.mean()) ** 2).sum()
         expected.append(min((1 - (left**2).sum() / scatter) / most, 1.0) if scatter else 0.0)
+        if name == "survival":  # also the time itself; the largest share of its ranks, which have ties
+            time = rankdata(target.time)
+            most_of_time = np.corrcoef(np.arange(N), np.sort(time))[0, 1] ** 2
+            of_time = np.corrcoef(ranks, time[there])[0, 1] ** 2 / most_of_time if scatter else 0.0
+            expected[-1] = max(expected[-1], min(of_time, 1.0))
     np.testing.assert_allclose(closeness(X, target, np.arange(N)), expected, atol=1e-9)
 
 
@@ -120,6 +125,20 @@ def test_planted_leaks_are_found(rng, name):
     assert found.feature in (4, 5)
     others = np.delete(closeness(X, target, np.arange(N)), [4, 5])
     assert found.second == others.max()
+
+
+def test_the_time_of_survival_is_a_leak(rng):
+    y = Survival(rng.exponential(size=N), rng.random(N) < 0.5)
+    X = np.column_stack([rng.normal(size=(N, 8)), y.time + 0.001 * rng.normal(size=N)])
+    assert found_in(X, y).feature == 8
+
+
+def test_two_leaks_do_not_hide_each_other(rng):
+    y = np.arange(N) % 2
+    X = np.column_stack([rng.normal(size=(N, 8)), 5 * y + rng.random(N), 3 * y + rng.random(N)])
+    assert abs(spearmanr(X[:, 8], X[:, 9])[0]) < 0.8
+    assert found_in(X, y).feature == 8
+    assert found_in(np.column_stack([X] + [4 * y + rng.random(N) for _ in range(3)]), y) is None  # not strange any more
 
 
 def test_the_next_best_is_the_best_unlike_it(rng):

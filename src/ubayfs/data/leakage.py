@@ -1,4 +1,4 @@
-"""Leakage: a feature that alone almost determines the target, and stands far above all features unlike it."""
+"""Leakage: features that each almost determine the target, and stand far above all features unlike them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from .correlation import own_correlations
 from .matrix import feature_chunks
 from .ranks import centered_ranks, target_scores
 from .sparse_columns import some_samples
-from .target import Target
+from .target import Target, read_target
 
 # A feature leaks if it reaches the limit, and what the best feature unlike it lacks is so many times what it lacks.
 _LEAST_AUC, _LEAST_SHARE, _TIMES = 0.95, 0.9, 10.0
 _LIKE = 0.8  # rank correlation from which on a feature is another form of the suspected one
+_MOST_LEAKS = 3  # more features that are as close to the target are not strange
 # Fewer samples, or samples of a class, that have a value show nothing.
 _FEWEST_SAMPLES, _FEWEST_PER_CLASS = 20, 8
 _FEWEST_FEATURES = 5  # of which one can be said to stand out
@@ -30,7 +31,7 @@ _ENTRIES, _AT_ONCE = 1 << 16, 256
 
 @dataclass(frozen=True)
 class Leak:
-    """The suspected feature and the best one unlike it: areas under the curve, or shares of the largest association."""
+    """The suspected feature and the best one that is not: areas under the curve, or shares of the largest association."""
 
     feature: int
     first: float
@@ -44,7 +45,9 @@ def find_leak(X: Array, target: Target) -> Leak | None:
     Two classes: its area under the curve is at least .95, and 1 - AUC of the best feature with an absolute rank
     correlation below .8 to it is at least 10 max(1 - AUC, 1 / number of pairs). Other targets: the same of the share of
     the variance of its ranks that the scores of the target explain, from .9 of the largest possible share on; of a
-    category the share of the scatter of these scores that is between its levels.
+    category the share of the scatter of these scores that is between its levels. Survival: also of the variance that
+    the ranks of the time explain. Where the best feature unlike it reaches the limit, too, both are suspected together,
+    and so for three.
 
     Examples
     --------
@@ -64,17 +67,20 @@ def find_leak(X: Array, target: Target) -> Leak | None:
     every = np.arange(len(X))
     found = closeness(X, target, every)
     best = int(np.argmax(found))
-    second = _best_unlike(X, target, found, best) if found[best] >= limit else None
-    if second is None:
-        return None
     present = ~np.isnan(X[:, best])
     # What one sample more or less changes: the rounding of a share of 1 is not taken for a difference.
     least = 1.0 / len(X) ** 2
     if target.task == "binary":
         least = 1.0 / np.prod(np.bincount(np.asarray(target.values)[present], minlength=2))
-    if 1.0 - found[second] < _TIMES * max(1.0 - found[best], least):
-        return None
-    return Leak(best, float(found[best]), float(found[second]), int(present.sum()))
+    suspects = [best]
+    while found[suspects[-1]] >= limit and len(suspects) <= _MOST_LEAKS:
+        other = _best_unlike(X, target, found, suspects)
+        if other is None:
+            return None
+        if 1.0 - found[other] >= _TIMES * max(1.0 - found[suspects[-1]], least):
+            return Leak(best, float(found[best]), float(found[other]), int(present.sum()))
+        suspects.append(other)
+    return None
 
 
 def _screened(target: Target) -> Ints:
@@ -89,6 +95,13 @@ def _screened(target: Target) -> Ints:
 
 def closeness(X: Array, target: Target, samples: Ints) -> Floats:
     """Return how near each feature is to the target over the samples that have it, of shape (n_features,)."""
+    if target.task == "survival":  # also to the time itself, whether it ended with an event or not
+        time = read_target(target.time, len(target.time), "regression")
+        return np.maximum(_closeness(X, target, samples), _closeness(X, time, samples))
+    return _closeness(X, target, samples)
+
+
+def _closeness(X: Array, target: Target, samples: Ints) -> Floats:
     target = target.take(samples)
     binary, scores = target.task == "binary", target_scores(target)
     X, samples = (X, samples) if len(samples) == len(X) else some_samples(X, samples)
@@ -167,14 +180,15 @@ def _shares(block: Floats, scores: Floats) -> Floats:
     return np.where(n < _FEWEST_SAMPLES, 0.0, explained / scatter)
 
 
-def _best_unlike(X: Array, target: Target, found: Floats, best: int) -> int | None:
+def _best_unlike(X: Array, target: Target, found: Floats, suspects: list[int]) -> int | None:
     every, scores = np.arange(len(X)), target_scores(target)
-    column = _ranked(_numbers(X, np.array([best]), every, scores))[:, 0]
+    columns = _ranked(_numbers(X, np.array(suspects), every, scores))
     order = np.argsort(-found, kind="stable")
-    order = order[order != best]
+    order = order[~np.isin(order, suspects)]
     for part in feature_chunks(len(order), max(1, min(_AT_ONCE, _ENTRIES // len(X)))):
         block = _ranked(_numbers(X, order[part], every, scores))
-        unlike = np.flatnonzero(np.abs(own_correlations(column, block)) < _LIKE)
+        likeness = np.max([np.abs(own_correlations(column, block)) for column in columns.T], axis=0)
+        unlike = np.flatnonzero(likeness < _LIKE)
         if len(unlike):
             return int(order[part][unlike[0]])
     return None
