@@ -18,7 +18,8 @@ from .target import Target, read_target
 # A feature leaks if it reaches the limit, and what the best feature unlike it lacks is so many times what it lacks.
 _LEAST_AUC, _LEAST_SHARE, _TIMES = 0.95, 0.9, 10.0
 _LIKE = 0.8  # rank correlation from which on a feature is another form of the suspected one
-_MOST_LEAKS = 3  # more features that are as close to the target are not strange
+# More features that are as close to the target are not strange, nor are two if the next one is close to the limit.
+_MOST_LEAKS, _FAR = 3, 0.1
 # Fewer samples, or samples of a class, that have a value show nothing.
 _FEWEST_SAMPLES, _FEWEST_PER_CLASS = 20, 8
 _FEWEST_FEATURES = 5  # of which one can be said to stand out
@@ -31,7 +32,7 @@ _ENTRIES, _AT_ONCE = 1 << 16, 256
 
 @dataclass(frozen=True)
 class Leak:
-    """The suspected feature and the best one that is not: areas under the curve, or shares of the largest association."""
+    """The suspected feature and the best one that is not: areas under the curve, or shares of the most possible."""
 
     feature: int
     first: float
@@ -46,8 +47,8 @@ def find_leak(X: Array, target: Target) -> Leak | None:
     correlation below .8 to it is at least 10 max(1 - AUC, 1 / number of pairs). Other targets: the same of the share of
     the variance of its ranks that the scores of the target explain, from .9 of the largest possible share on; of a
     category the share of the scatter of these scores that is between its levels. Survival: also of the variance that
-    the ranks of the time explain. Where the best feature unlike it reaches the limit, too, both are suspected together,
-    and so for three.
+    the ranks of the time explain. Two or three features unlike each other that reach the limit are suspected together
+    if all others stay .1 below it.
 
     Examples
     --------
@@ -77,7 +78,8 @@ def find_leak(X: Array, target: Target) -> Leak | None:
         other = _best_unlike(X, target, found, suspects)
         if other is None:
             return None
-        if 1.0 - found[other] >= _TIMES * max(1.0 - found[suspects[-1]], least):
+        far = len(suspects) == 1 or found[other] <= limit - _FAR
+        if far and 1.0 - found[other] >= _TIMES * max(1.0 - found[suspects[-1]], least):
             return Leak(best, float(found[best]), float(found[other]), int(present.sum()))
         suspects.append(other)
     return None
