@@ -73,7 +73,7 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
                 "probability": None,
                 # What merely fills a place that is left is not chosen for its own sake.
                 **without | {"without_prior": without["without_prior"] and name not in filling},
-                "reasons": [] if found is None else list(found.reasons(name)),
+                "reasons": [] if found is None else [found.why[name]],
                 "without_vote": counts is not None and int(counts[i]) == 0,
                 "tied": None,
                 **{key: stated.get(name, {}).get(key) for key in ("why", "source", "experts", "changed_after_votes")},
@@ -294,6 +294,7 @@ def reproducibility_facts(found: Reproducibility) -> dict[str, Any]:
         "n_selected": int(found.selected.sum()),
         "by_rule": list(found.by_rule),
         "by_weight": list(found.by_weight),
+        "filling": list(found.filling),
         "stand_ins": None if stand_ins is None else [number(value) for value in stand_ins.selected_again],
         "without_prior": None
         if without is None
