@@ -96,8 +96,8 @@ _DECISIONS: dict[str, _Sentence] = {
         "selected, which may be a chance finding."
     ),
     "without_votes": (
-        "No model selected {n_unvoted} of {n_chosen} features in the set ({features}): weights or constraints brought "
-        "them in, or they fill places.",
+        "There is no vote of any model for {n_unvoted} of {n_chosen} chosen features ({features}): weights or "
+        "constraints brought them in, or they fill places.",
         "Use min_votes=1 to exclude such features.",
     ),
 }
@@ -383,8 +383,8 @@ class Advice:
 
         >>> facts = {"n_unvoted": 7, "n_chosen": 9, "features": list("abcdefg")}
         >>> Advice("without_votes", facts).in_words("Raise --min-votes.")
-        'No model selected 7 of 9 features in the set (a, b, c, d, e and 2 more): weights or constraints brought
-        them in, or they fill places. Raise --min-votes.'
+        'There is no vote of any model for 7 of 9 chosen features (a, b, c, d, e and 2 more): weights or constraints
+        brought them in, or they fill places. Raise --min-votes.'
         """
         _, sentence, in_python = self.CODES[self.code]
         shown = {key: _first(fact) if isinstance(fact, list) else fact for key, fact in self.facts.items()}

@@ -54,6 +54,21 @@ def test_a_required_feature_is_not_counted():
     assert "Your rules brought in 2 more, not counted here." in str(found)
 
 
+def test_what_fills_a_place_is_not_counted():
+    """Two features have votes, the set has room for five: what fills it counts neither here nor in halves."""
+    X, y = planted(n_signals=2)
+    X[["g0", "g1"]] += 3 * y[:, None]
+    few = {**SETTINGS, "n_features_per_model": 2}
+    five, two = (reproduced(X, y, constraints=max_size(n, rho=HARD), **few) for n in (5, 2))
+    assert five.selected.sum() == 5
+    assert five.size == two.size == 2
+    assert len(five.filling) == 3
+    assert set(five.labels[np.isin(X.columns, five.filling)]) == {"fills a place"}
+    assert five.agreements == pytest.approx(two.agreements)
+    assert five.selected_again == pytest.approx(two.selected_again)
+    assert "3 fill places: no model selected them. They are not counted." in str(five)
+
+
 def test_nothing_by_the_data():
     X, y = planted()
     found = reproduced(X, y, constraints=[max_size(2, rho=HARD), require(["g40", "g50"])], **SETTINGS)

@@ -288,7 +288,7 @@ def _without_weights(found: Facts) -> list[str]:
 # -- the chosen features -----------------------------------------------------------------------------------------------
 
 _LEGEND = {
-    "data": "the votes brought it in: the same decision without weights selects it, too, and no constraint has to ask for it",
+    "data": "its votes brought it in: without your weights it is selected, too, and no constraint has to ask for it",
     "rule": "your constraints brought it in: they require it, or votes select it only because they ask for it",
     "weight": "your weights brought it in: the same decision without them drops it, or they alone speak for it",
     "fill": "it fills a place: no model selected it, and nothing asks for this feature in particular",
