@@ -29,6 +29,7 @@ from .optimize.base import best_solution
 from .optimize.exact import warm_started
 from .optimize.presolve import required_features
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
+from .priors.weights import raised
 from .selection import Selection, problem_of
 from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Admissibility, Utility, priced
 from .workflow import Decision
@@ -124,6 +125,7 @@ def _why(
     """Return what brought each member in, by position; `plain` is the utility without weights."""
     required, asking = required_features(problem.utility), _Asking.of(plain.system, chosen)
     voted = np.ones_like(chosen) if problem.counts is None else problem.counts > 0
+    favored = np.zeros_like(chosen) if problem.weights is None else raised(problem.weights)
     by_rule = asking.brings(plain, chosen, required | ~without_weights | ~voted, best)
 
     def reason(i: int) -> Reason:
@@ -133,7 +135,7 @@ def _why(
             return "weight"
         if voted[i]:
             return "rule" if by_rule[i] else "data"
-        return "rule" if asking.by_name[i] else "weight" if _raised(problem)[i] else "fill"
+        return "rule" if asking.by_name[i] else "weight" if favored[i] else "fill"
 
     return {i: reason(i) for i in np.flatnonzero(chosen).tolist()}
 
@@ -181,12 +183,6 @@ def _names(names: Array, mask: Mask) -> tuple[str, ...]:
     return tuple(names[mask].tolist())
 
 
-def _raised(problem: DecisionProblem) -> Mask:
-    """Return which features the prior prefers; the same weight for all is no preference."""
-    assert problem.weights is not None
-    return problem.weights > max(DEFAULT_WEIGHT, float(problem.weights.min()))
-
-
 def _without_constraints(
     problem: DecisionProblem,
     theta: Floats,
@@ -204,7 +200,8 @@ def _without_constraints(
         return chosen
     candidates = utility.selectable.copy()
     if problem.counts is not None:
-        candidates &= (problem.counts > 0) | _raised(problem)
+        assert problem.weights is not None
+        candidates &= (problem.counts > 0) | raised(problem.weights)
         candidates[filling] = True
     if not from_prior.any():
         return _most_important(theta, candidates, chosen)

@@ -273,9 +273,20 @@ def related_facts(related: Related, features: Iterable[str], adjust_for: Iterabl
         "n_features": len(related.feature_names),
         **{name: getattr(found, name) for name in numbers},
         "n_listed": len(related.favored),
+        "by_votes": _by_votes(found),
         "limit": LARGEST_Q,
         "adjust_for": list(adjust_for),
     }
+
+
+def _by_votes(related: Related) -> dict[str, Any] | None:
+    """Return members not shown by themselves that have more votes than any feature for shuffled targets."""
+    votes = related.shuffled_votes
+    if votes is None:
+        return None
+    counts = dict(zip(related.feature_names.tolist(), votes.counts.tolist(), strict=True))
+    found = {name: counts[name] for name in related.by_votes}
+    return {"n_shuffles": votes.n_shuffles, "n_models": votes.n_models, "counts": found}
 
 
 def _adjusted(selection: Selection) -> tuple[str, ...]:

@@ -169,12 +169,23 @@ def related(found: Facts) -> tuple[str, list[str]]:
             f"None of these {k}", "they may be chance findings")  # fmt: skip
         could = "could not" if k == 1 else "could"
         doubt = "" if without else f" {what[0].upper()}{what[1:]}."
-        return "none shown", [f"{these} {could} be shown to be related to the target{given}.{doubt}", *_meaning(found)]
+        shown = f"{these} {could} be shown to be related to the target{given}.{doubt}"
+        return "none shown", [shown, *_by_votes(found), *_meaning(found)]
     some = f"At least {n} of these {k} {'is' if n == 1 else 'are'}"
     which = some if n < k else "This feature is" if k == 1 else f"All {k} are"
     guess = f" Best guess: {found['best_guess']}." if found["best_guess"] > n else ""
     value = f"at least {n} of {k}" if n < k else f"all {k}" if k > 1 else "yes"
-    return value, [f"{which} related to the target {sure}{given}.{guess}", *_meaning(found)]
+    return value, [f"{which} related to the target {sure}{given}.{guess}", *_by_votes(found), *_meaning(found)]
+
+
+def _by_votes(found: Facts) -> list[str]:
+    """Return one sentence for each member not shown by itself that has more votes than shuffled targets give."""
+    votes = found.get("by_votes")
+    return [
+        f"{name} is not shown by itself, but it was selected by {count:,} of {votes['n_models']:,} models, more than "
+        f"any feature in {counted(votes['n_shuffles'], 'shuffle')} of the target: it may act together with others."
+        for name, count in ({} if votes is None else votes["counts"]).items()
+    ]
 
 
 def _meaning(found: Facts) -> list[str]:
