@@ -426,7 +426,7 @@ def test_what_is_kept_out_does_not_make_others_forced():
     summary = summarize(decide(evidence, {"c": 30}, constraints=constraints), n_draws=0)
     assert [record["feature"] for record in summary["chosen"]] == ["c", "a"]
     assert summary["sentences"]["knowledge"][0] == (
-        "All of 2 selected features are there by their votes. Your weights and constraints kept out b, which the votes "
+        "All 2 selected features are there by their votes. Your weights and constraints kept out b, which the votes "
         "alone would select."
     )
 

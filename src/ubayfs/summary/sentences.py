@@ -297,7 +297,9 @@ def _brought_in(facts: Facts, records: list[Facts], kinds: str) -> list[str]:
     if not (by["weight"] or by["rule"] or by["fill"] or out):
         return [f"Your {kinds} made no difference: the {votes} alone would select these features, too."]
     n, n_data = counted(len(records), "selected feature"), len(by["data"])
-    lines = [f"{n_data if n_data < len(records) else 'All'} of {n} {_are(n_data)} there by their {votes}."]
+    lines = [
+        f"{f'All {n}' if n_data == len(records) > 1 else f'{n_data} of {n}'} {_are(n_data)} there by their {votes}."
+    ]
     for word, whose in (("weight", "weights"), ("rule", "constraints")):
         if by[word]:
             lines.append(f"Your {whose} brought in {listing(by[word], _LISTED)}.")
