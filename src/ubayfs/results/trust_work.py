@@ -139,7 +139,7 @@ class TrustWork:
         known = None if related is None else related.shuffled_votes
         if related is None or n <= (0 if known is None else known.n_shuffles):
             return
-        own = {"evidence": self.evidence, "n_vote_shuffles": n}
+        own: dict[str, Any] = {"evidence": self.evidence, "n_vote_shuffles": n}
         votes = self._part("vote_shuffles", "shuffled votes", "shuffles", collect_shuffled_votes, **own)
         if votes is not None and not self.stopped:
             self.trust = replace(self.trust, related=replace(related, shuffled_votes=votes))

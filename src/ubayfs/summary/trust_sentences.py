@@ -180,11 +180,11 @@ def related(found: Facts) -> tuple[str, list[str]]:
 
 def _by_votes(found: Facts) -> list[str]:
     """Return one sentence for each member not shown by itself that has more votes than shuffled targets give."""
-    votes = found.get("by_votes")
+    votes = found.get("by_votes") or {"counts": {}}
     return [
         f"{name} is not shown by itself, but it was selected by {count:,} of {votes['n_models']:,} models, more than "
         f"any feature in {counted(votes['n_shuffles'], 'shuffle')} of the target: it may act together with others."
-        for name, count in ({} if votes is None else votes["counts"]).items()
+        for name, count in votes["counts"].items()
     ]
 
 
