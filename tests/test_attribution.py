@@ -19,10 +19,14 @@ from ubayfs import (
     OptimizationWarning,
     Selection,
     UBayFSError,
+    at_least_one,
     cannot_link,
+    cost_budget,
     decide,
     exact_size,
     exclude,
+    implies,
+    max_per_block,
     max_size,
     maximize,
     must_link,
@@ -79,27 +83,126 @@ def test_prior_and_constraints_are_told_apart():
     assert found.without_prior == ("strong", "fair", "required")
     assert found.without_constraints == ("strong", "fair", "believed")
     assert found.data_alone == ("strong", "fair", "weak")
-    assert {name: found.reasons(name) for name in selection.features} == {
-        "strong": ("data",),
-        "believed": ("prior",),
-        "required": ("constraints",),
-    }
+    assert found.why == {"strong": "data", "believed": "weight", "required": "rule"}
+
+
+# Votes 10, 8, 6, 4, 2, 1 of features a to f; none of h.
+VOTES = Evidence.from_sets([[i < n for n in (10, 8, 6, 4, 2, 1, 1, 0)] for i in range(10)], NAMES)
 
 
 @pytest.mark.parametrize(
-    ("without_prior", "without_constraints", "alone", "reasons"),
+    ("constraints", "expected"),
     [
-        (("a",), ("a",), ("a",), ("data",)),
-        (("a",), ("a",), ("b",), ("prior", "constraints")),
-        (("b",), ("a",), ("a",), ("prior",)),
-        (("a",), ("b",), ("b",), ("constraints",)),
-        (("b",), ("b",), ("a",), ("prior", "constraints")),
-        (None, ("a",), None, ("data",)),
-        (None, ("b",), None, ("constraints",)),
+        ([max_size(2)], {"a": "data", "b": "data"}),
+        ([max_size(2), require("a")], {"a": "rule", "b": "data"}),  # it is always there, whatever the votes
+        ([max_size(2), require("f")], {"a": "data", "f": "rule"}),
+        ([max_size(2), require("h")], {"a": "data", "h": "rule"}),
+        ([max_size(3), require("a"), must_link(["a", "e"], rho=INF)], {"a": "rule", "b": "data", "e": "rule"}),
+        ([max_size(3), require("a"), implies("a", "f", rho=INF)], {"a": "rule", "b": "data", "f": "rule"}),
+        ([max_size(3), must_link(["a", "f"], rho=INF)], {"a": "data", "b": "data", "f": "rule"}),
+        ([max_size(3), must_link(["a", "h"], rho=INF)], {"a": "data", "b": "data", "h": "rule"}),
+        ([max_size(2), at_least_one(["d", "e"], rho=INF)], {"a": "data", "d": "rule"}),
+        ([max_size(2), require("f", rho=20.0)], {"a": "data", "f": "rule"}),
+        ([max_size(2), require("a", rho=20.0)], {"a": "data", "b": "data"}),  # it would be there without
+        ([max_size(2), at_least_one(["a", "e"], rho=INF)], {"a": "data", "b": "data"}),
+        ([exact_size(3, rho=INF)], {"a": "data", "b": "data", "c": "data"}),
+        # A minimum brings in what would stay out.
+        ([exact_size(3, rho=INF), exclude(NAMES[2:], rho=5.0)], {"a": "data", "b": "data", "c": "rule"}),
     ],
 )
-def test_reasons(without_prior, without_constraints, alone, reasons):
-    assert Attribution(("a",), without_prior, without_constraints, alone).reasons("a") == reasons
+def test_rules(constraints, expected):
+    assert attribution(quietly_decide(VOTES, constraints=constraints)).why == expected
+
+
+@pytest.mark.parametrize(
+    ("constraints", "expected"),
+    [
+        ([max_size(2), cannot_link(["a", "b"], rho=INF)], {"a": "data", "c": "data"}),
+        ([exact_size(2, rho=INF), max_per_block(1, rho=INF)], {"a": "data", "d": "data"}),
+        ([max_size(2), exclude(["a"], rho=INF)], {"b": "data", "c": "data"}),
+        ([cost_budget({**dict.fromkeys(NAMES, 9), "b": 2, "d": 2}, 4, rho=INF)], {"b": "data", "d": "data"}),
+        # c is there by its votes, given the rule on f.
+        ([exact_size(2, rho=INF), require("f"), cannot_link(["f", "a"], rho=INF), cannot_link(["f", "b"], rho=INF)],
+         {"c": "data", "f": "rule"}),
+        ([exact_size(2, rho=INF), require("f", rho=30), cannot_link(["f", "a"], rho=INF),
+          cannot_link(["f", "b"], rho=INF), at_least_one(["c", "d"], rho=INF)],
+         {"c": "data", "f": "rule"}),
+    ],
+)  # fmt: skip
+def test_limits_leave_members_to_the_data(constraints, expected):
+    blocks = {"one": ["a", "b", "c"], "two": ["d", "e", "f"]}
+    assert attribution(decide(VOTES, constraints=constraints, blocks=blocks)).why == expected
+
+
+def test_weights():
+    def why(weights, *constraints):
+        return attribution(quietly_decide(VOTES, weights, constraints=constraints)).why
+
+    assert why({"f": 50}, max_size(2)) == {"a": "data", "f": "weight"}
+    assert why({"h": 50}, max_size(2)) == {"a": "data", "h": "weight"}
+    assert why({"a": 50}, max_size(2)) == {"a": "data", "b": "data"}  # it would be there without the weight
+    assert why({"b": "unlikely"}, max_size(2)) == {"a": "data", "c": "weight"}
+    assert why({"f": 50}, max_size(3), require("e")) == {"a": "data", "e": "rule", "f": "weight"}
+    assert why({"h": 50}, max_size(3), must_link(["a", "h"], rho=INF)) == {"a": "data", "b": "data", "h": "rule"}
+
+
+def best_sets(votes, holds):
+    """Return the sets of most votes among those that hold, by brute force; no two sets are equal in `votes`."""
+    sets = [set(s) for size in range(1, 7) for s in combinations("abcdef", size) if holds(set(s))]
+    return max(sets, key=lambda members: sum(votes[name] for name in members))
+
+
+@settings(max_examples=examples(60))
+@given(
+    order=st.permutations([1, 2, 4, 8, 16, 32]),
+    raised=st.sampled_from([None, *"abcdef"]),
+    most=st.integers(1, 4),
+    cannot=st.lists(st.sampled_from("abcdef"), min_size=2, max_size=2, unique=True),
+    demand=st.sampled_from(["none", "require", "must_link", "implies", "at_least_one"]),
+    of=st.lists(st.sampled_from("abcdef"), min_size=2, max_size=2, unique=True),
+)
+def test_reasons_are_those_of_the_literal_definition(order, raised, most, cannot, demand, of):
+    """Each member against sets that brute force finds: without weights, and without the demand."""
+    votes = dict(zip("abcdef", order, strict=True))
+    evidence = Evidence.from_sets([[i < votes[name] for name in "abcdef"] for i in range(32)], list("abcdef"))
+    first, second = of
+    made = {
+        "require": require(first), "must_link": must_link(of, rho=INF), "implies": implies(first, second, rho=INF),
+        "at_least_one": at_least_one(of, rho=INF),
+    }  # fmt: skip
+    kept = {
+        "none": lambda s: True, "require": lambda s: first in s, "must_link": lambda s: (first in s) == (second in s),
+        "implies": lambda s: first not in s or second in s, "at_least_one": lambda s: bool(set(of) & s),
+    }[demand]  # fmt: skip
+
+    def limits(members):
+        return len(members) <= most and not set(cannot) <= members
+
+    constraints = [max_size(most, rho=INF), cannot_link(cannot, rho=INF), *([made[demand]] if demand != "none" else [])]
+    if demand in ("must_link",) and set(of) == set(cannot):
+        return
+    try:
+        selection = decide(evidence, {} if raised is None else {raised: 100.0}, constraints=constraints)
+    except UBayFSError:
+        assert not any(limits({a, b}) and kept({a, b}) for a in "abcdef" for b in "abcdef")
+        return
+    without_weights = best_sets(votes, lambda s: limits(s) and kept(s))
+    for name, word in attribution(selection).why.items():
+        rest = selection.mask & (selection.feature_names != name)
+        asked = not kept(set(selection.feature_names[rest]))
+        # Without a demand that takes two ways, only that half of it goes which asks for this member.
+        other = second if name == first else first
+
+        def half(members, name=name, other=other):
+            return demand != "must_link" or name not in members or other in members
+
+        by_votes = best_sets(votes, lambda s, half=half: limits(s) and half(s))
+        if demand == "require" and name == first:
+            assert word == "rule"
+        elif name not in without_weights:
+            assert word == "weight"
+        else:
+            assert word == ("rule" if asked and name not in by_votes else "data")
 
 
 def test_among_equals_the_chosen_ones_are_meant():
@@ -123,8 +226,9 @@ def test_constant_and_unpopular_features_stay_out():
 def test_importances_that_were_given_have_no_prior():
     selection = maximize([0.5, 0.4, 0.3, 0.2], [max_size(2, rho=5), cannot_link([0, 1], rho=5)])
     found = attribution(selection)
-    assert found == Attribution(("x0", "x2"), None, ("x0", "x1"), None)
-    assert [found.reasons(name) for name in found.chosen] == [("data",), ("constraints",)]
+    assert found == Attribution(("x0", "x2"), None, ("x0", "x1"), None, {"x0": "data", "x2": "data"})
+    required = maximize([0.5, 0.4, 0.3, 0.2], [max_size(2, rho=5), require([3])])
+    assert attribution(required).why == {"x0": "data", "x3": "rule"}
 
 
 def test_an_empty_set_has_no_members_to_explain():
@@ -261,26 +365,25 @@ def test_differences_within_the_error_of_a_simulation_flip_no_member(seed):
 @pytest.mark.parametrize(
     ("weights", "constraints", "reasons"),
     [
-        (0.01, exact_size(4, rho=INF), {"a": "data", "b": "data", "c": "constraints", "d": "constraints"}),
-        (0.01, exact_size(3, rho=2), {"a": "data", "b": "data", "c": "constraints"}),
-        (2.0, exact_size(3, rho=INF), {"a": "data", "b": "data", "c": "constraints"}),
-        ({"d": 3}, exact_size(3, rho=INF), {"a": "data", "b": "data", "d": "prior"}),
-        ({"d": 3}, max_size(3, rho=INF), {"a": "data", "b": "data", "d": "prior"}),
-        (0.01, must_link(["a", "e"], rho=INF), told("data", "data", "filler", "filler", "constraints")),
-        (0.01, max_size(3, rho=INF), {"a": "data", "b": "data", "c": "filler"}),
-        (0.01, [], told("data", "data", "filler", "filler", "filler")),
-        ({"e": 2}, [], told("data", "data", "filler", "filler", "prior")),
+        (0.01, exact_size(4, rho=INF), {"a": "data", "b": "data", "c": "fill", "d": "fill"}),
+        (0.01, exact_size(3, rho=2), {"a": "data", "b": "data", "c": "fill"}),
+        (2.0, exact_size(3, rho=INF), {"a": "data", "b": "data", "c": "fill"}),
+        ({"d": 3}, exact_size(3, rho=INF), {"a": "data", "b": "data", "d": "weight"}),
+        ({"d": 3}, max_size(3, rho=INF), {"a": "data", "b": "data", "d": "weight"}),
+        (0.01, must_link(["a", "e"], rho=INF), told("data", "data", "fill", "fill", "rule")),
+        (0.01, max_size(3, rho=INF), {"a": "data", "b": "data", "c": "fill"}),
+        (0.01, [], told("data", "data", "fill", "fill", "fill")),
+        ({"e": 2}, [], told("data", "data", "fill", "fill", "weight")),
     ],
 )
 def test_the_data_never_choose_a_feature_without_a_vote(weights, constraints, reasons):
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 5, list("abcde"))
-    selection = quietly_decide(evidence, weights, constraints=constraints)
-    found = attribution(selection)
-    assert {name: found.reasons(name) for name in selection.features} == {a: (b,) for a, b in reasons.items()}
+    found = attribution(quietly_decide(evidence, weights, constraints=constraints))
+    assert found.why == reasons
     assert found.data_alone == ("a", "b")
     for name, reason in reasons.items():
-        assert reason != "constraints" or name not in found.without_constraints
-        assert reason != "filler" or name in found.without_constraints
+        assert reason != "rule" or name not in found.without_constraints
+        assert reason != "fill" or name in found.without_constraints
 
 
 @settings(max_examples=examples(40))
@@ -298,9 +401,8 @@ def test_members_without_a_vote_are_never_data(counts, weights, constraints):
     found = attribution(selection)
     for name, count in zip(NAMES, counts, strict=False):
         if name in selection.features and count == 0:
-            assert "data" not in found.reasons(name)
+            assert found.why[name] in ("rule", "weight", "fill")
             assert name not in found.data_alone
-            assert found.unvoted[name] in ("prior", "constraints", "filler")
 
 
 def test_what_only_the_prior_speaks_for_may_stay_to_fill_up():
@@ -309,7 +411,7 @@ def test_what_only_the_prior_speaks_for_may_stay_to_fill_up():
     filled = attribution(quietly_decide(evidence, {"d": 3}, constraints=exact_size(3, rho=INF)))
     assert filled.without_prior == ("a", "b", "d")
     assert filled.filling == ("d",)
-    assert filled.reasons("d") == ("prior",)
+    assert filled.why["d"] == "weight"
     displaced = attribution(quietly_decide(evidence, {"d": 9}, constraints=max_size(2, rho=INF)))
     assert displaced.without_prior == ("a", "b")
     assert displaced.filling == ()
@@ -326,11 +428,11 @@ def test_what_is_held_unlikely_is_prior():
     assert selection.features == ("b", "c")
     assert found.without_prior == found.data_alone == ("a", "b")
     assert found.without_constraints == ("b", "c")
-    assert found.reasons("c") == ("prior",)
+    assert found.why["c"] == "weight"
     said = decide(evidence, constraints=[max_size(2, rho=INF), exclude(["a"], rho=1.0)])
     assert said.features == selection.features
     assert attribution(said).without_prior == ("b", "c")
-    assert attribution(said).reasons("c") == ("constraints",)
+    assert attribution(said).why["c"] == "data"
 
 
 def test_belief_alone_is_not_a_constraint():
@@ -338,7 +440,7 @@ def test_belief_alone_is_not_a_constraint():
     found = attribution(selection)
     assert found.without_constraints == selection.features == ("b", "c", "d")
     assert found.without_prior == ("a", "b", "c", "d")
-    assert {found.reasons(name) for name in selection.features} == {("data",)}
+    assert set(found.why.values()) == {"data"}
 
 
 def test_rows_of_belief_keep_their_mark():

@@ -97,7 +97,7 @@ _DECISIONS: dict[str, _Sentence] = {
     ),
     "without_votes": (
         "There is no vote of any model for {n_unvoted} of {n_chosen} chosen features ({features}): weights or "
-        "constraints alone are the reason.",
+        "constraints brought them in, or they fill places.",
         "Use min_votes=1 to exclude such features.",
     ),
 }
@@ -384,7 +384,7 @@ class Advice:
         >>> facts = {"n_unvoted": 7, "n_chosen": 9, "features": list("abcdefg")}
         >>> Advice("without_votes", facts).in_words("Raise --min-votes.")
         'There is no vote of any model for 7 of 9 chosen features (a, b, c, d, e and 2 more): weights or constraints
-        alone are the reason. Raise --min-votes.'
+        brought them in, or they fill places. Raise --min-votes.'
         """
         _, sentence, in_python = self.CODES[self.code]
         shown = {key: _first(fact) if isinstance(fact, list) else fact for key, fact in self.facts.items()}

@@ -1,11 +1,11 @@
-"""What a set rests on: members that are there by the data, by the prior, by the constraints; and how sure each is.
+"""What a set rests on: members that data, rules and weights brought in, those that fill a place; how sure each is.
 
 >>> from ubayfs import Evidence, decide, max_size
 >>> from ubayfs.attribution import attribution
 >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
 >>> selection = decide(evidence, weights={"area": 5}, constraints=max_size(1, rho=10))
->>> attribution(selection).reasons("area")
-('prior',)
+>>> attribution(selection).why
+{'area': 'weight'}
 """
 
 from __future__ import annotations
@@ -29,20 +29,33 @@ from .optimize.base import best_solution
 from .optimize.exact import warm_started
 from .optimize.presolve import required_features
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
+from .priors.weights import raised
 from .selection import Selection, problem_of
-from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility, priced
+from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Admissibility, Utility, priced
 from .workflow import Decision
 
 # Constraints that ask for more features, whichever.
 _SIZES = ("min_size", "exact_size")
 
+# What brought a member in: the same word in reports, cards, app, command line and reproducibility.
+Reason = Literal["data", "rule", "weight", "fill"]
+
 
 @dataclass(frozen=True)
 class Attribution:
-    """What would be chosen with less knowledge.
+    """What brought each member in, and what would be chosen with less knowledge.
 
     Where several sets are equally good, the one that shares most with the chosen set is meant. Both sets without the
     prior are None when there was none: importances were given.
+
+    A member is there by
+
+    - **data** if it has votes and the same decision without weights selects it, also where constraints that limit,
+      such as `cannot_link`, `max_per_block` and budgets, keep out features with more votes;
+    - **rule** if hard constraints require it, by itself or together with a required feature; or if a constraint asks
+      for it (`require`, `must_link`, `min_size` ...), and without that demand the votes would not select it;
+    - **weight** if the decision without weights drops it, or if it has no votes but a raised weight;
+    - **fill** if it has no votes, and nothing asks for it: any feature would do in its place.
     """
 
     chosen: tuple[str, ...]
@@ -52,31 +65,13 @@ class Attribution:
     without_constraints: tuple[str, ...]
     # Of the same size with neither: features with votes only.
     data_alone: tuple[str, ...] | None
-    # Members that no model chose: "prior" where their weight is raised, "constraints" where one would be violated
-    # (more) without them, "filler" where nothing speaks for them or against them.
-    unvoted: Mapping[str, str] = field(default_factory=dict)
+    # What brought each member in.
+    why: Mapping[str, Reason] = field(default_factory=dict)
 
     @property
     def filling(self) -> tuple[str, ...]:
         """Members that only the prior speaks for, but that stay without it: a place was left, and any would do."""
-        return tuple(
-            name for name in self.without_prior or () if name in self.chosen and self.unvoted.get(name) == "prior"
-        )
-
-    def reasons(self, feature: str) -> tuple[str, ...]:
-        """Return why a chosen feature is there: ("data",), ("filler",), or what it would not be there without.
-
-        ("prior", "constraints") also stands for a feature that needs one of the two, whichever: the data alone would
-        not choose it. A feature without a vote is never there by the data.
-        """
-        needs_prior = self.without_prior is not None and feature not in self.without_prior
-        needs_constraints = feature not in self.without_constraints
-        if needs_prior or needs_constraints:
-            return ("prior",) * needs_prior + ("constraints",) * needs_constraints
-        if feature in self.unvoted:
-            return (self.unvoted[feature],)
-        by_data = self.data_alone is None or feature in self.data_alone
-        return ("data",) if by_data else ("prior", "constraints")
+        return tuple(name for name in self.without_prior or () if self.why.get(name) == "weight")
 
 
 def attribution(selection: Selection, random_state: RandomState = 0) -> Attribution:
@@ -91,22 +86,21 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
 
     Examples
     --------
-    >>> from ubayfs import Evidence, decide, max_size
-    >>> evidence = Evidence.from_sets([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 0]], ["a", "b", "c", "d"])
-    >>> selection = decide(evidence, weights={"b": 5}, constraints=[max_size(2, rho=10)])
+    >>> from ubayfs import Evidence, decide, max_size, require
+    >>> evidence = Evidence.from_sets([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]], ["a", "b", "c", "d"])
+    >>> selection = decide(evidence, weights={"b": 5}, constraints=[max_size(3, rho=10), require("d")])
     >>> found = attribution(selection)
     >>> found.without_prior
-    ('a', 'c')
-    >>> [(feature, found.reasons(feature)) for feature in selection.features]
-    [('a', ('data',)), ('b', ('prior',))]
+    ('a', 'c', 'd')
+    >>> found.why
+    {'a': 'data', 'b': 'weight', 'd': 'rule'}
     """
     problem, posterior = problem_of(selection, "the attribution"), selection.posterior
     utility, mask, names = problem.utility, selection.mask, problem.feature_names
     optimizer = as_optimizer("exact" if problem.optimizer is None else problem.optimizer)
     best = partial(optimizer.maximize, random_state=random_state)
-    unvoted = _unvoted(problem, mask)
     favored = _in_favor(utility.theta, mask, _errors(posterior))
-    freely = _without_constraints(problem, favored, mask, unvoted, best)
+    plain, nearest = replace(utility, theta=favored), mask
     without_prior = data_alone = None
     if posterior is not None:
         plain = reweighted(selection, DEFAULT_WEIGHT, without_unlikely, random_state)
@@ -119,103 +113,86 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
             else nearest & voted
         )
         data_alone = _names(names, alone)
-    reasons = {str(names[position]): reason for position, reason in unvoted.items()}
+    why = _why(problem, plain, nearest, mask, best)
+    freely = _without_constraints(problem, favored, mask, [i for i, word in why.items() if word == "fill"], best)
+    reasons = {str(names[position]): word for position, word in why.items()}
     return Attribution(selection.features, without_prior, _names(names, freely), data_alone, reasons)
 
 
-BroughtBy = Literal["data", "rule", "weight"]
+def _why(
+    problem: DecisionProblem, plain: Utility, without_weights: Mask, chosen: Mask, best: Callable[[Utility], Solution]
+) -> dict[int, Reason]:
+    """Return what brought each member in, by position; `plain` is the utility without weights."""
+    required, asking = required_features(problem.utility), _Asking.of(plain.system, chosen)
+    voted = np.ones_like(chosen) if problem.counts is None else problem.counts > 0
+    favored = np.zeros_like(chosen) if problem.weights is None else raised(problem.weights)
+    by_rule = asking.brings(plain, chosen, required | ~without_weights | ~voted, best)
 
-
-def brought_by(selection: Selection, found: Attribution) -> dict[str, BroughtBy]:
-    """Tell what brought each member into the set: the data, a rule of the user, or a weight.
-
-    Data: the same decision without weights selects it, also where constraints such as `max_per_block` removed features
-    with more votes. Rule: hard constraints require it, by themselves or together with another required feature; or a
-    constraint asks for it and it would not be selected without constraints. Constraints on the size ask for no feature
-    in particular. Weight: the decision without weights drops it.
-
-    Parameters
-    ----------
-    selection : Selection
-        From :func:`~ubayfs.workflow.decide`.
-    found : Attribution
-        Of this selection.
-
-    Examples
-    --------
-    >>> from ubayfs import Evidence, decide, max_size, require
-    >>> evidence = Evidence.from_sets([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]], ["a", "b", "c", "d"])
-    >>> selection = decide(evidence, weights={"b": 5}, constraints=[max_size(3, rho=10), require("d")])
-    >>> brought_by(selection, attribution(selection))
-    {'a': 'data', 'b': 'weight', 'd': 'rule'}
-    """
-    utility, mask = problem_of(selection, "what brought a feature in").utility, selection.mask
-    required, asked_for = required_features(utility), _asked_for(utility, mask)
-
-    def why(position: int, name: str) -> BroughtBy:
-        if required[position]:
+    def reason(i: int) -> Reason:
+        if required[i]:
             return "rule"
-        dropped = found.without_prior is not None and name not in found.without_prior
-        if dropped or found.unvoted.get(name) == "prior":
+        if not without_weights[i]:
             return "weight"
-        return "rule" if asked_for[position] and name not in found.without_constraints else "data"
+        if voted[i]:
+            return "rule" if by_rule[i] else "data"
+        return "rule" if asking.by_name[i] else "weight" if favored[i] else "fill"
 
-    return {name: why(i, name) for i, name in zip(selection.indices.tolist(), selection.features, strict=True)}
-
-
-def _asked_for(utility: Utility, chosen: Mask) -> Mask:
-    """Return the members without which a constraint would be violated (more); those on the size do not count."""
-    system = utility.system
-    sizes = [part.position for part in system.parts if part.kind in _SIZES]
-    limited = replace(utility, system=system.take(np.flatnonzero(~np.isin(system.owner, sizes)))) if sizes else utility
-    positions = np.flatnonzero(chosen)
-    found = np.zeros_like(chosen)
-    found[positions] = _needed(limited, chosen, positions)
-    return found
+    return {i: reason(i) for i in np.flatnonzero(chosen).tolist()}
 
 
-def _needed(utility: Utility, chosen: Mask, positions: Ints) -> Mask:
-    """Tell of some members whether constraints would be violated (more) without them."""
-    dropped = np.repeat(chosen[None, :], len(positions), axis=0)
-    dropped[np.arange(len(positions)), positions] = False
-    admissibility = utility.admissibility
-    return admissibility.log_admissibility(dropped) < admissibility.log_admissibility(chosen)[0]
+@dataclass(frozen=True, eq=False)
+class _Asking:
+    """Which inequalities would be violated (more) without which members."""
+
+    members: Ints  # (n_members,)
+    rows: Ints  # of inequalities that features can satisfy, (n_rows,)
+    asks: Mask  # (n_members, n_rows)
+    by_name: Mask  # features that another inequality than one on the size asks for, (n_features,)
+
+    @classmethod
+    def of(cls, system: ConstraintSystem, chosen: Mask) -> _Asking:
+        """Take each member out of the set."""
+        owner, members = np.repeat(np.arange(system.n_inequalities), np.diff(system.A.indptr)), np.flatnonzero(chosen)
+        rows = np.unique(owner[system.A.data < 0])
+        demands = system.take(rows)
+        without = np.repeat(chosen[None, :], len(members), axis=0)
+        without[np.arange(len(members)), members] = False
+        admissibility = Admissibility(demands)
+        asks = admissibility.violations(without) > admissibility.violations(chosen)
+        sizes = [part.position for part in system.parts if part.kind in _SIZES]
+        by_name = np.zeros_like(chosen)
+        by_name[members] = asks[:, ~np.isin(demands.owner, sizes)].any(axis=1)
+        return cls(members, rows, asks, by_name)
+
+    def brings(self, plain: Utility, chosen: Mask, known: Mask, best: Callable[[Utility], Solution]) -> Mask:
+        """Return the members that votes do not select without the inequalities that ask for them, (n_features,).
+
+        Those of which the reason is `known` are not looked at.
+        """
+        found = np.zeros_like(chosen)
+        patterns, pattern_of = np.unique(self.asks, axis=0, return_inverse=True)
+        for number, pattern in enumerate(patterns):
+            asked = self.members[(pattern_of.ravel() == number) & ~known[self.members]]
+            if len(asked) and pattern.any():
+                rest = np.setdiff1d(np.arange(plain.system.n_inequalities), self.rows[pattern])
+                found[asked] = ~_nearest(best, replace(plain, system=plain.system.take(rest)), chosen)[asked]
+        return found
 
 
 def _names(names: Array, mask: Mask) -> tuple[str, ...]:
     return tuple(names[mask].tolist())
 
 
-def _raised(problem: DecisionProblem) -> Mask:
-    """Return which features the prior prefers; the same weight for all is no preference."""
-    assert problem.weights is not None
-    return problem.weights > max(DEFAULT_WEIGHT, float(problem.weights.min()))
-
-
-def _unvoted(problem: DecisionProblem, chosen: Mask) -> dict[int, str]:
-    """Return the members without a vote, by position, and what they are there for."""
-    if problem.counts is None:
-        return {}
-    positions = np.flatnonzero(chosen & (problem.counts == 0))
-    if len(positions) == 0:
-        return {}
-    raised, needed = _raised(problem), _needed(problem.utility, chosen, positions)
-    return {
-        int(i): "prior" if raised[i] else "constraints" if by_constraints else "filler"
-        for i, by_constraints in zip(positions, needed, strict=True)
-    }
-
-
 def _without_constraints(
     problem: DecisionProblem,
     theta: Floats,
     chosen: Mask,
-    unvoted: Mapping[int, str],
+    filling: list[int],
     best: Callable[[Utility], Solution],
 ) -> Mask:
     """Return the best set of the same size under the prior alone, of features that something speaks for.
 
-    Fillers that were chosen may fill up: without constraints nothing would keep them out.
+    Those that fill a place may do so: without constraints nothing would keep them out.
     """
     utility = problem.utility
     system, from_prior = utility.system, utility.system.from_prior
@@ -223,8 +200,9 @@ def _without_constraints(
         return chosen
     candidates = utility.selectable.copy()
     if problem.counts is not None:
-        candidates &= (problem.counts > 0) | _raised(problem)
-        candidates[[position for position, reason in unvoted.items() if reason == "filler"]] = True
+        assert problem.weights is not None
+        candidates &= (problem.counts > 0) | raised(problem.weights)
+        candidates[filling] = True
     if not from_prior.any():
         return _most_important(theta, candidates, chosen)
     size = min(int(chosen.sum()), int(candidates.sum()))

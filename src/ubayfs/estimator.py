@@ -361,7 +361,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             raise InputError.of("max_features", f"'supported' {rule}", self.max_features)
         if posterior is None:
             posterior = Decision(**self._decision(1)).posterior(self.evidence_)
-        size, advice = supported_size(self.related_, posterior.mean, most)
+        size, advice = supported_size(self.related_, posterior, most)
         for given in advice:
             given.warn(stacklevel=4)
         return size

@@ -58,7 +58,7 @@ def test_the_row_keeps_the_focus_and_shows_why(answer):
     say(answer, name, "very likely")
     expect(answer.get_by_label(f"What you say of {name}", exact=True)).to_be_focused()
     expect(first.locator("svg.votes")).to_have_attribute("aria-label", re.compile("and a weight of 20$"))
-    expect(first.locator(".badge").first).to_have_text(re.compile("^(data|prior|constraints)$"))
+    expect(first.locator(".badge").first).to_have_text(re.compile("^(data|rule|weight|fill)$"))
     expect(first.locator("td").last).to_contain_text("costs")
     expect(answer.get_by_text("holds", exact=True).first).to_be_visible()
     answer.keyboard.press("Control+z")  # the list has the focus

@@ -326,6 +326,19 @@ def test_without_a_target_only_the_reproducibility_has_a_meaning(folder, run):
     assert StoredResult("out").trust.related is None
 
 
+def test_votes_for_shuffled_targets_are_made_on_request_and_once(own, run, monkeypatch):
+    assert StoredResult("results").trust.related.shuffled_votes is None
+    done = run("trust", "results", "--level", "quick", *SMALL[:4], "--vote-shuffles", 2)
+    assert done.code == 0, done.err
+    votes = StoredResult("results").trust.related.shuffled_votes
+    assert votes.n_shuffles == 2
+    assert votes.counts.tolist() == StoredResult("results").evidence.counts.tolist()
+    monkeypatch.setattr("ubayfs.results.trust_work.collect_shuffled_votes", None)
+    assert run("trust", "results", "--level", "quick", *SMALL[:4], "--vote-shuffles", 2).code == 0
+    assert run("decide", "results", "--max-size", 2, "-o", "two").code == 0
+    assert StoredResult("two").trust.related.shuffled_votes.shares.tolist() == votes.shares.tolist()
+
+
 def test_a_size_that_the_data_tell(folder, run):
     """P-values are computed first, whatever the level; decisions use them again."""
     text = STUDY.replace("max_size: {n: 4, rho: hard}", "max_size: {n: supported, rho: hard}")
@@ -333,7 +346,7 @@ def test_a_size_that_the_data_tell(folder, run):
     done = run("select", "study.yaml", *SMALL, "--without", "cannot_link")
     assert done.code == 0, done.err
     stored = StoredResult("results")
-    expected = max(1, stored.trust.related.supported(stored.selection.importance))
+    expected = max(1, stored.trust.related.supported(stored.selection))
     assert len(stored.selection.features) == expected
     assert states(folder / "results") == ("missing", "known", "missing")
     assert "max_size: {n: supported, rho: hard}" in Path("results/study.yaml").read_text()

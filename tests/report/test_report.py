@@ -597,7 +597,7 @@ def test_letters_that_no_font_has_are_listed_once():
 
 def test_the_legend_says_what_badges_on_features_mean(summary, html):
     borne = {mark for record in summary["chosen"] for mark in record["reasons"]}
-    assert borne >= {"prior", "constraints"}
+    assert borne >= {"data", "weight"}
     page = Page(html)
     for entry in summary["legend"]:
         assert entry["meaning"] in page.text

@@ -166,8 +166,8 @@ def test_a_size_that_nobody_knows_yet(resolved):
     assert study.study.arguments(study.feature_names)["constraints"] == (max_size("supported"),)
     work = TrustWork(study, evidence, Trust(), watch)
     work.size()
-    importance = Decision().posterior(evidence).mean
-    assert work.study.supported == max(1, work.trust.related.supported(importance))
+    posterior = Decision().posterior(evidence)
+    assert work.study.supported == max(1, work.trust.related.supported(posterior))
     assert len(work.study.decide(evidence).features) == work.study.supported
     assert work.study.standalone.constraints == (max_size("supported"),)
 

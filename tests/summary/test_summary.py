@@ -137,7 +137,7 @@ def test_chosen_features(summary, selection):
         assert record["without_prior"] == (name in found.without_prior)
         assert record["without_constraints"] == (name in found.without_constraints)
         assert record["data_alone"] == (name in found.data_alone)
-        assert record["reasons"] == list(found.reasons(name))
+        assert record["reasons"] == [found.why[name]]
         assert record["without_vote"] == (posterior.counts[i] == 0)
 
 
@@ -659,11 +659,10 @@ def test_a_member_without_vote_is_not_of_the_data():
     summary = summarize(selection, n_draws=0)
     stated = {record["feature"]: (record["reasons"], record["data_alone"]) for record in summary["chosen"]}
     assert stated["a"] == stated["b"] == (["data"], True)
-    assert stated["c"] == stated["d"] == (["constraints"], False)
+    assert stated["c"] == stated["d"] == (["fill"], False)
     assert summary["sets"]["data_alone"]["removed"] == ["c", "d"]
     assert summary["sentences"]["knowledge"][:2] == [
-        "2 of 4 chosen features are there because of your constraints: c and d. The votes alone would choose the other "
-        "2, too.",
+        "2 of 4 selected features are there by their votes. c and d fill places: no model selected them.",
         "No weights were stated.",
     ]
 
@@ -674,10 +673,11 @@ def test_what_only_the_prior_speaks_for_is_not_chosen_without_it():
         selection = decide(evidence, {"d": 3}, constraints=exact_size(3, rho=INF))
     summary = summarize(selection, n_draws=0)
     stated = {record["feature"]: (record["reasons"], record["without_prior"]) for record in summary["chosen"]}
-    assert stated == {"a": (["data"], True), "b": (["data"], True), "d": (["prior"], False)}
-    assert any(line.startswith("1 of 3 chosen features is there because") for line in summary["sentences"]["knowledge"])
+    assert stated == {"a": (["data"], True), "b": (["data"], True), "d": (["weight"], False)}
+    by_votes = "2 of 3 selected features are there by their votes. Your weights brought in d."
+    assert summary["sentences"]["knowledge"][0] == by_votes
     assert summary["sets"]["without_prior"]["filling"] == ["d"]
-    without = "No model chose d: without its weight anything would do in its place."
+    without = "No model selected d: without its weight anything would do in its place."
     assert without in summary["sentences"]["knowledge"]
 
 

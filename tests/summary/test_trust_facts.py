@@ -398,19 +398,19 @@ def test_what_has_no_meaning_is_not_asked_for(data):
 
 
 def test_members_by_weights_or_constraints_are_counted_apart(summary, selection):
-    why = attribution(selection)
-    own = [name for name in selection.features if why.reasons(name) != ("data",)]
-    assert "x5" in own
+    why = attribution(selection).why
+    n_data = list(why.values()).count("data")
+    assert why["x5"] == "weight"
     line = summary["sentences"]["knowledge"][0]
-    assert line.startswith(f"{len(own)} of 4 chosen features")
-    assert all(name in line for name in own)
+    assert line.startswith(f"{n_data} of 4 selected features")
+    assert all(name in line for name, word in why.items() if word != "data")
 
 
 def test_an_opinion_that_changes_nothing_is_reported_as_such():
     evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 0, 1]] * 4, list("abcd"))
     summary = summarize(decide(evidence, {"a": 1}, constraints=max_size(2, rho=9)), n_draws=0)
     assert summary["sentences"]["knowledge"][0] == (
-        "Your weights and constraints made no difference: the votes alone would choose these features, too."
+        "Your weights and constraints made no difference: the votes alone would select these features, too."
     )
     favored, *less = summary["sentences"]["knowledge"][1:]
     assert favored.startswith("Your favored features did not clearly get more votes than random ones would (p = 0.2")
@@ -419,31 +419,31 @@ def test_an_opinion_that_changes_nothing_is_reported_as_such():
     ]
 
 
-def test_a_member_that_weights_and_constraints_would_each_keep():
-    """Without the link c is out by its votes, without its weight d has its place."""
+def test_what_is_kept_out_does_not_make_others_forced():
+    """Without the link c is out by its votes; without its weight it stays."""
     evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 1, 1]] * 4, list("abcd"))
     constraints = [max_size(2, rho=np.inf), cannot_link(["a", "b"], rho=9), cannot_link(["a", "d"], rho=9)]
     summary = summarize(decide(evidence, {"c": 30}, constraints=constraints), n_draws=0)
     assert [record["feature"] for record in summary["chosen"]] == ["c", "a"]
     assert summary["sentences"]["knowledge"][0] == (
-        "1 of 2 chosen features is there because of your weights or constraints: c. The votes alone would choose the "
-        "other one, too. Your weights alone would keep c, and so would your constraints."
+        "All 2 selected features are there by their votes. Your weights and constraints kept out b, which the votes "
+        "alone would select."
     )
 
 
-def test_a_member_that_only_weights_and_constraints_together_would_remove_is_one_of_the_votes():
-    """By votes a, b, c; without the link b leaves c out beside the favored d; without both, c is in, too."""
+def test_a_member_that_a_limit_admits_is_one_of_the_votes():
+    """By votes a, b, c; the link keeps out b, and d is favored; c is there by its votes."""
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 10 + [[1, 1, 1, 0, 0]] * 8 + [[0, 0, 0, 0, 1]], list("abcde"))
     constraints = [max_size(3, rho=np.inf), cannot_link(["a", "b"], rho=np.inf)]
     with pytest.warns(ubayfs.OptimizationWarning, match="no vote"):
         selection = decide(evidence, {"d": 30, "e": 2}, constraints=constraints)
     summary = summarize(selection, n_draws=0)
     reasons = {record["feature"]: record["reasons"] for record in summary["chosen"]}
-    assert reasons == {"d": ["prior"], "a": ["data"], "c": ["constraints"]}
+    assert reasons == {"d": ["weight"], "a": ["data"], "c": ["data"]}
     assert summary["sets"]["data_alone"]["removed"] == ["d"]
     assert summary["sentences"]["knowledge"][:2] == [
-        "2 of 3 chosen features are there because of your weights or constraints: d and c. The votes alone would "
-        "choose the other one and c, too.",
+        "2 of 3 selected features are there by their votes. Your weights brought in d. Your weights and constraints "
+        "kept out b, which the votes alone would select.",
         "Of 2 features that you favored, 1 is in the set; e is not.",
     ]
 

@@ -5,65 +5,10 @@ import pandas as pd
 import pytest
 
 from repeating import decided, reproduced
-from ubayfs import (
-    Evidence,
-    at_least_one,
-    collect_evidence,
-    exact_size,
-    implies,
-    max_per_block,
-    max_size,
-    must_link,
-    require,
-)
-from ubayfs.attribution import attribution, brought_by
+from ubayfs import collect_evidence, max_size, require
 from ubayfs.workflow import Decision
 
-NAMES = list("abcdef")
-# Votes 10, 8, 6, 4, 2, 1.
-SETS = [[i < n for n in (10, 8, 6, 4, 2, 1)] for i in range(10)]
 HARD = np.inf
-
-
-def why(constraints, weights=0.01, **arguments):
-    decision = Decision(weights=weights, constraints=constraints, **arguments)
-    selection = decision.make(Evidence.from_sets(SETS, NAMES))
-    return brought_by(selection, attribution(selection))
-
-
-@pytest.mark.parametrize(
-    ("constraints", "expected"),
-    [
-        ([max_size(2)], {"a": "data", "b": "data"}),
-        ([max_size(2), require("a")], {"a": "rule", "b": "data"}),  # it is always there, whatever the votes
-        ([max_size(2), require("f")], {"a": "data", "f": "rule"}),
-        ([max_size(3), require("a"), must_link(["a", "e"], rho=HARD)], {"a": "rule", "b": "data", "e": "rule"}),
-        ([max_size(3), require("a"), implies("a", "f", rho=HARD)], {"a": "rule", "b": "data", "f": "rule"}),
-        ([max_size(3), must_link(["a", "f"], rho=HARD)], {"a": "data", "b": "data", "f": "rule"}),
-        ([max_size(2), at_least_one(["d", "e"], rho=HARD)], {"a": "data", "d": "rule"}),
-        ([max_size(2), require("f", rho=20.0)], {"a": "data", "f": "rule"}),
-        ([max_size(2), at_least_one(["a", "e"], rho=HARD)], {"a": "data", "b": "data"}),
-        ([exact_size(3, rho=HARD)], {"a": "data", "b": "data", "c": "data"}),
-    ],
-)
-def test_rules(constraints, expected):
-    assert why(constraints) == expected
-
-
-def test_limits_leave_members_to_the_data():
-    blocks = {"one": ["a", "b", "c"], "two": ["d", "e", "f"]}
-    limits = [exact_size(2, rho=HARD), max_per_block(1, rho=HARD)]
-    assert why(limits, blocks=blocks) == {"a": "data", "d": "data"}
-
-
-def test_weights():
-    assert why([max_size(2)], {"f": 50}) == {"a": "data", "f": "weight"}
-    assert why([max_size(2)], {"a": 50}) == {"a": "data", "b": "data"}  # it would be there without the weight
-    assert why([max_size(2)], {"b": "unlikely"}) == {"a": "data", "c": "weight"}
-    assert why([max_size(3), require("e")], {"f": 50}) == {"a": "data", "e": "rule", "f": "weight"}
-
-
-# On data
 
 
 def planted(seed=0, n_signals=3, n_features=60):
@@ -107,6 +52,21 @@ def test_a_required_feature_is_not_counted():
     assert found.share_of_halves[[0, 50]].tolist() == [0, 0]
     assert found.selected_again[1] <= 2
     assert "Your rules brought in 2 more, not counted here." in str(found)
+
+
+def test_what_fills_a_place_is_not_counted():
+    """Two features have votes, the set has room for five: what fills it counts neither here nor in halves."""
+    X, y = planted(n_signals=2)
+    X[["g0", "g1"]] += 3 * y[:, None]
+    few = {**SETTINGS, "n_features_per_model": 2}
+    five, two = (reproduced(X, y, constraints=max_size(n, rho=HARD), **few) for n in (5, 2))
+    assert five.selected.sum() == 5
+    assert five.size == two.size == 2
+    assert len(five.filling) == 3
+    assert set(five.labels[np.isin(X.columns, five.filling)]) == {"fills a place"}
+    assert five.agreements == pytest.approx(two.agreements)
+    assert five.selected_again == pytest.approx(two.selected_again)
+    assert "3 fill places: no model selected them. They are not counted." in str(five)
 
 
 def test_nothing_by_the_data():

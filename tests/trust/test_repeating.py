@@ -91,8 +91,9 @@ def test_halves_are_decided_like_the_whole(signals, arguments):
             data = X[samples] if any(c.needs_data for c in Decision(**arguments).constraints) else None
             own = Decision(**{**arguments, "random_state": 4}).make(half, data).mask
             plain = Decision(**{**arguments, "weights": 0.01, "random_state": 4}).make(half, data).mask
-            sets.append(own & plain & ~np.isin(X.columns, list(found.not_by_data)))
-    sets, n_varying = np.array(sets), 100 - len(found.not_by_data)
+            by_user = (*found.by_rule, *found.by_weight)
+            sets.append(own & plain & (half.counts > 0) & ~np.isin(X.columns, by_user))
+    sets, n_varying = np.array(sets), 100 - len(by_user)
     assert found.n_varying == n_varying
     assert found.agreements == pytest.approx(agreement(sets[::2], sets[1::2], n_varying), nan_ok=True)
     assert found.share_of_halves == pytest.approx(sets.mean(axis=0))

@@ -146,5 +146,5 @@ def test_without_a_split_nothing_is_known_of_a_feature(rng):
     with pytest.warns(EnsembleWarning, match="cancel"):
         found = reproduced(X, y, selector="fisher", n_models=5, random_state=0, n_jobs=1, on_progress=lambda *_: False)
     assert found.n_used == 0
-    assert set(found.labels) == {"unknown"}
+    assert set(found.labels[found.by_data]) == {"unknown"}
     assert "rarely" not in repr(found) + str(found)

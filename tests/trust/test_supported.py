@@ -58,6 +58,30 @@ def test_the_size_is_the_largest_that_the_definition_allows(rng):
         assert found.supported(importance, most) == max(sizes)
 
 
+def test_what_nothing_speaks_for_is_not_counted(planted):
+    """Where everything is related to the target, a size never exceeds the features with a vote or a raised weight."""
+    every = related([1e-9] * 30)
+    evidence = ubayfs.Evidence.from_sets([[j < 4 for j in range(30)]] * 10, [f"x{i}" for i in range(30)])
+    for weights, expected in ((0.01, 4), ({"x9": 2.0}, 5), ({"x0": 2.0}, 4), (3.0, 4)):
+        decision = Decision(weights=weights, constraints=max_size(6, rho=np.inf))
+        selection = decision.make(evidence)
+        posterior = selection.posterior
+        assert supported_size(every, posterior, 20) == (expected, ())
+        assert every.supported(selection) == every.supported(posterior) == expected
+        assert every.supported(selection, 3) == every.supported(ubayfs.Selection.from_dict(selection.to_dict()), 3) == 3
+        assert every.supported(posterior.mean) == 20  # importances alone know no votes
+    assert every.supported(ubayfs.maximize(np.arange(1.0, 31.0), max_size(3))) == 20
+    # In a part of the samples, too: one model selects one feature.
+    X, y = planted
+    few = {**SETTINGS, "n_models": 1, "n_features_per_model": 1}
+    sized, decide_for = sized_in_parts(
+        Procedure.of(FeatureData.from_table(X, y), few), Decision(constraints=[max_size("supported", rho=np.inf)])
+    )
+    evidence = ubayfs.collect_evidence(X, y, **few, random_state=0)
+    assert sized.constraints[0] == max_size(20, rho=np.inf)
+    assert decide_for(FeatureData.from_table(X, y), evidence).constraints == (max_size(1, rho=np.inf),)
+
+
 def test_a_number_takes_the_place_of_the_word_and_another_one_its_place():
     constraints = (max_size("supported", rho=5.0), max_size(9), ubayfs.min_size(1))
     first = with_supported(constraints, 4)
@@ -76,18 +100,18 @@ def test_no_other_word_is_a_size(wrong):
 
 def test_a_decision_without_p_values_names_the_way_out(planted):
     evidence = ubayfs.collect_evidence(*planted, **SETTINGS, random_state=0)
-    with pytest.raises(ConstraintError, match=r"max_size\(related\.supported") as caught:
+    with pytest.raises(ConstraintError, match=r"max_size\(related\.supported\(selection\)\)") as caught:
         ubayfs.decide(evidence, constraints=[max_size("supported")])
     assert caught.value.argument == "n"
 
 
 def test_the_estimator_takes_as_many_as_the_data_support(planted):
     selector = UBayFSSelector(max_features="supported", random_state=0, **SETTINGS).fit(*planted)
-    size = selector.related_.supported(selector.posterior_.mean)
+    size = selector.related_.supported(selector.posterior_)
     assert size == selector.get_support().sum()
     assert set(selector.get_support(indices=True)) >= {0, 1}
     again = ubayfs.estimate_related(selector.selection_, *planted)
-    assert again.supported(selector.posterior_.mean) == size  # by other shuffles
+    assert again.supported(selector.selection_) == size  # by other shuffles
     assert selector.redecide(max_supported=1).get_support().sum() == 1
     assert selector.redecide(max_features=3).get_support().sum() == 3
     assert selector.redecide(max_features=3).redecide(max_features="supported").get_support().tolist() == (
@@ -131,7 +155,7 @@ def test_a_part_of_the_samples_has_the_size_that_it_supports_itself(planted):
     for part in (slice(10, 90), slice(20, 80)):
         evidence = ubayfs.collect_evidence(X[part], y[part], **SETTINGS, random_state=1)
         data = FeatureData.from_table(X[part], y[part])
-        own = related_of(data, np.zeros(30, dtype=bool), 1000, 0).supported(Decision().posterior(evidence).mean, 7)
+        own = related_of(data, np.zeros(30, dtype=bool), 1000, 0).supported(Decision().posterior(evidence), 7)
         assert own >= 2
         assert decide_for(data, evidence).constraints == (max_size(own, rho=np.inf), ubayfs.min_size(1))
     fixed = Decision(constraints=(max_size(3),))

@@ -211,5 +211,5 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
         "votes": record["count"],
         "weight": record["weight"],
         "importance": record["importance"],
-        "because of": " and ".join(record["reasons"]),
+        "because of": ", ".join(record["reasons"]),
     }

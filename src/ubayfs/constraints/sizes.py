@@ -30,10 +30,7 @@ def _size(n: Any, rho: Any, price: Any) -> dict[str, Any]:
 def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> Inequalities:
     n_features = len(context.index.names)
     if isinstance(n, str):
-        rule = (
-            "is 'supported', a number that needs the data; compute it first: "
-            "max_size(related.supported(selection.importance))."
-        )
+        rule = "is 'supported', a number that needs the data; compute it first: max_size(related.supported(selection))."
         raise ConstraintError(f"max_size: n {rule}", argument="n", value=SUPPORTED, rule=rule)
     return inequalities(one_row(np.arange(n_features), sign, n_features), sign * n, rho, f"{text} {n}")
 
@@ -43,7 +40,7 @@ def max_size(n: Annotated[int | str, 0], rho: float = 1.0, *, price: float | Non
     """Select at most `n` features: one inequality of ones.
 
     "supported" is as many as the data support, for studies, which have the data; elsewhere pass the number that
-    ``estimate_related(selection, X, y).supported(selection.importance)`` returns.
+    ``estimate_related(selection, X, y).supported(selection)`` returns.
 
     Examples
     --------

@@ -201,7 +201,7 @@ def correlated(X: Array, first: Ints, second: Ints, threshold: float, method: st
 class PairCache:
     """Correlated pairs of the tables seen last: at most `n_tables` of them, and `n_pairs` pairs in all.
 
-    An expert decides many times on the same data, and on the same halves of them to see what would be chosen again;
+    An expert decides many times on the same data, and on the same halves of them to see what would be selected again;
     correlations take most of the time of a decision. A table is known by its values: one that was changed in place is
     another table.
     """

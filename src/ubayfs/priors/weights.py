@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arguments import FeatureIndex, Floats, as_array, check_choice, entries_of, feature_hint, freeze, nearest
+from .._arguments import FeatureIndex, Floats, Mask, as_array, check_choice, entries_of, feature_hint, freeze, nearest
 from ..data.blocks import Blocks
 from ..exceptions import Advice, InputError, repr_of
 from ..knowledge.matching import Matched, match_rows
@@ -217,6 +217,15 @@ def of_numbers(weights: Floats) -> PriorKnowledge:
         if i
     )
     return PriorKnowledge(freeze(weights), default=float(values[0]), lists=lists)
+
+
+def raised(weights: Floats) -> Mask:
+    """Return which features a prior favors, of shape (n_features,); the same weight for all favors none.
+
+    >>> raised(np.array([0.01, 5.0, 0.01])), raised(np.array([2.0, 2.0]))
+    (array([False,  True, False]), array([False, False]))
+    """
+    return np.asarray(weights > max(DEFAULT_WEIGHT, float(weights.min(initial=np.inf))))
 
 
 def is_list(key: object, value: object) -> bool:

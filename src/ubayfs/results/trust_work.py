@@ -24,6 +24,7 @@ from ..trust.ensembles import collect_halves
 from ..trust.procedure import Procedure
 from ..trust.related import favored_beforehand, related_of, sized_in_parts, supported_size
 from ..trust.reproducibility import reproducibility_of
+from ..trust.shuffled_votes import collect_shuffled_votes
 from ..trust.trust import Trust, higher, level_for
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ class TrustWork:
         if self.trust.related is None:
             why = self.trust.problems.get("related", "the data are not at hand.")
             raise InputError(f"max_size: supported needs p-values of all features: {why}", argument="constraints")
-        importance = self.study.decision.posterior(self.evidence, self.study.prior).mean
-        size, advice = supported_size(self.trust.related, importance, self.study.study.trust.max_supported)
+        posterior = self.study.decision.posterior(self.evidence, self.study.prior)
+        size, advice = supported_size(self.trust.related, posterior, self.study.study.trust.max_supported)
         self.study = self.study.sized(size)
         return advice
 
@@ -95,6 +96,7 @@ class TrustWork:
         """
         if self._has_target and self.study.study.trust.level != "none":
             self.find_related()
+            self._find_shuffled_votes()
         if level == "none":
             return
         self.trust = replace(self.trust, level=higher(level, self.trust.level))
@@ -126,9 +128,21 @@ class TrustWork:
             return
         try:
             related = related_of(study.data, favored, n, study.study.trust.seed)
-            self.trust = replace(self.trust, related=related)
+            votes = None if known is None else known.shuffled_votes
+            self.trust = replace(self.trust, related=replace(related, shuffled_votes=votes))
         except UBayFSError as error:
             self._problem("related", error)
+
+    def _find_shuffled_votes(self) -> None:
+        """Repeat the ensemble on shuffles of the target, if that is asked for and was not done."""
+        related, n = self.trust.related, self.study.study.trust.n_vote_shuffles
+        known = None if related is None else related.shuffled_votes
+        if related is None or n <= (0 if known is None else known.n_shuffles):
+            return
+        own: dict[str, Any] = {"evidence": self.evidence, "n_vote_shuffles": n}
+        votes = self._part("vote_shuffles", "shuffled votes", "shuffles", collect_shuffled_votes, **own)
+        if votes is not None and not self.stopped:
+            self.trust = replace(self.trust, related=replace(related, shuffled_votes=votes))
 
     def _find_halves(self) -> None:
         known, n = self.trust.halves, self.study.study.trust.n_splits

@@ -329,6 +329,10 @@ class TrustSection(Section):
         "shuffles of the target, for what is related to it",
         option=Option("--shuffles", "N", int)
     )
+    n_vote_shuffles: int = setting(
+        0, _count, "shuffles of the target for which the whole ensemble is repeated, for joint effects; 20 are enough",
+        option=Option("--vote-shuffles", "N", int)
+    )
     n_splits: int = setting(
         20, _positive, "pairs of half data sets, for the reproducibility", option=Option("--splits", "N", int)
     )

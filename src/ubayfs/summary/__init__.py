@@ -127,7 +127,7 @@ def summarize(
         Summary of another decision on the same evidence. Without data, its facts about the data are taken over, and
         its correlations if it has those of all chosen features.
     trust : Trust, optional
-        What is known of other samples: noise, reproducibility, validation.
+        What is known of other samples: related features, reproducibility, validation.
 
     Returns
     -------

@@ -73,7 +73,7 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
                 "probability": None,
                 # What merely fills a place that is left is not chosen for its own sake.
                 **without | {"without_prior": without["without_prior"] and name not in filling},
-                "reasons": [] if found is None else list(found.reasons(name)),
+                "reasons": [] if found is None else [found.why[name]],
                 "without_vote": counts is not None and int(counts[i]) == 0,
                 "tied": None,
                 **{key: stated.get(name, {}).get(key) for key in ("why", "source", "experts", "changed_after_votes")},
@@ -273,9 +273,20 @@ def related_facts(related: Related, features: Iterable[str], adjust_for: Iterabl
         "n_features": len(related.feature_names),
         **{name: getattr(found, name) for name in numbers},
         "n_listed": len(related.favored),
+        "by_votes": _by_votes(found),
         "limit": LARGEST_Q,
         "adjust_for": list(adjust_for),
     }
+
+
+def _by_votes(related: Related) -> dict[str, Any] | None:
+    """Return members not shown by themselves that have more votes than any feature for shuffled targets."""
+    votes = related.shuffled_votes
+    if votes is None:
+        return None
+    counts = dict(zip(related.feature_names.tolist(), votes.counts.tolist(), strict=True))
+    found = {name: counts[name] for name in related.by_votes}
+    return {"n_shuffles": votes.n_shuffles, "n_models": votes.n_models, "counts": found}
 
 
 def _adjusted(selection: Selection) -> tuple[str, ...]:
@@ -294,6 +305,7 @@ def reproducibility_facts(found: Reproducibility) -> dict[str, Any]:
         "n_selected": int(found.selected.sum()),
         "by_rule": list(found.by_rule),
         "by_weight": list(found.by_weight),
+        "filling": list(found.filling),
         "stand_ins": None if stand_ins is None else [number(value) for value in stand_ins.selected_again],
         "without_prior": None
         if without is None

@@ -284,32 +284,35 @@ def opinion_and_data(facts: Facts) -> list[str]:
     kinds = [kind for kind, given in stated.items() if given]
     if not records or not kinds:
         return []
-    own = [record["feature"] for record in records if record["reasons"] != ["data"]]
-    line = f"Your {' and '.join(kinds)} made no difference: the votes alone would choose these features, too."
-    if own:
-        rest = len(records) - len(own)
-        of_both = [r["feature"] for r in records if r["feature"] in own and r["data_alone"]]
-        others = [f"the other {'one' if rest == 1 else rest}"] * (rest > 0) + of_both
-        line = (
-            f"{len(own)} of {counted(len(records), 'chosen feature')} {_are(len(own))} there because of your "
-            f"{' or '.join(kinds)}: {listing(own, _LISTED)}."
-            + (f" The votes alone would choose {listing(others, _LISTED)}, too." if others else "")
-            + _either_alone(facts["sets"], own)
-        )
-    return [line, *_favored(facts)]
+    return [*_brought_in(facts, records, " and ".join(kinds)), *_favored(facts)]
+
+
+def _brought_in(facts: Facts, records: list[Facts], kinds: str) -> list[str]:
+    """Return which members weights and constraints brought in, which fill places, and what was kept out."""
+    votes = "votes" if facts["ensemble"] else "importances"
+    by = {
+        word: [r["feature"] for r in records if r["reasons"] == [word]] for word in ("data", "weight", "rule", "fill")
+    }
+    out = (facts["sets"]["data_alone"] or facts["sets"]["without_constraints"])["added"]
+    if not (by["weight"] or by["rule"] or by["fill"] or out):
+        return [f"Your {kinds} made no difference: the {votes} alone would select these features, too."]
+    n, n_data = counted(len(records), "selected feature"), len(by["data"])
+    lines = [
+        f"{f'All {n}' if n_data == len(records) > 1 else f'{n_data} of {n}'} {_are(n_data)} there by their {votes}."
+    ]
+    for word, whose in (("weight", "weights"), ("rule", "constraints")):
+        if by[word]:
+            lines.append(f"Your {whose} brought in {listing(by[word], _LISTED)}.")
+    if by["fill"]:
+        which, them = ("fills a place", "it") if len(by["fill"]) == 1 else ("fill places", "them")
+        lines.append(f"{listing(by['fill'], _LISTED)} {which}: no model selected {them}.")
+    if out:
+        lines.append(f"Your {kinds} kept out {listing(out, _LISTED)}, which the {votes} alone would select.")
+    return [" ".join(lines)]
 
 
 def _are(n: int) -> str:
     return "is" if n == 1 else "are"
-
-
-def _either_alone(sets: Facts, own: list[str]) -> str:
-    """Return which features less knowledge of one kind would not remove, but less of both kinds would."""
-    kinds = [sets[key] for key in ("without_prior", "without_constraints")]
-    if None in kinds:
-        return ""
-    both = [name for name in own if all(name not in change["removed"] for change in kinds)]
-    return f" Your weights alone would keep {listing(both, _LISTED)}, and so would your constraints." if both else ""
 
 
 def _favored(facts: Facts) -> list[str]:
@@ -381,7 +384,9 @@ def less_knowledge(facts: Facts) -> list[str]:
     same = "Without weights, without constraints or without both, this set or an equally good one is chosen."
     lines = [same] if known and not _differ(facts) else []
     if filling := (facts["sets"]["without_prior"] or {}).get("filling"):
-        lines.append(f"No model chose {listing(filling, _LISTED)}: without its weight anything would do in its place.")
+        lines.append(
+            f"No model selected {listing(filling, _LISTED)}: without its weight anything would do in its place."
+        )
     tied = [record["feature"] for record in records if record["tied"]]
     if tied:
         which = "it is" if len(tied) == 1 else "each of them is"

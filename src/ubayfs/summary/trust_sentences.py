@@ -169,12 +169,23 @@ def related(found: Facts) -> tuple[str, list[str]]:
             f"None of these {k}", "they may be chance findings")  # fmt: skip
         could = "could not" if k == 1 else "could"
         doubt = "" if without else f" {what[0].upper()}{what[1:]}."
-        return "none shown", [f"{these} {could} be shown to be related to the target{given}.{doubt}", *_meaning(found)]
+        shown = f"{these} {could} be shown to be related to the target{given}.{doubt}"
+        return "none shown", [shown, *_by_votes(found), *_meaning(found)]
     some = f"At least {n} of these {k} {'is' if n == 1 else 'are'}"
     which = some if n < k else "This feature is" if k == 1 else f"All {k} are"
     guess = f" Best guess: {found['best_guess']}." if found["best_guess"] > n else ""
     value = f"at least {n} of {k}" if n < k else f"all {k}" if k > 1 else "yes"
-    return value, [f"{which} related to the target {sure}{given}.{guess}", *_meaning(found)]
+    return value, [f"{which} related to the target {sure}{given}.{guess}", *_by_votes(found), *_meaning(found)]
+
+
+def _by_votes(found: Facts) -> list[str]:
+    """Return one sentence for each member not shown by itself that has more votes than shuffled targets give."""
+    votes = found.get("by_votes") or {"counts": {}}
+    return [
+        f"{name} is not shown by itself, but it was selected by {count:,} of {votes['n_models']:,} models, more than "
+        f"any feature in {counted(votes['n_shuffles'], 'shuffle')} of the target: it may act together with others."
+        for name, count in votes["counts"].items()
+    ]
 
 
 def _meaning(found: Facts) -> list[str]:
@@ -203,16 +214,18 @@ def _both_true(trust: Facts) -> list[str]:
 def selected_again(found: Facts) -> tuple[str, list[str]]:
     """Return how many would be selected again, in a word and in sentences."""
     k, bounds = found["size"], found["selected_again"]
-    n_rule, n_weight = len(found.get("by_rule", ())), len(found.get("by_weight", ()))
-    if k == 0 and n_rule + n_weight:
-        n = n_rule + n_weight
-        if n == 1:
-            return "", [f"The data did not select this feature: your {'rules' if n_rule else 'weights'} brought it in."]
-        return "", [f"The data selected none of these {n}: {_brought_in(n_rule, n_weight)}."]
+    n_rule, n_weight, n_fill = (len(found.get(key, ())) for key in ("by_rule", "by_weight", "filling"))
+    others = n_rule + n_weight + n_fill
+    if k == 0 and others:
+        if others == 1:
+            how = f"your {'rules' if n_rule else 'weights'} brought it in" if not n_fill else "it fills a place"
+            return "", [f"The data did not select this feature: {how}."]
+        how = "; ".join([*[_brought_in(n_rule, n_weight)] * (n_rule + n_weight > 0), *_filling(n_fill)])
+        return "", [f"The data selected none of these {others}: {how}."]
     if None in bounds:
         return "", ["No pair of halves could be compared."]
     low, high = sorted(map(round, bounds))
-    others, stand_ins = n_rule + n_weight, _with_stand_ins(found, (low, high))
+    stand_ins = _with_stand_ins(found, (low, high))
     by_chance = "As few as by chance cannot be ruled out." if low else "That is not clearly more than by chance."
     if k == 1:
         may = "would probably" if low else "may or may not" if high else "would rarely"
@@ -226,9 +239,12 @@ def selected_again(found: Facts) -> tuple[str, list[str]]:
         lines = [f"In a new study of this size, {_about(low, high)} of these {k} would be selected again{stand_ins}."]
     if found["interval"][0] is not None and found["interval"][0] <= 0 and not found.get("reconciled"):
         lines.append(by_chance)
-    if others:
+    if n_rule + n_weight:
         brought = _brought_in(n_rule, n_weight)
         lines.append(f"{brought[0].upper()}{brought[1:]} more, not counted here.")
+    lines += [
+        f"{text}. They are not counted." if n_fill > 1 else f"{text}. It is not counted." for text in _filling(n_fill)
+    ]
     return f"{_range(low, high)} of {k}", [*lines, *_without_weights(found)]
 
 
@@ -262,6 +278,15 @@ def _brought_in(n_rule: int, n_weight: int) -> str:
     return f"your {'rules' if n_rule else 'weights'} brought in {n_rule or n_weight}"
 
 
+def _filling(n: int) -> list[str]:
+    """Return how many members only fill a place.
+
+    >>> _filling(0), _filling(1), _filling(3)
+    ([], ['1 fills a place: no model selected it'], ['3 fill places: no model selected them'])
+    """
+    return [f"{n} fill{'s a place' if n == 1 else ' places'}: no model selected {'it' if n == 1 else 'them'}"] * (n > 0)
+
+
 def _without_weights(found: Facts) -> list[str]:
     """Return how many of the set without weights would be selected again, where weights were stated."""
     without = found.get("without_prior")
@@ -274,16 +299,13 @@ def _without_weights(found: Facts) -> list[str]:
 # -- the chosen features -----------------------------------------------------------------------------------------------
 
 _LEGEND = {
-    ("data",): "it would be chosen without weights, without constraints and without both, too: the votes are enough",
-    ("prior",): "it would not be chosen without the weights (the prior), or they alone speak for it",
-    ("constraints",): (
-        "it would not be chosen without the constraints: they ask for it, or they exclude features that have more votes"
-    ),
-    ("prior", "constraints"): "it needs one of the two, or both",
-    ("filler",): "neither votes nor prior nor constraints ask for it; it fills a place that no constraint forbids",
-    ("no vote",): "no model chose it",
-    ("after votes",): "what is known of it was changed after votes were seen, so that the data may count twice",
-    ("tie",): "another feature would do as well in its place, so that the choice between them is open",
+    "data": "its votes brought it in: without your weights it is selected, too, and no constraint has to ask for it",
+    "rule": "your constraints brought it in: they require it, or votes select it only because they ask for it",
+    "weight": "your weights brought it in: the same decision without them drops it, or they alone speak for it",
+    "fill": "it fills a place: no model selected it, and nothing asks for this feature in particular",
+    "no vote": "no model selected it",
+    "after votes": "what is known of it was changed after votes were seen, so that the data may count twice",
+    "tie": "another feature would do as well in its place, so that the choice between them is open",
 }
 # Marks of a member, by the fact about it.
 MARKS = {"without_vote": "no vote", "tied": "tie", "changed_after_votes": "after votes"}
@@ -294,7 +316,7 @@ _COLUMNS = {
     ),
     "selected_again": (
         "Selected again, by another study with the same weights and constraints: rarely is less than one time in "
-        "three, usually more than two in three. Features that your rules or weights brought in are not counted."
+        "three, usually more than two in three. Only features that the data brought in are counted."
     ),
     "replaceable": (
         "Best replacement: what the best set has instead if the feature cannot be measured, and the votes that this "
@@ -328,11 +350,10 @@ def about_chosen(facts: Facts) -> list[str]:
 
 
 def legend(records: list[Facts]) -> list[dict[str, Any]]:
-    """Return the meaning of the marks of the chosen features, alone and together."""
-    used = {(mark,) for record in records for mark in record["reasons"]}
-    used |= {tuple(record["reasons"]) for record in records}
-    used |= {(mark,) for key, mark in MARKS.items() if any(record.get(key) for record in records)}
-    return [{"marks": list(marks), "meaning": meaning} for marks, meaning in _LEGEND.items() if marks in used]
+    """Return the meaning of the marks of the chosen features."""
+    used = {mark for record in records for mark in record["reasons"]}
+    used |= {mark for key, mark in MARKS.items() if any(record.get(key) for record in records)}
+    return [{"marks": [mark], "meaning": meaning} for mark, meaning in _LEGEND.items() if mark in used]
 
 
 def _adjusted(facts: Facts) -> list[str]:
@@ -449,10 +470,10 @@ def _of_reproducibility(found: Facts) -> list[str]:
         f"The samples were split into halves {counted(found['n_done'], 'time')}, and the whole procedure, weights and "
         "constraints included, was repeated on each half."
     ]
-    if found.get("by_rule") or found.get("by_weight"):
+    if any(found.get(key) for key in ("by_rule", "by_weight", "filling")):
         lines.append(
-            "Only what the data selected counts. Features that a rule requires, or that are not selected without your "
-            "weights, are left out, also on each half."
+            "Only what the data selected counts. Features that a rule or a weight brought in, or that no model "
+            "selected, are left out, also on each half."
         )
     low, high = found["interval"]
     if None not in (found["lower"], found["upper"]):

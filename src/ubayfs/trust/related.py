@@ -31,19 +31,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.random import SeedSequence
 
-from .._arguments import MOST_REPEATS, Array, FeatureIndex, Floats, Mask, RandomState, check_int
+from .._arguments import MOST_REPEATS, Array, FeatureIndex, Floats, Mask, RandomState, as_seed_sequence, check_int
 from .._plain import ShownAsCard
 from ..constraints.sizes import asks_for_supported, with_supported
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
 from ..ensemble.evidence import Evidence
+from ..ensemble.progress import Progress
 from ..exceptions import Advice, EnsembleError, InputError
-from ..priors import DEFAULT_WEIGHT, PriorKnowledge
-from ..priors.weights import resolve_knowledge
+from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
+from ..priors.weights import raised, resolve_knowledge
 from ..selection import Selection
 from ..workflow import Decision
 from .association import FeatureTests
-from .procedure import Procedure, data_of_evidence
+from .procedure import Procedure, check_repeatable, data_of_evidence, ensemble_of
+from .shuffled_votes import ShuffledVotes, collect_shuffled_votes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +61,8 @@ N_SHUFFLES = 1000
 MAX_SUPPORTED = 20
 _UNRELATED_SHARE = 0.2
 _ARRAYS = ("p_values", "q_values")
-ARRAYS = "|".join(f"{kind}_{name}" for kind in ("plain", "listed") for name in _ARRAYS)
+_VOTES = "votes"
+ARRAYS = "|".join([_VOTES, *(f"{kind}_{name}" for kind in ("plain", "listed") for name in _ARRAYS)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +126,8 @@ class Related(ShownAsCard):
     n_shuffles : int
     data_fingerprint : str
         Of the data that the p-values are of.
+    shuffled_votes : ShuffledVotes or None
+        Votes beside those for shuffled targets, if these were asked for.
 
     Examples
     --------
@@ -145,6 +150,7 @@ class Related(ShownAsCard):
     n_shuffles: int
     data_fingerprint: str = ""
     confidence: float = 1.0 - HEADLINE
+    shuffled_votes: ShuffledVotes | None = None
 
     @property
     def bounds(self) -> Bounds:
@@ -185,7 +191,18 @@ class Related(ShownAsCard):
         """All features that are related to the target, selected or not: at least so many, with 90 % confidence."""
         return self.bounds.n_related(slice(None), self.bounds.headline)
 
-    def supported(self, importance: Floats, most: int = MAX_SUPPORTED) -> int:
+    @property
+    def by_votes(self) -> tuple[str, ...]:
+        """Members not shown by themselves that have more votes than any feature for shuffled targets.
+
+        They may act together with others. Empty if no votes for shuffled targets were asked for.
+        """
+        if self.shuffled_votes is None:
+            return ()
+        found = self._members & (self.q_values > LARGEST_Q) & self.shuffled_votes.exceeded
+        return tuple(self.feature_names[found].tolist())
+
+    def supported(self, importance: Selection | Posterior | Floats, most: int = MAX_SUPPORTED) -> int:
         """Return how many features the data support, at most `most`.
 
         The largest k for which, by the best guess, at most a fifth of the k most important features are unrelated to
@@ -193,8 +210,8 @@ class Related(ShownAsCard):
 
         Parameters
         ----------
-        importance : ndarray of float of shape (n_features,)
-            Posterior importance, as ``selection.importance``.
+        importance : Selection, Posterior, or ndarray of float of shape (n_features,)
+            Of a selection or a posterior, only features with a vote or a weight above the default count.
         most : int, default 20
 
         Examples
@@ -204,7 +221,14 @@ class Related(ShownAsCard):
         >>> related.supported(np.array([0.4, 0.3, 0.2, 0.1]))
         2
         """
-        order, bounds = np.argsort(-importance, kind="stable")[:most], self.bounds
+        decided, counts, weights = importance, None, None
+        if isinstance(decided, Selection | Posterior):
+            importance = decided.importance if isinstance(decided, Selection) else decided.mean
+            counts, weights = decided.counts, decided.weights
+        order, bounds = np.argsort(-np.asarray(importance), kind="stable"), self.bounds
+        if counts is not None and weights is not None:
+            order = order[((counts > 0) | raised(weights))[order]]
+        order = order[:most]
         sizes = range(len(order), 0, -1)
         return next(
             (
@@ -226,7 +250,11 @@ class Related(ShownAsCard):
             "data_fingerprint": self.data_fingerprint,
             "thresholds": {kind: [bounds.headline, bounds.best_guess] for kind, bounds in both.items()},
         }
-        return about, {f"{kind}_{name}": getattr(bounds, name) for kind, bounds in both.items() for name in _ARRAYS}
+        arrays = {f"{kind}_{name}": getattr(bounds, name) for kind, bounds in both.items() for name in _ARRAYS}
+        if (votes := self.shuffled_votes) is not None:
+            more = {"shares": votes.shares.tolist(), "n_models": votes.n_models, "settings": dict(votes.settings)}
+            return about | {"shuffled_votes": more}, arrays | {_VOTES: votes.counts}
+        return about, arrays
 
     @classmethod
     def from_record(cls, about: Mapping[str, Any], arrays: Mapping[str, Array]) -> Related:
@@ -240,7 +268,15 @@ class Related(ShownAsCard):
                     raise ValueError("p-values or q-values out of range, or of other features")
                 both[kind] = Bounds(p, q, headline, best_guess)
             favored, fingerprint = tuple(map(str, about["favored"])), str(about["data_fingerprint"])
-            return cls((), names, both["plain"], both.get("listed"), favored, int(about["n_shuffles"]), fingerprint)
+            votes = None
+            if (more := about.get("shuffled_votes")) is not None:
+                counts, shares = np.array(arrays[_VOTES], dtype=np.int64), np.array(more["shares"], dtype=np.float64)
+                if counts.shape != names.shape:
+                    raise ValueError("votes of other features")
+                votes = ShuffledVotes(shares, counts, int(more["n_models"]), dict(more["settings"]))
+            n_shuffles = int(about["n_shuffles"])
+            found = cls((), names, both["plain"], both.get("listed"), favored, n_shuffles, fingerprint)
+            return replace(found, shuffled_votes=votes)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise EnsembleError(f"the stored p-values do not fit together ({error!r}).") from error
 
@@ -268,9 +304,8 @@ def favored_beforehand(weights: Floats, changed_after_votes: Iterable[str], feat
 
     Fewer than three are not a list, nor are all features: then there are none.
     """
-    raised = weights > max(DEFAULT_WEIGHT, float(weights.min()))
-    raised &= ~np.isin(feature_names, list(changed_after_votes))
-    return np.asarray(raised & (FEWEST_FAVORED <= raised.sum() < len(raised)))
+    favored = raised(weights) & ~np.isin(feature_names, list(changed_after_votes))
+    return np.asarray(favored & (FEWEST_FAVORED <= favored.sum() < len(favored)))
 
 
 def associate(data: FeatureData, favored: Mask, n_shuffles: int, random_state: Any) -> tuple[Bounds, Bounds | None]:
@@ -302,7 +337,11 @@ def estimate_related(
     layer: str | None = None,
     max_missing: float = MAX_MISSING,
     n_shuffles: int = 1000,
+    n_vote_shuffles: int = 0,
+    selector: Any = None,
     random_state: RandomState = 0,
+    n_jobs: int | None = None,
+    on_progress: Progress | bool | None = None,
 ) -> Related:
     """Estimate how many selected features are related to the target, each by itself.
 
@@ -314,7 +353,15 @@ def estimate_related(
         The data that the evidence was collected on, as in :func:`~ubayfs.collect_evidence`; a target is needed.
     n_shuffles : int, default 1000
         Shuffles of the target, at least 200.
-    random_state : int, Generator, RandomState or None, default 0
+    n_vote_shuffles : int, default 0
+        Shuffles of the target for which the whole ensemble is repeated, such as 20. ``related.by_votes`` then names
+        selected features that are not shown by themselves, but have more votes than any feature has there: they may
+        act together with others.
+    selector : optional
+        That of the evidence; needed if it is one of your own, and only for `n_vote_shuffles`.
+    random_state : int, Generator, SeedSequence, RandomState or None, default 0
+    n_jobs, on_progress
+        As in :func:`~ubayfs.collect_evidence`, for the ensembles of `n_vote_shuffles`.
 
     Returns
     -------
@@ -325,7 +372,8 @@ def estimate_related(
     Raises
     ------
     InputError
-        If there is no target, or the data are not those of the evidence.
+        If there is no target, or the data are not those of the evidence; with `n_vote_shuffles` also if there are
+        covariates, or the ensemble cannot be repeated.
 
     Examples
     --------
@@ -341,7 +389,17 @@ def estimate_related(
     """
     n_shuffles = check_int("n_shuffles", n_shuffles, low=FEWEST_SHUFFLES, high=MOST_REPEATS)
     reading = {"groups": groups, "adjust_for": adjust_for, "target": target, "layer": layer, "max_missing": max_missing}
-    return related_members(selection, data_of_evidence(selection, X, y, **reading), n_shuffles, random_state)
+    n_vote_shuffles = check_int("n_vote_shuffles", n_vote_shuffles, low=0, high=MOST_REPEATS)
+    seed = None if random_state is None else as_seed_sequence(random_state)
+    data = data_of_evidence(selection, X, y, **reading)
+    if n_vote_shuffles == 0:
+        return related_members(selection, data, n_shuffles, seed)
+    check_repeatable(selection)
+    assert selection.posterior is not None
+    evidence = selection.posterior.evidence
+    again = (ensemble_of(evidence, selector), evidence, n_vote_shuffles, seed, n_jobs, on_progress)
+    found = related_members(selection, data, n_shuffles, seed)
+    return replace(found, shuffled_votes=collect_shuffled_votes(data, *again))
 
 
 def related_members(selection: Selection, data: FeatureData, n_shuffles: int, random_state: RandomState) -> Related:
@@ -367,7 +425,7 @@ def related_of(data: FeatureData, favored: Mask, n_shuffles: int, random_state: 
 # -- a size by the data: as many features as can be shown to be related to the target ----------------------------------
 
 
-def supported_size(related: Related, importance: Floats, most: int) -> tuple[int, tuple[Advice, ...]]:
+def supported_size(related: Related, importance: Posterior | Floats, most: int) -> tuple[int, tuple[Advice, ...]]:
     """Return the number of features that the data support, at least 1, and advice where it is 0."""
     size = related.supported(importance, most)
     return max(size, 1), () if size else (Advice("nothing_supported", {"n_shuffles": related.n_shuffles}),)
@@ -388,8 +446,8 @@ class SizedInParts:
         known = self.knowledge
         favored = favored_beforehand(known.weights, known.changed_after_votes, data.feature_names)
         related = related_of(data, favored, self.n_shuffles, seed.spawn(1)[0])
-        importance = self.decision.posterior(evidence, known).mean
-        return _sized(self.decision, supported_size(related, importance, self.most)[0])
+        posterior = self.decision.posterior(evidence, known)
+        return _sized(self.decision, supported_size(related, posterior, self.most)[0])
 
 
 def sized_in_parts(

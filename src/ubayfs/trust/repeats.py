@@ -28,7 +28,7 @@ from .procedure import Procedure
 _KIND, _VERSION = "ubayfs repeated ensembles", 1
 ARRAYS = r"about|counts|n_models|shares|squares|samples|[0-9]+_(indptr|indices|constant)"
 # Children of the seed; those of the runs of the evidence itself are below MOST_MODELS.
-_KEYS = {"shuffles": 2**31, "splits": 2**31 + 1}
+_KEYS = {"vote_shuffles": 2**31, "splits": 2**31 + 1}
 
 T = TypeVar("T")
 

@@ -1,8 +1,9 @@
 """Reproducibility: whether another study would select these features again.
 
 The whole procedure is repeated on complementary halves of the samples. Only what the data bring counts: members that a
-rule of the user requires, or that are there by a weight, are left out, in the set and in those of halves (where a
-feature counts if the same decision without weights selects it, too). With S and S' the sets of two halves, k and k'
+rule of the user brought in, that are there by a weight, or that no model selected and that only fill a place are left
+out, in the set and in those of halves (where a feature counts if it has votes, and the same decision without weights
+selects it, too). With S and S' the sets of two halves, k and k'
 their sizes and P the number of features that vary in the data and are not left out:
 
 - agreement a = (|S & S'| - k k'/P) / ((k + k')/2 - k k'/P): 0 by chance, 1 for equal sets, also where both hold all P
@@ -35,7 +36,7 @@ from scipy.special import ndtr, ndtri
 
 from .._arguments import Array, Floats, Mask, RandomState, as_seed_sequence
 from .._plain import ShownAsCard
-from ..attribution import BroughtBy, attribution, brought_by
+from ..attribution import Reason, attribution
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
 from ..ensemble.progress import Progress
@@ -50,7 +51,7 @@ from .stand_ins import stand_in_agreement
 
 RARELY, USUALLY = 1 / 3, 2 / 3
 LABELS = ("rarely", "sometimes", "usually")
-BY_USER = {"rule": "by your rule", "weight": "by your weight"}
+NOT_BY_DATA = {"rule": "by your rule", "weight": "by your weight", "fill": "fills a place"}
 # By how much the agreement of weak signals grows with twice the samples.
 _WEAK = 4.0
 # Shares of the halves between which the range of a vote share lies.
@@ -151,9 +152,9 @@ class Reproducibility(ShownAsCard):
         Splits that were asked for.
     failures : tuple of str
         Why further splits are left out: no ensemble, or no set under the constraints.
-    not_by_data : dict of str to {"rule", "weight"}
-        Members that the data did not bring: required ones, and those that the decision without weights drops. They do
-        not count.
+    not_by_data : dict of str to {"rule", "weight", "fill"}
+        Members that the data did not bring, and what did (see :class:`~ubayfs.attribution.Attribution`). They do not
+        count.
     stand_ins : HalvesAgreement or None
         The same where a feature with a correlation above 0.8 counts as the same; None without data.
     without_prior : HalvesAgreement or None
@@ -181,7 +182,7 @@ class Reproducibility(ShownAsCard):
     vote_share: Floats
     n_splits: int
     failures: tuple[str, ...] = ()
-    not_by_data: Mapping[str, BroughtBy] = field(default_factory=dict)
+    not_by_data: Mapping[str, Reason] = field(default_factory=dict)
     stand_ins: HalvesAgreement | None = None
     without_prior: HalvesAgreement | None = None
 
@@ -197,12 +198,20 @@ class Reproducibility(ShownAsCard):
     @property
     def by_rule(self) -> tuple[str, ...]:
         """Members that a rule of the user brought in."""
-        return tuple(name for name, why in self.not_by_data.items() if why == "rule")
+        return self._by("rule")
 
     @property
     def by_weight(self) -> tuple[str, ...]:
         """Members that a weight brought in."""
-        return tuple(name for name, why in self.not_by_data.items() if why == "weight")
+        return self._by("weight")
+
+    @property
+    def filling(self) -> tuple[str, ...]:
+        """Members that no model selected and that only fill a place."""
+        return self._by("fill")
+
+    def _by(self, reason: Reason) -> tuple[str, ...]:
+        return tuple(name for name, why in self.not_by_data.items() if why == reason)
 
     @property
     def size(self) -> int:
@@ -267,12 +276,12 @@ class Reproducibility(ShownAsCard):
     def labels(self) -> Array:
         """The frequency as one of "rarely", "sometimes", "usually", of shape (n_features,), or "unknown".
 
-        Members that the data did not bring are "by your rule" or "by your weight".
+        Members that the data did not bring are "by your rule", "by your weight", or "fills a place".
         """
         step = (self.frequency >= RARELY).astype(int) + (self.frequency > USUALLY)
         found = np.where(np.isnan(self.frequency), "unknown", np.array(LABELS, dtype=object)[step])
         for position in np.flatnonzero(self.selected & ~self.by_data):
-            found[position] = BY_USER[self.not_by_data[self.feature_names[position]]]
+            found[position] = NOT_BY_DATA[self.not_by_data[self.feature_names[position]]]
         return found
 
     @property
@@ -364,17 +373,18 @@ def reproducibility_of(
     found = _Decided.on(halves, decision, posterior, data)
     check_usable("splits", found.failures, halves.n_splits)
     reasons = attribution(selection)
-    not_by_data = {name: why for name, why in brought_by(selection, reasons).items() if why != "data"}
-    names, varying = evidence.feature_names, ~evidence.constant
-    candidates = varying & ~np.isin(names, list(not_by_data))
+    not_by_data = {name: why for name, why in reasons.why.items() if why != "data"}
+    names, varying, voted = evidence.feature_names, ~evidence.constant, evidence.counts > 0
+    open_ones = varying & ~np.isin(names, [name for name, why in not_by_data.items() if why == "rule"])
+    # What fills a place here may be selected by the data of a half.
+    candidates = open_ones & ~np.isin(names, [name for name, why in not_by_data.items() if why == "weight"])
     both = found.sets & candidates
     if found.plain is not None:
         both &= found.plain
-    members, n_varying = selection.mask & candidates, int(np.count_nonzero(candidates))
+    members, n_varying = selection.mask & candidates & voted, int(np.count_nonzero(candidates))
     without_prior = None
     if found.plain is not None and reasons.without_prior is not None:
-        open_ones = varying & ~np.isin(names, [name for name, why in not_by_data.items() if why == "rule"])
-        size = int(np.count_nonzero(open_ones & np.isin(names, reasons.without_prior)))
+        size = int(np.count_nonzero(open_ones & voted & np.isin(names, reasons.without_prior)))
         without_prior = _agreement_of(found.plain & open_ones, size, int(np.count_nonzero(open_ones)))
     stand_ins = None
     if data is not None and members.any():
@@ -396,7 +406,7 @@ def reproducibility_of(
 
 @dataclass(frozen=True, eq=False)
 class _Decided:
-    """The sets of halves."""
+    """The sets of halves: members with votes."""
 
     sets: Mask  # (n_pairs, 2, n_features)
     plain: Mask | None  # the same without weights; None where none were stated
@@ -412,7 +422,10 @@ class _Decided:
             parts = [take_samples(data, s) if needs_data and data is not None else None for s in (first, ~first)]
             try:
                 sets.append([
-                    [own.make(half, part, knowledge=known).mask for half, part in zip(pair, parts, strict=True)]
+                    [
+                        own.make(half, part, knowledge=known).mask & (half.counts > 0)
+                        for half, part in zip(pair, parts, strict=True)
+                    ]
                     for own, known in ways
                 ])  # fmt: skip
             except (InputError, OptimizationError) as error:

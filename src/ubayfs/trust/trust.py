@@ -88,6 +88,8 @@ class Trust:
         if halves is not None and different_settings(halves.settings, evidence):
             halves = None
         related = self.related if self.related is not None and _of_same_data(self.related, evidence) else None
+        if related is not None and (votes := related.shuffled_votes) is not None:
+            related = replace(related, shuffled_votes=votes.beside(evidence))
         level = "none" if halves is None else "quick" if validation is None else self.level
         return replace(self, level=level, related=related, halves=halves, validation=validation, reproducibility=None)
 

@@ -14,9 +14,9 @@ from ...study.schema import SECTIONS
 # What a member is chosen because of, in the order and with the marks of the report.
 REASONS = {
     "data": "the votes of the models",
-    "prior": "what you know",
-    "constraints": "your rules",
-    "filler": "nothing: it fills up the set",
+    "weight": "what you know",
+    "rule": "your rules",
+    "fill": "nothing: it fills a place, no model selected it",
     "tie": "nothing: others are as good",
 }
 _NOTICES = {"info": "Note", "warning": "Please note", "error": "This did not work", "success": "Done"}
