@@ -144,6 +144,36 @@ def test_a_result_is_written_even_if_nobody_reads_the_answer(folder):
         assert len(read_result(folder / name).selection.features) == 4
 
 
+def test_weights_on_top_of_a_result_of_the_same_data_were_stated_after_votes_were_seen(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(40, 60)), columns=[f"g{j}" for j in range(60)])
+    table.assign(y=np.arange(40) % 2).to_csv("noise.csv", index=False)
+    command = [
+        "select",
+        "noise.csv",
+        "--target",
+        "y",
+        "--models",
+        10,
+        "--max-size",
+        5,
+        "--trust",
+        "quick",
+        "-o",
+        "seen",
+    ]
+    assert run(*command).code == 0
+    members = read_result("seen").selection.features
+    weights = [option for name in members for option in ("--weight", f"{name}=10")]
+    assert run(*command, *weights, "--force").code == 0
+    again = read_result("seen")
+    assert set(again.study.prior.changed_after_votes) == set(members)
+    assert again.trust.related.favored == ()
+    assert run(*command, *weights, "-o", "new").code == 0  # nobody knows of the other result
+    assert set(read_result("new").trust.related.favored) == set(members)
+
+
 def test_a_result_is_never_overwritten_by_chance(chosen, run):
     results = chosen / "results"
     before = {path: path.read_bytes() for path in results.iterdir() if path.is_file()}

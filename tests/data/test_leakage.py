@@ -133,14 +133,6 @@ def test_the_time_of_survival_is_a_leak(rng):
     assert found_in(X, y).feature == 8
 
 
-def test_two_leaks_do_not_hide_each_other(rng):
-    y = np.arange(N) % 2
-    X = np.column_stack([rng.normal(size=(N, 8)), 5 * y + rng.random(N), 3 * y + rng.random(N)])
-    assert abs(spearmanr(X[:, 8], X[:, 9])[0]) < 0.8
-    assert found_in(X, y).feature == 8
-    assert found_in(np.column_stack([X] + [4 * y + rng.random(N) for _ in range(3)]), y) is None  # not strange any more
-
-
 def test_the_next_best_is_the_best_unlike_it(rng):
     y = np.arange(N) % 2
     X = rng.normal(size=(N, 30))

@@ -198,7 +198,7 @@ def with_related(**changes):
     return {**trust, "related": known | changes}
 
 
-LIST = ", given the list that you stated before seeing any votes; "
+LIST = ", if your list was stated before any votes were seen; "
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,9 +71,7 @@ def run(arguments: argparse.Namespace) -> None:
         if resolved.needs_related and level is None:
             _check_related(earlier, arguments.result)
         check_fingerprint(study, resolved.data, evidence)
-        if earlier is not None:  # who decides again has seen the votes
-            now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-            resolved = resolved.changed_since(earlier.selection.knowledge, now)
+        resolved = steps.votes_seen(resolved, earlier)
         notes = [given for given in evidence.advice if given.category is None]  # `select` has shown them
         runs = None if directory is None or level is None else runs_directory(directory, resolved)
         steps.finish(resolved.with_seeds(evidence), evidence, directory, write, earlier, notes, level, runs)

@@ -13,6 +13,7 @@ or SIGTERM, rerun the same command to resume. Once there is an answer, Ctrl-C en
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from . import console, options, steps
 
@@ -45,5 +46,6 @@ def run(arguments: argparse.Namespace) -> None:
                 update(0, study.evidence.n_models)
                 evidence = resolved.collect(on_progress=update, checkpoint=runs)
             level = chosen_level(resolved)
+            resolved = steps.votes_seen(resolved, steps.replaced_result(Path(directory), resolved))
             used = steps.with_level(resolved.with_seeds(evidence), level)
             steps.finish(used, evidence, directory, write, shown=resolved.advice, level=level, runs=runs)

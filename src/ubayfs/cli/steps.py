@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,28 @@ def comparable(stored: StoredResult) -> StoredResult | None:
         return stored
     echo_error(f"Note: {stored.directory} is of another version of ubayfs; only its ensemble and study are used.")
     return None
+
+
+def votes_seen(resolved: ResolvedStudy, earlier: StoredResult | None) -> ResolvedStudy:
+    """Return the study with marks on what differs from an earlier result of the same data: its votes were seen."""
+    if earlier is None:
+        return resolved
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return resolved.changed_since(earlier.selection.knowledge, now)
+
+
+def replaced_result(directory: Path, resolved: ResolvedStudy) -> StoredResult | None:
+    """Return the result of the same data that a new one takes the place of; None if there is none that can be read."""
+    from ..exceptions import UBayFSError
+    from ..results import StoredResult
+
+    try:
+        stored = StoredResult(directory)
+        seen = stored.evidence.settings.get("data_fingerprint")
+        same = resolved.data is not None and seen == resolved.data.fingerprint
+        return stored if same and not stored.of_another_version and stored.selection is not None else None
+    except UBayFSError:
+        return None
 
 
 def asked_for(study: Study) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._arguments import Array, Ints
 from ..exceptions import Advice, ColumnTypeError
+from .reading_rules import GROUP_WORDS, words
 from .sparse_columns import TableLike
 
 MOST_LEVELS = 12  # of a column that is a category: more are names, comments, numbers as text
@@ -189,7 +190,7 @@ class ReadCategory:
         if truth:
             names, counts = ["False", "True"], {"False": 0, "True": 0} | counts
         if not ordered and len(names) > MOST_LEVELS:
-            raise ColumnTypeError.of(name, _too_many(names))
+            raise ColumnTypeError.of(name, _too_many(names) + _as_groups(name))
         rare = [label for label in names if counts[label] < FEWEST_SAMPLES]
         if ordered or len(rare) < 2 or len(names) < 3:
             rare = []
@@ -217,6 +218,12 @@ def _too_many(names: Sequence[str]) -> str:
         f"has {len(names)} different labels ({shown}, ...), and a category has at most {MOST_LEVELS}. Leave the column "
         "out (ignore, in a study), give its labels an order, or merge labels."
     )
+
+
+def _as_groups(name: str) -> str:
+    """Return what to do with a column whose name says whose samples they are."""
+    whose = not set(words(name)).isdisjoint(GROUP_WORDS)
+    return " If it says which samples are of one patient or animal, pass it as `groups`." if whose else ""
 
 
 def has_text(X: Any) -> bool:

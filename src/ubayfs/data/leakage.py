@@ -1,4 +1,4 @@
-"""Leakage: features that each almost determine the target, and stand far above all features unlike them."""
+"""Leakage: a feature that alone almost determines the target, and stands far above all features unlike it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from .target import Target, read_target
 # A feature leaks if it reaches the limit, and what the best feature unlike it lacks is so many times what it lacks.
 _LEAST_AUC, _LEAST_SHARE, _TIMES = 0.95, 0.9, 10.0
 _LIKE = 0.8  # rank correlation from which on a feature is another form of the suspected one
-# More features that are as close to the target are not strange, nor are two if the next one is close to the limit.
-_MOST_LEAKS, _FAR = 3, 0.1
 # Fewer samples, or samples of a class, that have a value show nothing.
 _FEWEST_SAMPLES, _FEWEST_PER_CLASS = 20, 8
 _FEWEST_FEATURES = 5  # of which one can be said to stand out
@@ -32,7 +30,7 @@ _ENTRIES, _AT_ONCE = 1 << 16, 256
 
 @dataclass(frozen=True)
 class Leak:
-    """The suspected feature and the best one that is not: areas under the curve, or shares of the most possible."""
+    """The suspected feature and the best one unlike it: areas under the curve, or shares of the largest association."""
 
     feature: int
     first: float
@@ -47,8 +45,7 @@ def find_leak(X: Array, target: Target) -> Leak | None:
     correlation below .8 to it is at least 10 max(1 - AUC, 1 / number of pairs). Other targets: the same of the share of
     the variance of its ranks that the scores of the target explain, from .9 of the largest possible share on; of a
     category the share of the scatter of these scores that is between its levels. Survival: also of the variance that
-    the ranks of the time explain. Two or three features unlike each other that reach the limit are suspected together
-    if all others stay .1 below it.
+    the ranks of the time explain.
 
     Examples
     --------
@@ -73,16 +70,10 @@ def find_leak(X: Array, target: Target) -> Leak | None:
     least = 1.0 / len(X) ** 2
     if target.task == "binary":
         least = 1.0 / np.prod(np.bincount(np.asarray(target.values)[present], minlength=2))
-    suspects = [best]
-    while found[suspects[-1]] >= limit and len(suspects) <= _MOST_LEAKS:
-        other = _best_unlike(X, target, found, suspects)
-        if other is None:
-            return None
-        far = len(suspects) == 1 or found[other] <= limit - _FAR
-        if far and 1.0 - found[other] >= _TIMES * max(1.0 - found[suspects[-1]], least):
-            return Leak(best, float(found[best]), float(found[other]), int(present.sum()))
-        suspects.append(other)
-    return None
+    second = _best_unlike(X, target, found, best) if found[best] >= limit else None
+    if second is None or 1.0 - found[second] < _TIMES * max(1.0 - found[best], least):
+        return None
+    return Leak(best, float(found[best]), float(found[second]), int(present.sum()))
 
 
 def _screened(target: Target) -> Ints:
@@ -182,15 +173,14 @@ def _shares(block: Floats, scores: Floats) -> Floats:
     return np.where(n < _FEWEST_SAMPLES, 0.0, explained / scatter)
 
 
-def _best_unlike(X: Array, target: Target, found: Floats, suspects: list[int]) -> int | None:
+def _best_unlike(X: Array, target: Target, found: Floats, best: int) -> int | None:
     every, scores = np.arange(len(X)), target_scores(target)
-    columns = _ranked(_numbers(X, np.array(suspects), every, scores))
+    column = _ranked(_numbers(X, np.array([best]), every, scores))[:, 0]
     order = np.argsort(-found, kind="stable")
-    order = order[~np.isin(order, suspects)]
+    order = order[order != best]
     for part in feature_chunks(len(order), max(1, min(_AT_ONCE, _ENTRIES // len(X)))):
         block = _ranked(_numbers(X, order[part], every, scores))
-        likeness = np.max([np.abs(own_correlations(column, block)) for column in columns.T], axis=0)
-        unlike = np.flatnonzero(likeness < _LIKE)
+        unlike = np.flatnonzero(np.abs(own_correlations(column, block)) < _LIKE)
         if len(unlike):
             return int(order[part][unlike[0]])
     return None

@@ -18,7 +18,7 @@ from ..selection import Selection
 from ..summary.answer_facts import related_facts, reproducibility_facts, validation_facts
 from ..summary.facts import constraint_facts, ensemble_facts, score_facts
 from ..summary.sentences import constraints_hold, proof
-from ..summary.trust_sentences import predicts, related, selected_again
+from ..summary.trust_sentences import predicts, related, selected_again, three_facts
 from ..trust.assess import Assessment
 from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name
 from ..trust.related import LARGEST_Q, Related
@@ -214,19 +214,18 @@ def _reproducibility(found: Reproducibility) -> Card:
 
 
 def _assessment(found: Assessment) -> Card:
-    again, validation = found.reproducibility, found.validation
-    of_related = None if found.related is None else related(related_facts(found.related, found.features))[1]
-    facts = {
-        "related": ("Are they related to the target?", of_related),
-        "reproducibility": (
-            "Would another study select them again?",
-            again and selected_again(reproducibility_facts(again))[1],
-        ),
-        "validation": ("Do they predict?", validation and predicts(validation_facts(validation))[1]),
+    again, validation, of_related = found.reproducibility, found.validation, found.related
+    trust: dict[str, Any] = {
+        part: {"state": "undefined", "reason": "not_done", "problem": problem}
+        for part, problem in found.not_done.items()
     }
-    lines = [
-        " ".join([question, *(known or [found.not_done.get(part, "")])]) for part, (question, known) in facts.items()
-    ]
+    if of_related is not None:
+        trust["related"] = related_facts(of_related, found.features, found.adjust_for)
+    if again is not None:
+        trust["reproducibility"] = reproducibility_facts(again)
+    if validation is not None:
+        trust["validation"] = validation_facts(validation)
+    lines = [" ".join([fact["question"], *fact["sentences"]]) for fact in three_facts({**trust, "result": None})]
     return Card(f"{counted(len(found.features), 'selected feature')}: what other samples would say", lines=tuple(lines))
 
 

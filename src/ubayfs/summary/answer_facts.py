@@ -19,7 +19,7 @@ from ..ensemble.progress import Progress
 from ..plotting.base import blocks_of
 from ..plotting.profile import ProfileDisplay
 from ..selection import Selection
-from ..trust.left_out import LeftOut, constraint_costs, left_out
+from ..trust.left_out import LeftOut, constraint_costs, left_out, strongest
 from ..trust.redecide import Substitute, agreement, substitutes
 from ..trust.related import LARGEST_Q, Related
 from ..utility import STANDARD_ERRORS, score_tolerance
@@ -300,6 +300,7 @@ def reproducibility_facts(found: Reproducibility) -> dict[str, Any]:
         **_state(found.n_used, found.n_splits, found.failures),
         "n_undefined": found.n_undefined,
         "size": found.size,
+        "n_usually": int(np.count_nonzero(found.by_data & (found.labels == "usually"))),
         **{key: number(getattr(found, key)) for key in ("lower", "upper")},
         **{key: [number(value) for value in getattr(found, key)] for key in ("interval", "selected_again")},
         "n_selected": int(found.selected.sum()),
@@ -396,11 +397,11 @@ def what_is_out(selection: Selection, random_state: RandomState) -> dict[str, An
         return {"left_out": [], "left_out_known": False, "costs": []}
     limits: dict[str, Any] = {"random_state": random_state, "node_limit": _NODES}
     costs = constraint_costs(selection, **limits)
-    strong = _strong(selection)
-    out = left_out(selection, len(strong), costs, **limits) if any(strong) else ()
     return {
         "costs": plain(costs),
-        "left_out": [_with_kinds(selection, entry) for entry, shown in zip(out, strong, strict=False) if shown],
+        "left_out": [
+            _with_kinds(selection, entry) for entry in left_out(selection, _n_strong(selection), costs, **limits)
+        ],
         "left_out_known": True,
     }
 
@@ -413,15 +414,13 @@ def _with_kinds(selection: Selection, entry: LeftOut) -> dict[str, Any]:
     return {**plain(entry), "kinds": list(dict.fromkeys(kinds))}
 
 
-def _strong(selection: Selection) -> list[bool]:
-    """Tell of the most important features that are out whether they have votes, and as many as the weakest member."""
-    out = np.flatnonzero(~selection.mask)
-    first = out[np.argsort(-selection.importance[out], kind="stable")[:_STRONGEST]]
+def _n_strong(selection: Selection) -> int:
+    """Return how many of the strongest features that are out have votes, and as many as the weakest member."""
+    first = strongest(selection, _STRONGEST)
     if selection.counts is None:
-        return [True] * len(first)
+        return len(first)
     weakest = selection.counts[selection.mask].min(initial=selection.counts.max())
-    strong = (selection.counts[first] >= max(weakest, 1)).tolist()
-    return strong[: len(strong) - strong[::-1].index(True)] if any(strong) else []
+    return int(np.count_nonzero(selection.counts[first] >= max(weakest, 1)))
 
 
 def _stand_ins(selection: Selection, found: tuple[Substitute, ...]) -> list[dict[str, Any]]:

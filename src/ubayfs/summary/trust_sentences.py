@@ -30,6 +30,7 @@ _UNDEFINED = {
     "unsupervised": "Has no meaning here: there is no target that the features could be related to.",
     "empty": "Has no answer here: no feature was chosen.",
     "failed": "Could not be found out: {problem}",
+    "not_done": "{problem}",
 }
 # What finds out a missing fact: on the command line, and in Python.
 _COMMANDS = {
@@ -160,9 +161,11 @@ def related(found: Facts) -> tuple[str, list[str]]:
     if k == 0:
         return "", ["No feature was selected."]
     given = ""
-    if without is not None:
+    if without is not None and n == without == 0:
+        given = ", with your list or without it"
+    elif without is not None:
         other = "as many" if without == n else f"at least {without}" if without else "none could be shown"
-        given = f", given the list that you stated before seeing any votes; {other} without it"
+        given = f", if your list was stated before any votes were seen; {other} without it"
     sure = f"({found['confidence']:.0%} confidence)".replace("%", " %")
     if n == 0:
         these, what = ("This feature", "it may be a chance finding") if k == 1 else (
@@ -237,7 +240,8 @@ def selected_again(found: Facts) -> tuple[str, list[str]]:
         lines = [f"{first}{stand_ins}."]
     else:
         lines = [f"In a new study of this size, {_about(low, high)} of these {k} would be selected again{stand_ins}."]
-    if found["interval"][0] is not None and found["interval"][0] <= 0 and not found.get("reconciled"):
+    chance = found["interval"][0] is not None and found["interval"][0] <= 0
+    if chance and not found.get("reconciled") and not found.get("n_usually"):
         lines.append(by_chance)
     if n_rule + n_weight:
         brought = _brought_in(n_rule, n_weight)
@@ -452,13 +456,16 @@ def _of_related(found: Facts) -> list[str]:
         f"Each feature was tested against the target by itself, and against {found['n_shuffles']:,} shuffles of the "
         "target. The number of related features holds for all sets of features at once, so also for one that was "
         "selected by votes, weights and constraints, and after any number of changes.",
+        "For single features the claim is weaker: of all that are called related, up to a tenth is expected not to be. "
+        "So more members may be called related than the number that holds with confidence.",
         "A feature that is not shown by itself may still be related to the target: the samples may be too few, or it "
         "may act only together with others.",
     ]
     if found["without_list"] is not None:
         lines.append(
-            f"{found['n_listed']:,} features were favored before any votes were seen. Half of the error was spent on "
-            "them, half on all others. What was changed after votes were seen does not count."
+            f"{found['n_listed']:,} features were favored by weights. Half of the error was spent on them, half on all "
+            "others. This is right only if they were stated before any votes were seen; what is known to have been "
+            "changed afterwards does not count."
         )
     return lines
 
@@ -466,8 +473,9 @@ def _of_related(found: Facts) -> list[str]:
 def _of_reproducibility(found: Facts) -> list[str]:
     if not is_known(found):
         return []
+    n_splits = found["n_done"] + found["n_undefined"]
     lines = [
-        f"The samples were split into halves {counted(found['n_done'], 'time')}, and the whole procedure, weights and "
+        f"The samples were split into halves {counted(n_splits, 'time')}, and the whole procedure, weights and "
         "constraints included, was repeated on each half."
     ]
     if any(found.get(key) for key in ("by_rule", "by_weight", "filling")):

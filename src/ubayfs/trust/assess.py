@@ -40,6 +40,8 @@ class Assessment(ShownAsCard):
         How well they predict; None at the level "quick", and without a target.
     not_done : dict of str to str
         Why a part is None, by its name.
+    adjust_for : tuple of str
+        Covariates that all of it is adjusted for.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Assessment(ShownAsCard):
     reproducibility: Reproducibility | None = None
     validation: Validation | None = None
     not_done: Mapping[str, str] = field(default_factory=dict)
+    adjust_for: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         parts = ("related", "reproducibility", "validation")
@@ -141,7 +144,8 @@ def assess(
     seed = None if random_state is None else as_seed_sequence(random_state)
     reading = {"groups": groups, "adjust_for": adjust_for, "target": target, "layer": layer, "max_missing": max_missing}
     data = data_of_evidence(selection, X, y, **reading)
-    supervised, found, not_done = data.target.task != "unsupervised", dict[str, Any](), dict[str, str]()
+    supervised, not_done = data.target.task != "unsupervised", dict[str, str]()
+    found: dict[str, Any] = {"adjust_for": () if data.covariates is None else tuple(data.covariates.names)}
     if supervised:
         found["related"] = related_members(selection, data, n_shuffles, seed)
     else:

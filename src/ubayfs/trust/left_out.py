@@ -207,7 +207,7 @@ def left_out(
     selection : Selection
         From :func:`~ubayfs.decide` or :func:`~ubayfs.maximize`; one read from a file does not know the constraints.
     n : int, default 5
-        How many features, most important first; fewer if votes or weights speak for fewer.
+        How many features, those with the most votes first; fewer if votes or weights speak for fewer.
     costs : tuple of ConstraintCost, optional
         Of the same selection, if they are known already.
     random_state : int, Generator, RandomState or None, default 0
@@ -231,21 +231,22 @@ def left_out(
     d 5 rival ('max-size 2',) ('c',) 10.0
     """
     again = Redecider.of(selection, "the reason why a feature is left out", random_state, node_limit)
-    strongest = _strongest(selection, check_int("n", n, low=0))
-    if len(strongest) == 0:
+    positions = strongest(selection, check_int("n", n, low=0))
+    if len(positions) == 0:
         return ()
     costs = constraint_costs(selection, random_state, node_limit) if costs is None else costs
     neutral = again.without_prior() or ()
-    return tuple(_reason(again, int(position), costs, neutral) for position in strongest)
+    return tuple(_reason(again, int(position), costs, neutral) for position in positions)
 
 
-def _strongest(selection: Selection, n: int) -> Ints:
-    """Return the most important features that are not chosen and that votes or weights speak for."""
+def strongest(selection: Selection, n: int) -> Ints:
+    """Return the features with the most votes that are not chosen and that votes or weights speak for."""
     out = ~selection.mask & (selection.importance > 0)
     if selection.counts is not None and selection.weights is not None:
         out &= (selection.counts > 0) | (selection.weights > selection.weights.min())
     positions = np.flatnonzero(out)
-    return positions[np.argsort(-selection.importance[positions], kind="stable")][:n]
+    votes = selection.importance if selection.counts is None else selection.counts
+    return positions[np.lexsort((-selection.importance[positions], -votes[positions]))][:n]
 
 
 def _reason(again: Redecider, position: int, costs: tuple[ConstraintCost, ...], neutral: tuple[str, ...]) -> LeftOut:

@@ -405,7 +405,8 @@ def estimate_related(
 def related_members(selection: Selection, data: FeatureData, n_shuffles: int, random_state: RandomState) -> Related:
     """Do what :func:`estimate_related` does with data that are read already."""
     if data.target.task == "unsupervised":
-        raise InputError.of("y", "is missing: without a target nothing can be related to it. Pass y.")
+        rule = "is not used: without a target that the evidence was collected for, nothing can be related to it."
+        raise InputError.of("y", rule)
     weights, known = selection.weights, None if selection.posterior is None else selection.posterior.knowledge
     if known is not None:  # as stated, not as learned from votes
         weights = known.weights

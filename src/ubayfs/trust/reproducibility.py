@@ -7,7 +7,7 @@ selects it, too). With S and S' the sets of two halves, k and k'
 their sizes and P the number of features that vary in the data and are not left out:
 
 - agreement a = (|S & S'| - k k'/P) / ((k + k')/2 - k k'/P): 0 by chance, 1 for equal sets, also where both hold all P
-  features; undefined for empty sets;
+  features; undefined where a half selects nothing; 0 where it selects nothing that counts;
 - lower = mean of a, for studies of half the size; s = sd sqrt(1/n + 1/2) its standard error, of n pairs of halves.
   sd is that of a, and not less than that of a binomial number of common members, sqrt(k lower (1 - lower) + 1/3) / k:
   halves that happen to share nothing say little;
@@ -382,18 +382,24 @@ def reproducibility_of(
     if found.plain is not None:
         both &= found.plain
     members, n_varying = selection.mask & candidates & voted, int(np.count_nonzero(candidates))
+
+    def or_none(agreements: Floats) -> Floats:
+        # A half that selected something, but nothing by the data, has selected none of the members again.
+        return np.where(np.isnan(agreements) & ~found.empty & members.any(), 0.0, agreements)
+
     without_prior = None
     if found.plain is not None and reasons.without_prior is not None:
         size = int(np.count_nonzero(open_ones & voted & np.isin(names, reasons.without_prior)))
         without_prior = _agreement_of(found.plain & open_ones, size, int(np.count_nonzero(open_ones)))
     stand_ins = None
     if data is not None and members.any():
-        stand_ins = HalvesAgreement(int(members.sum()), *stand_in_agreement(data.X, members, both, candidates))
+        chance, agreements = stand_in_agreement(data.X, members, both, candidates)
+        stand_ins = HalvesAgreement(int(members.sum()), chance, or_none(agreements))
     return Reproducibility(
         feature_names=names,
         selected=selection.mask,
         n_varying=n_varying,
-        agreements=agreement(both[:, 0], both[:, 1], n_varying),
+        agreements=or_none(agreement(both[:, 0], both[:, 1], n_varying)),
         share_of_halves=both.mean(axis=(0, 1)) if len(both) else np.zeros(evidence.n_features),
         vote_share=_vote_share(halves, evidence.n_features),
         n_splits=halves.n_splits,
@@ -410,6 +416,7 @@ class _Decided:
 
     sets: Mask  # (n_pairs, 2, n_features)
     plain: Mask | None  # the same without weights; None where none were stated
+    empty: Mask  # pairs of which a half selected nothing at all, (n_pairs,)
     failures: tuple[str, ...]
 
     @classmethod
@@ -417,21 +424,22 @@ class _Decided:
         """Decide on all halves, and again without weights where some were stated."""
         ways = [(decision, posterior.knowledge), *_without_weights(decision, posterior)]
         needs_data = any(c.needs_data for c in decision.constraints)
-        sets, failures = [], list(halves.failures)
+        sets, empty, failures = [], [], list(halves.failures)
         for pair, first in zip(halves.pairs, halves.samples, strict=True):
             parts = [take_samples(data, s) if needs_data and data is not None else None for s in (first, ~first)]
             try:
-                sets.append([
-                    [
-                        own.make(half, part, knowledge=known).mask & (half.counts > 0)
-                        for half, part in zip(pair, parts, strict=True)
-                    ]
+                masks = [
+                    [own.make(half, part, knowledge=known).mask for half, part in zip(pair, parts, strict=True)]
                     for own, known in ways
-                ])  # fmt: skip
+                ]
             except (InputError, OptimizationError) as error:
                 failures.append(str(error))
+                continue
+            empty.append(any(not mask.any() for mask in masks[0]))
+            sets.append(np.array(masks) & [half.counts > 0 for half in pair])
         found = np.array(sets, dtype=bool).reshape(len(sets), len(ways), 2, posterior.n_features)
-        return cls(found[:, 0], found[:, 1] if len(ways) > 1 else None, tuple(failures))
+        plain = found[:, 1] if len(ways) > 1 else None
+        return cls(found[:, 0], plain, np.array(empty, dtype=bool), tuple(failures))
 
 
 def _without_weights(decision: Decision, posterior: Posterior) -> list[tuple[Decision, PriorKnowledge]]:
