@@ -20,7 +20,7 @@ from ._subsample import COLLINEAR
 from .threads import each_block
 
 # Penalties on the way, each with the same share of the last, and columns that join a working set at a time.
-N_STEPS, JOINING = 5, 50
+N_STEPS, JOINING = 3, 30
 
 # Columns whose correlation is within this share of the penalty may be copies of active ones; the first one counts.
 NEAR = 1e-7
