@@ -154,10 +154,8 @@ class LassoFits:
 
     def _solve(self, penalty: Floats, lassos: Sequence[int] | None = None) -> None:
         """Solve lassos on their working sets."""
-        own = range(len(penalty)) if lassos is None else lassos
-        widest = max((len(self.members[lasso]) for lasso in own), default=0)
-        if widest == 0:
-            return
+        own = [lasso for lasso in (range(len(penalty)) if lassos is None else lassos) if len(self.members[lasso])]
+        widest = max((len(self.members[lasso]) for lasso in own), default=1)
 
         def solve(part: slice) -> None:
             some = own[part]
