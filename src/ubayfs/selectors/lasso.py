@@ -1,73 +1,275 @@
-"""The first features on the lasso path."""
+"""The lasso at one penalty for each run, and `wide`, which also looks for curves and for pairs of features."""
 
 from __future__ import annotations
 
-import heapq
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from .._arguments import Array, Ints, check_real
-from ..data.hazards import RiskSets
+from .._arguments import Array, Floats, Generators, Ints, Mask, check_choice, check_real
+from ..data.categories import CategoryTable
+from ..data.covariates import outside
+from ..data.matrix import feature_chunks
+from ..data.missing import filled
 from ..data.target import CLASSIFICATION, Target
+from ..exceptions import InputError
+from ._cox_steps import CoxSteps
 from ._directions import check_events
-from ._lasso_path import LassoPath, Loss, logistic, partial_likelihood, squares
-from ._subsample import output_columns, standardized
-from .base import PerRunSelector
+from ._lasso_columns import LassoColumns
+from ._lasso_fits import LassoFits
+from ._score_columns import ScoreColumns
+from ._subsample import output_columns
+from .adjusted import JointSelector, Residuals, without_covariates
+from .base import CURVE, STRAIGHT, TIE, Choice, best_first
+from .category_numbers import numbers_of_several
+from .entry_order import EntryOrder
+from .scoring import Runs
+
+# The penalty, as a share of the one at which the first column enters.
+PENALTY = 0.2
+
+# Of pairs: the features that all others are multiplied with, and the most products of each output.
+N_HEADS, MOST_PRODUCTS = 5, 30
+
+# Entries of vectors (runs times samples, and times categories) that are held at once; bounds memory only.
+_RUN_ENTRIES = 1 << 23
 
 
 @dataclass(frozen=True)
-class Lasso(PerRunSelector):
-    """Features in the order in which they enter the lasso path (Tibshirani 1996).
+class Lasso(JointSelector):
+    """The features of largest weight in a lasso (Tibshirani 1996) at a fifth of the penalty at which the first enters.
 
-    Columns are standardized, the intercept is free. The penalty falls from the value at which the first feature enters,
-    and the walk ends where the wanted number of features is active, or at the smallest penalty; then fewer are chosen.
-    A feature that leaves the path on the way is not chosen unless it comes back. Regression uses the squared loss,
-    binary classes the logistic loss, survival Cox's partial likelihood (which has no intercept). Several classes have
-    one logistic model each, that class against the rest, all under one common penalty: a feature is active when it is
-    in any of them.
+    Each feature is seen on a scale between its values and their ranks, which neither long tails nor a few absurd values
+    decide; see :mod:`~ubayfs.selectors._score_columns`. Every run solves its lasso exactly, and its features are those
+    of largest absolute weight. Where fewer have a weight, fewer are selected.
 
     Parameters
     ----------
+    curves : bool
+        Whether a feature may also be selected for a U-shaped relation.
+    pairs : bool
+        Whether features may also be selected for acting together: products of the 5 features of largest weight with all
+        others, at most 30 of them, join the lasso.
+    penalty_factor : float
+        What the penalty of curves and pairs is multiplied by.
+    order : {"weight", "entry"}
+        "entry" is the selector of the experiments of the paper: features in the order in which they enter the lasso
+        path of their values; see :class:`~ubayfs.selectors.entry_order.EntryOrder`.
     min_penalty : float
-        Where the walk ends at the latest, as a share of the penalty at which the first feature enters. Near 0 the
-        logistic weights of separable classes grow without limit.
+        Of order="entry": where the path ends at the latest, as a share of the penalty at which the first feature
+        enters. Near 0 the logistic weights of separable classes grow without limit.
+
+    Notes
+    -----
+    The loss is half the mean of squares; two classes are 0 and 1, of several classes or labels each has a lasso of its
+    own under one common penalty, the outputs divided by the largest of their standard deviations. Of survival it is
+    that of 4 steps of iteratively reweighted least squares for Cox's partial likelihood. Columns have variance 1 in the
+    run; those of curves and pairs are divided by the penalty factor. The score of a feature is its largest absolute
+    weight in any column and output; a pair credits both features. Covariates and the constant are in the model without
+    a penalty. A missing value is the mean of its feature.
     """
 
     name: ClassVar[str] = "lasso"
-    tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"regression", "survival"}
+    tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"multilabel", "regression", "survival"}
     usual_name: ClassVar[str] = "Lasso"
     reference: ClassVar[tuple[str, str]] = (
         "Tibshirani, 1996",
         "Tibshirani, R. (1996). Regression shrinkage and selection via the lasso. Journal of the Royal Statistical "
         "Society, Series B, 58(1), 267-288. https://doi.org/10.1111/j.2517-6161.1996.tb02080.x",
     )
+    adjusts_gaps: ClassVar[bool] = True
+    _scores: ClassVar[ScoreColumns | None] = None  # of the table that a lasso is prepared for
 
+    curves: bool = False
+    pairs: bool = False
+    penalty_factor: float = 1.5
+    order: str = "weight"
     min_penalty: float = 1e-4
 
     def __post_init__(self) -> None:
+        check_real("penalty_factor", self.penalty_factor, low=0, low_open=True)
+        check_choice("order", self.order, ("weight", "entry"))
         check_real("min_penalty", self.min_penalty, low=0, low_open=True, high=1, high_open=True)
+        if self.order != "entry":
+            if self.min_penalty != Lasso.min_penalty:
+                raise InputError.of("min_penalty", 'belongs to order="entry"; leave it out, or pass order="entry".')
+            return
+        if self.curves or self.pairs:
+            raise InputError.of("order", '"entry" has neither curves nor pairs; leave out order, or both of them.')
+        # The path is that of one run, and knows only complete numbers.
+        of_path = dict.fromkeys(("joint", "nested", "takes_gaps", "adjusts", "adjusts_gaps", "takes_categories"), False)
+        vars(self).update(of_path, tasks=EntryOrder.tasks)
 
-    def select(self, X: Array, target: Target, n_features: int, rng: np.random.Generator) -> Ints:
-        """Choose at most `n_features` columns, first to enter first."""
-        columns = np.asfortranarray(standardized(X))
-        paths = [LassoPath(columns, loss) for loss in _losses(target)]
-        floor = self.min_penalty * max(path.top for path in paths)
-        n_models: dict[int, int] = {}  # of each active feature, in the order of entering
-        for event in heapq.merge(*(path.events(floor) for path in paths), key=lambda event: -event.penalty):
-            n_models[event.feature] = n_models.get(event.feature, 0) + (1 if event.enters else -1)
-            if n_models[event.feature] == 0:
-                del n_models[event.feature]
-            if len(n_models) == n_features:
-                break
-        return np.array(list(n_models), dtype=np.intp)
+    def prepared(self, X: Array) -> Lasso:
+        """Return a selector that has the straight columns of this table."""
+        if self.order == "entry":
+            return self
+        prepared = copy(self)
+        object.__setattr__(prepared, "_scores", _scores_of(X))
+        return prepared
+
+    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
+        """Choose features on all subsamples at once, or along the path of each."""
+        if self.order == "entry":
+            return EntryOrder(self.min_penalty).select_many(X, target, subsamples, n_features, rngs)
+        return super().select_many(X, target, subsamples, n_features, rngs)
+
+    def choices(
+        self,
+        X: Array,
+        target: Target,
+        design: Floats | None,
+        subsamples: Mask,
+        n_features: int,
+        rngs: Generators,
+    ) -> Sequence[Array | Choice]:
+        """Return what all runs choose, and, if there are curves or pairs, which columns carried it."""
+        if not (self.curves or self.pairs):
+            return super().choices(X, target, design, subsamples, n_features, rngs)
+        runs = Runs(subsamples) if design is None else Residuals(design, subsamples)
+        return self._vote(X, target, runs, n_features, rngs)
+
+    def _choose(self, X: Array, target: Target, runs: Runs, n_features: int, rngs: Generators) -> list[Ints]:
+        return [choice.columns for choice in self._vote(X, target, runs, n_features, rngs)]
+
+    def _vote(self, X: Array, target: Target, runs: Runs, n_features: int, rngs: Generators) -> list[Choice]:
+        """Solve the lassos of all runs, as many at once as memory allows."""
+        if target.task == "survival":
+            check_events(target, runs.subsamples)
+        if isinstance(runs, Residuals):
+            runs.of_target(target)  # raises if covariates determine it
+        scores = self._scores or _scores_of(X)
+        n_own = len(X.several) if isinstance(X, CategoryTable) else 0
+        chosen: list[Choice] = []
+        for part in feature_chunks(len(runs.subsamples), max(1, _RUN_ENTRIES // (len(X) * (1 + n_own)))):
+            subsamples, bases = runs.subsamples[part], runs.bases[part]
+            own = _own_columns(X, target, subsamples, bases, rngs[part], isinstance(runs, Residuals))
+            columns = LassoColumns(scores, subsamples, bases, self.curves, self.penalty_factor, own)
+            lassos = self._cox(columns, target) if target.task == "survival" else self._squares(columns, target)
+            chosen += [_choice(*weights, columns.n_features, n_features) for weights in _weights(lassos)]
+        return chosen
+
+    def _squares(self, columns: LassoColumns, target: Target) -> LassoFits:
+        """Solve the lassos of all outputs of all runs."""
+        fits = LassoFits(columns, *_targets(target, columns))
+        top = fits.top_penalties()
+        fits.descend(top, PENALTY * top)
+        if self.pairs:
+            fits.add_products(_heads(fits), PENALTY * top, MOST_PRODUCTS)
+        return fits
+
+    def _cox(self, columns: LassoColumns, target: Target) -> LassoFits:
+        """Approach the lasso of Cox's partial likelihood by lassos of weighted squares."""
+        steps = CoxSteps(columns, target)
+        fits = steps.fits
+        top = fits.top_penalties()
+        fits.descend(top, PENALTY * top)
+        for _ in range(steps.n_more):
+            steps.reweight()
+            fits.settle(PENALTY * top)
+        if self.pairs:
+            steps.reweight()
+            fits.add_products(_heads(fits), PENALTY * top, MOST_PRODUCTS)
+        return fits
 
 
-def _losses(target: Target) -> list[Loss]:
-    """Return the loss of each model: one, or one for each of several classes."""
-    if target.task == "survival":
-        check_events(target, np.ones((1, len(target.event)), dtype=bool))
-        return [partial_likelihood(RiskSets.of(target.time, target.event))]
-    outputs = output_columns(target).T
-    return [squares(y) for y in outputs] if target.is_numeric else [logistic((y + 1) / 2) for y in outputs]
+@dataclass(frozen=True)
+class Wide(Lasso):
+    """The lasso with curves and pairs: features of U-shaped relations, and such that act together, count as well."""
+
+    name: ClassVar[str] = "wide"
+    usual_name: ClassVar[str] = "Lasso with curves and pairs"
+
+    curves: bool = True
+    pairs: bool = True
+
+
+def _scores_of(X: Array) -> ScoreColumns:
+    return ScoreColumns.of(X, X.several if isinstance(X, CategoryTable) else np.empty(0, dtype=np.intp))
+
+
+def _targets(target: Target, columns: LassoColumns) -> tuple[Floats, Ints]:
+    """Return the outputs of each run, of shape (n_lassos, n_samples), and the run of each."""
+    found, of_run = [], []
+    for run, (rows, basis) in enumerate(zip(columns.subsamples, columns.bases, strict=True)):
+        left = outside(basis, output_columns(target.take(rows)))
+        values = np.zeros((left.shape[1], len(rows)))
+        values[:, rows] = left.T / left.std(axis=0).max()
+        found.append(values)
+        of_run += [run] * len(values)
+    return np.vstack(found), np.array(of_run, dtype=np.intp)
+
+
+def _own_columns(
+    X: Array, target: Target, subsamples: Mask, bases: Sequence[Floats], rngs: Generators, adjusted: bool
+) -> tuple[Floats, Ints]:
+    """Return a number of each run for categories of three or more levels without order, and which these are.
+
+    The columns have shape (n_models, n_several, n_samples), variance 1 in the run and 0 outside.
+    """
+    if not isinstance(X, CategoryTable) or len(X.several) == 0:
+        return np.empty((len(subsamples), 0, len(X))), np.empty(0, dtype=np.intp)
+    several = X.take(X.several)
+    own = np.zeros((len(subsamples), len(X.several), len(X)))
+    for columns, rows, basis, rng in zip(own, subsamples, bases, rngs, strict=True):
+        coded = without_covariates(several.coded[rows], basis) if adjusted else filled(several.coded[rows], "mean")
+        numbers = numbers_of_several(several, coded, basis, target.take(rows), rng)
+        spread = numbers.std(axis=0)
+        columns[:, rows] = (numbers / np.where(spread > 0, spread, 1.0)).T
+    return own, X.several
+
+
+# -- weights of columns, and features --------------------------------------------------------------------------------
+
+
+def _weights(fits: LassoFits) -> list[tuple[Floats, Ints, Ints]]:
+    """Return, for each run, absolute weights that are not 0, their features, and what carries them.
+
+    Entries of straight columns come first, then those of bent ones and of products, which have two each.
+    """
+    p = fits.n_features
+    found = []
+    for lassos in fits.of_runs:
+        parts = []
+        for lasso in lassos:
+            active = np.flatnonzero(fits.weights[lasso])
+            members, sizes = fits.members[lasso][active], np.abs(fits.weights[lasso][active])
+            single = members < 2 * p
+            carriers = np.where(members[single] < p, STRAIGHT, CURVE)
+            parts.append((sizes[single], members[single] % p, carriers, members[single]))
+            if not single.all():
+                first, second = np.array(fits.pairs[lasso])[members[~single] - 2 * p].T
+                parts += [(sizes[~single], *pair, members[~single]) for pair in ((first, second), (second, first))]
+        sizes, features, carriers, members = (np.concatenate(own) for own in zip(*parts, strict=True))
+        order = np.lexsort((carriers, features, members))
+        found.append((sizes[order], features[order], carriers[order]))
+    return found
+
+
+def _largest(sizes: Floats, features: Ints, n_features: int, n_most: int) -> tuple[Ints, Floats]:
+    """Return the features of largest weight, best first, and the largest weight of each feature over that of all."""
+    scores = np.zeros(n_features)
+    np.maximum.at(scores, features, sizes)
+    scores /= scores.max(initial=0.0) or 1.0
+    return best_first(np.where(scores > 0, scores, -np.inf), n_most), scores
+
+
+def _heads(fits: LassoFits) -> Ints:
+    """Return the features of largest weight in each run, of shape (n_models, N_HEADS), -1 where there are fewer."""
+    heads = np.full((len(fits.of_runs), N_HEADS), -1)
+    for own, (sizes, features, _) in zip(heads, _weights(fits), strict=True):
+        first, _ = _largest(sizes, features, fits.n_features, N_HEADS)
+        own[: len(first)] = first
+    return heads
+
+
+def _choice(sizes: Floats, features: Ints, carriers: Ints, n_features: int, n_most: int) -> Choice:
+    columns, scores = _largest(sizes, features, n_features, n_most)
+    reached = sizes / sizes.max(initial=0.0) >= scores[features] - TIE if len(sizes) else np.empty(0, dtype=bool)
+    first: dict[int, int] = {}
+    for feature, carrier in zip(features[reached].tolist(), carriers[reached].tolist(), strict=True):
+        first.setdefault(feature, carrier)
+    return Choice(columns, np.array([first[feature] for feature in columns.tolist()], dtype=np.intp))
