@@ -1,9 +1,9 @@
 """What a set rests on: members that are there by the data, by the prior, by the constraints; and how sure each is.
 
->>> from ubayfs import Evidence, decide, max_size
+>>> from ubayfs import Evidence, decide
 >>> from ubayfs.attribution import attribution
 >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
->>> selection = decide(evidence, weights={"area": 5}, constraints=max_size(1, rho=10))
+>>> selection = decide(evidence, weights={"area": 5}, max_size=1)
 >>> attribution(selection).reasons("area")
 ('prior',)
 """
@@ -17,7 +17,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._arguments import MOST_REPEATS, Array, Floats, Ints, Mask, RandomState, as_generator, check_int, did_you_mean
+from ._arguments import (
+    MOST_REPEATS,
+    Array,
+    Floats,
+    Ints,
+    Mask,
+    RandomState,
+    as_generator,
+    by_name,
+    check_int,
+    did_you_mean,
+)
 from .constraints import ConstraintSystem
 from .constraints.sizes import exactly
 from .decision_problem import DecisionProblem
@@ -91,9 +102,9 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
 
     Examples
     --------
-    >>> from ubayfs import Evidence, decide, max_size
+    >>> from ubayfs import Evidence, decide
     >>> evidence = Evidence.from_sets([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 0]], ["a", "b", "c", "d"])
-    >>> selection = decide(evidence, weights={"b": 5}, constraints=[max_size(2, rho=10)])
+    >>> selection = decide(evidence, weights={"b": 5}, max_size=2)
     >>> found = attribution(selection)
     >>> found.without_prior
     ('a', 'c')
@@ -143,9 +154,9 @@ def brought_by(selection: Selection, found: Attribution) -> dict[str, BroughtBy]
 
     Examples
     --------
-    >>> from ubayfs import Evidence, decide, max_size, require
+    >>> from ubayfs import Evidence, decide, require
     >>> evidence = Evidence.from_sets([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]], ["a", "b", "c", "d"])
-    >>> selection = decide(evidence, weights={"b": 5}, constraints=[max_size(3, rho=10), require("d")])
+    >>> selection = decide(evidence, weights={"b": 5}, max_size=3, constraints=require("d"))
     >>> brought_by(selection, attribution(selection))
     {'a': 'data', 'b': 'weight', 'd': 'rule'}
     """
@@ -255,7 +266,7 @@ def reweighted(
         other = kind().update(posterior.evidence, weights, random_state=random_state)
     theta = _in_favor(other.mean, selection.mask, _errors(other, posterior))
     system = priced(utility.system, posterior.evidence.n_models, other.total, utility.constraint_strength)
-    return replace(utility, theta=theta, system=change(system))
+    return problem.under(other, theta, change(system))
 
 
 def without_unlikely(system: ConstraintSystem) -> ConstraintSystem:
@@ -299,14 +310,16 @@ def _most_important(theta: Floats, selectable: Mask, chosen: Mask) -> Mask:
 # -- draws from the posterior ------------------------------------------------------------------------------------------
 
 
+@by_name()
 def selection_probabilities(
     posterior: Posterior | Selection,
+    *,
     constraints: Any = (),
     blocks: Any = None,
     constraint_strength: float = 1.0,
     optimizer: Any = None,
     X: Any = None,
-    min_votes: int = 0,
+    min_votes: int = 1,
     n_draws: int = 100,
     random_state: RandomState = None,
     on_progress: Progress | bool | None = None,
@@ -341,9 +354,9 @@ def selection_probabilities(
 
     Examples
     --------
-    >>> from ubayfs import Evidence, decide, max_size
+    >>> from ubayfs import Evidence, decide
     >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 1], [1, 1, 0]] * 5, ["a", "b", "c"])
-    >>> selection = decide(evidence, constraints=max_size(2, rho=10))
+    >>> selection = decide(evidence, max_size=2)
     >>> selection_probabilities(selection, n_draws=50, random_state=0)
     array([1.  , 0.88, 0.12])
     """

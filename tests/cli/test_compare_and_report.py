@@ -1,7 +1,6 @@
 """compare and report: what changed and why; the same content again in other formats."""
 
 import json
-import math
 from dataclasses import replace
 
 import pytest
@@ -70,8 +69,8 @@ def test_settings_of_a_prior_are_compared(finished):
 def test_what_was_asked_differently(finished, changed):
     comparison = compare(read_result(finished), read_result(changed / "both"))
     assert {(d.setting, d.first, d.second) for d in comparison.differences} == {
-        ("constraint", max_size(4, rho=math.inf), None),
-        ("constraint", None, max_size(2, rho=math.inf)),
+        ("constraint", max_size(4), None),
+        ("constraint", None, max_size(2)),
     }
     assert [(w.setting, w.first, w.second) for w in comparison.weights] == [("mean smoothness", 0.01, 30.0)]
 

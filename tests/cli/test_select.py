@@ -11,7 +11,6 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -38,10 +37,10 @@ FILES = {
 def plain_decision(cells, **changes):
     """The same by the functions of the package."""
     X, y = cells.drop(columns="diagnosis"), cells["diagnosis"]
-    evidence = ubayfs.collect_evidence(X, y, "fisher", n_models=30, n_features_per_model=4, random_state=0)
+    evidence = ubayfs.collect_evidence(X, y, selector="fisher", n_models=30, n_features_per_model=4, random_state=0)
     asked = {
         "weights": {"worst smoothness": 7.5},
-        "constraints": [ubayfs.max_size(4, rho=np.inf), ubayfs.cannot_link(["worst radius", "worst area"])],
+        "constraints": [ubayfs.max_size(4), ubayfs.cannot_link(["worst radius", "worst area"])],
         "n_alternatives": 2,
     }
     with warnings.catch_warnings():
@@ -272,7 +271,7 @@ def test_decide_uses_the_evidence_and_the_study_of_a_result(finished, run, cells
     done = run("decide", finished, "--max-size", 2, "-o", finished.parent / "two")
     assert done.code == 0, done.err
     expected = plain_decision(
-        cells, constraints=[ubayfs.cannot_link(["worst radius", "worst area"]), ubayfs.max_size(2, rho=np.inf)]
+        cells, constraints=[ubayfs.cannot_link(["worst radius", "worst area"]), ubayfs.max_size(2)]
     )
     found = read_result(finished.parent / "two")
     assert found.selection.features == expected.features

@@ -98,7 +98,7 @@ versions: {ubayfs: 0.1.0}
     weights = Weights(0.1, (("a", 5.0), ("no", "likely")), (("r*", "very likely"),), (("size", "unlikely"),))
     assert study.prior == PriorSection(kind, weights, "knowledge.csv")
     assert study.blocks.members == {"size": ("a", "b*"), "7": ("c",)}
-    assert study.constraints[:2] == (max_size(10), must_link(["a", "b"], rho=math.inf))
+    assert study.constraints[:2] == (max_size(10), must_link(["a", "b"]))
     assert study.constraints[2] == Constraint("must_link", (("features", ("a*",)), ("rho", 1.0), ("on", "features")))
     assert study.constraints[3:5] == (decorrelate(), require("age"))
     assert study.constraints[6] == linear([[1, 2], [0, -1]], [1, 2], rho=[math.inf, 0.5])

@@ -37,13 +37,13 @@ def why(constraints, weights=0.01, **arguments):
         ([max_size(2)], {"a": "data", "b": "data"}),
         ([max_size(2), require("a")], {"a": "rule", "b": "data"}),  # it is always there, whatever the votes
         ([max_size(2), require("f")], {"a": "data", "f": "rule"}),
-        ([max_size(3), require("a"), must_link(["a", "e"], rho=HARD)], {"a": "rule", "b": "data", "e": "rule"}),
-        ([max_size(3), require("a"), implies("a", "f", rho=HARD)], {"a": "rule", "b": "data", "f": "rule"}),
-        ([max_size(3), must_link(["a", "f"], rho=HARD)], {"a": "data", "b": "data", "f": "rule"}),
-        ([max_size(2), at_least_one(["d", "e"], rho=HARD)], {"a": "data", "d": "rule"}),
+        ([max_size(3), require("a"), must_link(["a", "e"])], {"a": "rule", "b": "data", "e": "rule"}),
+        ([max_size(3), require("a"), implies("a", "f")], {"a": "rule", "b": "data", "f": "rule"}),
+        ([max_size(3), must_link(["a", "f"])], {"a": "data", "b": "data", "f": "rule"}),
+        ([max_size(2), at_least_one(["d", "e"])], {"a": "data", "d": "rule"}),
         ([max_size(2), require("f", rho=20.0)], {"a": "data", "f": "rule"}),
-        ([max_size(2), at_least_one(["a", "e"], rho=HARD)], {"a": "data", "b": "data"}),
-        ([exact_size(3, rho=HARD)], {"a": "data", "b": "data", "c": "data"}),
+        ([max_size(2), at_least_one(["a", "e"])], {"a": "data", "b": "data"}),
+        ([exact_size(3)], {"a": "data", "b": "data", "c": "data"}),
     ],
 )
 def test_rules(constraints, expected):
@@ -52,7 +52,7 @@ def test_rules(constraints, expected):
 
 def test_limits_leave_members_to_the_data():
     blocks = {"one": ["a", "b", "c"], "two": ["d", "e", "f"]}
-    limits = [exact_size(2, rho=HARD), max_per_block(1, rho=HARD)]
+    limits = [exact_size(2), max_per_block(1)]
     assert why(limits, blocks=blocks) == {"a": "data", "d": "data"}
 
 
@@ -79,7 +79,7 @@ SETTINGS = {"selector": "fisher", "n_models": 20, "n_features_per_model": 5, "n_
 
 def test_a_wrong_list_does_not_raise_what_is_selected_again():
     X, y = planted(n_signals=0)
-    six = max_size(6, rho=HARD)
+    six = max_size(6)
     ensemble = {name: value for name, value in SETTINGS.items() if name != "n_splits"}
     votes = collect_evidence(X, y, **ensemble, random_state=0).counts
     wrong = {str(name): "very likely" for name in X.columns[votes == 0][:4]}
@@ -99,7 +99,7 @@ def test_a_wrong_list_does_not_raise_what_is_selected_again():
 
 def test_a_required_feature_is_not_counted():
     X, y = planted()
-    found = reproduced(X, y, constraints=[max_size(4, rho=HARD), require(["g0", "g50"])], **SETTINGS)
+    found = reproduced(X, y, constraints=[max_size(4), require(["g0", "g50"])], **SETTINGS)
     assert found.by_rule == ("g0", "g50")
     assert found.size == 2
     assert found.n_varying == 58
@@ -111,7 +111,7 @@ def test_a_required_feature_is_not_counted():
 
 def test_nothing_by_the_data():
     X, y = planted()
-    found = reproduced(X, y, constraints=[max_size(2, rho=HARD), require(["g40", "g50"])], **SETTINGS)
+    found = reproduced(X, y, constraints=[max_size(2), require(["g40", "g50"])], **SETTINGS)
     assert found.size == 0
     assert found.n_undefined == 8
     assert found.stand_ins is None
@@ -129,7 +129,7 @@ def test_without_weights_halves_are_decided_once(monkeypatch):
     monkeypatch.setattr(Decision, "make", counted)
     for weights, n in ((0.01, 1), ({"g50": 5}, 2), ({"g0": "unlikely"}, 2)):
         times.clear()
-        reproduced(X, y, weights=weights, constraints=max_size(3, rho=HARD), **SETTINGS)
+        reproduced(X, y, weights=weights, constraints=max_size(3), **SETTINGS)
         assert len(times) == 1 + n * 16
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -254,7 +253,7 @@ class State:
             if rule.constraint.kind == "max_size":
                 made = kind.build(**arguments_of(rule.constraint) | {"n": n})
                 return self.with_rule(position, constraint=made, on=True)
-        return self.with_new_rule(Rule(kind.build(n=n, rho=inf)))
+        return self.with_new_rule(Rule(kind.build(n=n)))
 
     def _rule(self, position: int) -> Rule:
         if not 0 <= position < len(self.rules):

@@ -371,7 +371,7 @@ def arguments_of(constraint: Constraint) -> dict[str, Any]:
     --------
     >>> from ubayfs import cost_budget
     >>> arguments_of(cost_budget({"mri": 400.0}, budget=410))
-    {'costs': {'mri': 400.0}, 'budget': 410.0, 'rho': 1.0}
+    {'costs': {'mri': 400.0}, 'budget': 410.0, 'rho': inf}
     """
     return {
         name: value.thaw() if isinstance(value, FrozenMatrix) else dict(value) if _is_pairs(value) else value
@@ -385,8 +385,8 @@ def plain_constraint(constraint: Constraint) -> dict[str, Any]:
     Examples
     --------
     >>> from ubayfs import max_size, must_link
-    >>> plain_constraint(max_size(10)), plain_constraint(must_link(["a", "b"], rho=math.inf))
-    ({'max_size': 10}, {'must_link': {'features': ['a', 'b'], 'rho': 'hard'}})
+    >>> plain_constraint(max_size(10)), plain_constraint(must_link(["a", "b"], rho=1))
+    ({'max_size': 10}, {'must_link': {'features': ['a', 'b'], 'rho': 1}})
     """
     kind, known = constraint.kind, KINDS[constraint.kind].parameters
     first = next(iter(known))
