@@ -97,7 +97,7 @@ _DECISIONS: dict[str, _Sentence] = {
     ),
     "without_votes": (
         "No model voted for {n_unvoted} of {n_chosen} selected features ({features}).",
-        "Use min_votes=1, so that such features are selected only for their weight or by hard constraints.",
+        "With min_votes=1 only weights or hard constraints select such features.",
     ),
     "asked_for_without_votes": (
         "No model voted for {n_unvoted} of {n_chosen} selected features ({features}): weights or hard constraints "
@@ -345,6 +345,14 @@ _NOTES: dict[str, _Sentence] = {
     "changed_default": (
         "the study rests on {key}, which now means: {default}. In ubayfs {written}, which wrote the study, it was: "
         "{former}. State it in the study to choose."
+    ),
+    "former_default": (
+        "the study was written by ubayfs {written} and is read with the default of that version for {key}: {former}. "
+        "The default is now {present}. State it in the study to choose."
+    ),
+    "present_default": (
+        "the study does not say which version of ubayfs it was written for, and relies on the default of {key}: "
+        "{present}. Before {since} it was {former}. State it, or add 'versions: {{ubayfs: ...}}'."
     ),
     "other_version": "the study was written by ubayfs {written}, this is {present}; results may differ.",
 }

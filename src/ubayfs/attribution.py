@@ -33,7 +33,7 @@ from .constraints import ConstraintSystem
 from .constraints.sizes import exactly
 from .decision_problem import DecisionProblem
 from .ensemble.progress import Progress, as_progress
-from .exceptions import InputError
+from .exceptions import InfeasibleError, InputError, OptimizationError
 from .optimize import Solution, as_optimizer
 from .optimize.alternatives import nearest_best
 from .optimize.base import best_solution
@@ -120,8 +120,11 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     freely = _without_constraints(problem, favored, mask, unvoted, best)
     without_prior = data_alone = None
     if posterior is not None:
-        plain = reweighted(selection, DEFAULT_WEIGHT, without_unlikely, random_state)
-        nearest, voted = _nearest(best, plain, mask), posterior.counts > 0
+        plain, voted = reweighted(selection, DEFAULT_WEIGHT, without_unlikely, random_state), posterior.counts > 0
+        try:
+            nearest = _nearest(best, plain, mask)
+        except (InfeasibleError, OptimizationError):  # too few features have votes: others may fill the set
+            nearest = _nearest(best, replace(plain, selectable=utility.selectable), mask)
         without_prior = _names(names, nearest)
         # Without any constraint, no size is given either.
         alone = (

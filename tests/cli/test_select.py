@@ -216,7 +216,8 @@ def test_the_reduced_table_has_the_chosen_columns(folder, run, cells):
 
 
 def test_notes_are_shown_once_and_reported(folder, run):
-    done = run("select", "cells.csv", "--target", "diagnosis", "--models", 10, "--selector", "fisher", "--draws", 0)
+    done = run("select", "cells.csv", "--target", "diagnosis", "--models", 10, "--selector", "fisher", "--draws", 0,
+               "--min-votes", 0)  # fmt: skip
     assert done.code == 0
     assert done.err.count("No constraint limits the size") == 1
     summary = json.loads((folder / "results" / "summary.json").read_text(encoding="utf-8"))
@@ -232,7 +233,10 @@ def test_advice_before_the_ensemble_is_shown_once_and_reported(finished, folder,
     assert run("check", "old.yaml").err.count("evidence.n_features_per_model") == 1
     done = run("select", "old.yaml", "-o", "old")
     assert done.err.count("evidence.n_features_per_model") == 1
-    assert [advice["code"] for advice in read_result("old").summary["advice"]] == ["changed_default", "without_votes"]
+    assert [advice["code"] for advice in read_result("old").summary["advice"]] == [
+        "changed_default", "former_default", "former_default", "without_votes"
+    ]  # fmt: skip
+    assert read_result("old").study.decision.min_votes == 0  # stated in the study of the result
     assert "10, or all features if there are fewer" in Path("old/report.md").read_text(encoding="utf-8")
 
     def interrupted(*arguments, **options):
@@ -313,7 +317,7 @@ def test_options_change_constraints(finished, run, options, kinds, tmp_path):
 
 
 def test_decide_with_an_edited_study(finished, run, tmp_path):
-    text = (finished / "study.yaml").read_text(encoding="utf-8").replace("n: 4", "n: 3")
+    text = (finished / "study.yaml").read_text(encoding="utf-8").replace("max_size: 4", "max_size: 3")
     edited = finished / "edited.yaml"
     edited.write_text(text, encoding="utf-8")
     try:
@@ -432,7 +436,13 @@ def counted(monkeypatch, real_figures):
 def test_select_draws_each_figure_once(folder, run, counted):
     options = ["--target", "diagnosis", "--selector", "fisher", "--models", 10, "--max-size", 4, "--draws", 0]
     options += ["--trust", "full", "--shuffles", 200, "--splits", 2, "--cv", 2, "--repeats", 1, "--sizes", 2, 4]
-    options += ["--must-link", "mean texture", "worst texture"]  # only what is not hard has a figure of prices
+    options += [
+        "--must-link",
+        "mean texture",
+        "worst texture",
+        "--price",
+        0.2,
+    ]  # only what is not hard has a figure of prices
     done = run("select", "cells.csv", *options, "--figures", "png", "--figures", "svg", "-o", "out")
     assert done.code == 0, done.err
     drawn = set(DISPLAYS) - {"survival"}  # which two classes have none of
@@ -531,6 +541,7 @@ def test_an_unlimited_size_is_named_before_the_ensemble_and_once(folder, cells, 
 
 
 def test_sound_studies_get_no_notes(folder, run):
+    Path("study.yaml").write_text(Path("study.yaml").read_text() + f"versions: {{ubayfs: {ubayfs.__version__}}}\n")
     sound = run("check", "study.yaml", "--features-per-model", 2)
     assert (sound.code, sound.err) == (0, "")
 

@@ -361,7 +361,7 @@ def test_the_file_is_readable():
             cost_budget({"mri": 400.0}, 1000.5),
             linear([[1, 0.5]], 1),
         ],
-        versions={"ubayfs": "0.1.0"},
+        versions={"ubayfs": "0.3.0"},
     )
     assert (
         study.to_yaml()
@@ -386,7 +386,7 @@ blocks:
 
 constraints:
   - max_size: 5
-  - must_link: {features: [radius, area], rho: hard}
+  - must_link: [radius, area]
   - cost_budget:
       costs: {mri: 400}
       budget: 1000.5
@@ -398,7 +398,7 @@ decision:
   seed: 0
 
 versions:
-  ubayfs: 0.1.0
+  ubayfs: 0.3.0
 """
     )
 

@@ -326,7 +326,7 @@ def test_a_prior_without_opinion_is_called_so(evidence, weights, sentence):
     stated = summarize(selection, n_draws=0)["question"]
     assert sentence in stated
     assert "Constraints: max-size 3 (hard)." in stated
-    assert "Only features with at least 1 vote could be chosen." in stated
+    assert "A feature needed at least 1 vote unless its weight or hard constraints asked for it." in stated
 
 
 def test_warnings_are_stated_once_each(evidence):
@@ -372,13 +372,13 @@ def test_given_warnings_come_first(summary):
 
 def test_members_without_a_vote_are_flagged():
     evidence = Evidence.from_sets([[True, False, False]] * 4, list("abc"))
-    with pytest.warns(OptimizationWarning, match="no vote"):
+    with pytest.warns(OptimizationWarning, match="No model voted"):
         selection = decide(evidence, constraints=[require("c"), max_size(2)])
     summary = summarize(selection, n_draws=0)
     assert {record["feature"]: record["without_vote"] for record in summary["chosen"]} == {"a": False, "c": True}
-    assert "There is no vote of any model for 1 of 2 chosen features (c)" in summary["warnings"][0]
+    assert "No model voted for 1 of 2 selected features (c)" in summary["warnings"][0]
     (advice,) = summary["advice"]
-    assert advice["code"] == "without_votes"
+    assert advice["code"] == "asked_for_without_votes"
     assert advice["facts"] == {"n_unvoted": 1, "n_chosen": 2, "features": ["c"]}  # values, no text
     assert advice["message"] == summary["warnings"][0]
 
@@ -659,8 +659,8 @@ def test_missing_values_are_stated(rng):
 
 def test_a_member_without_vote_is_not_of_the_data():
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 5, list("abcde"))
-    with pytest.warns(OptimizationWarning, match="no vote"):
-        selection = decide(evidence, constraints=[exact_size(4)])
+    with pytest.warns(OptimizationWarning, match="No model voted"):
+        selection = decide(evidence, constraints=[exact_size(4)], min_votes=0)
     summary = summarize(selection, n_draws=0)
     stated = {record["feature"]: (record["reasons"], record["data_alone"]) for record in summary["chosen"]}
     assert stated["a"] == stated["b"] == (["data"], True)
@@ -675,7 +675,7 @@ def test_a_member_without_vote_is_not_of_the_data():
 
 def test_what_only_the_prior_speaks_for_is_not_chosen_without_it():
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 5, list("abcde"))
-    with pytest.warns(OptimizationWarning, match="no vote"):
+    with pytest.warns(OptimizationWarning, match="No model voted"):
         selection = decide(evidence, weights={"d": 3}, constraints=exact_size(3))
     summary = summarize(selection, n_draws=0)
     stated = {record["feature"]: (record["reasons"], record["without_prior"]) for record in summary["chosen"]}

@@ -435,7 +435,7 @@ def test_a_member_that_only_weights_and_constraints_together_would_remove_is_one
     """By votes a, b, c; without the link b leaves c out beside the favored d; without both, c is in, too."""
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 10 + [[1, 1, 1, 0, 0]] * 8 + [[0, 0, 0, 0, 1]], list("abcde"))
     constraints = [max_size(3), cannot_link(["a", "b"])]
-    with pytest.warns(ubayfs.OptimizationWarning, match="no vote"):
+    with pytest.warns(ubayfs.OptimizationWarning, match="No model voted"):
         selection = decide(evidence, weights={"d": 30, "e": 2}, constraints=constraints)
     summary = summarize(selection, n_draws=0)
     reasons = {record["feature"]: record["reasons"] for record in summary["chosen"]}
@@ -506,7 +506,7 @@ def test_a_voted_feature_that_gives_way_to_one_without_votes_is_listed():
     sets[:, 0] = sets[:19, 1] = sets[:12, 2] = True
     blocks = {"first": ["a", "b", "c"], "second": ["d", "e", "f"]}
     limits = [max_size(3), max_per_block(2)]
-    with pytest.warns(UserWarning, match="no vote"):
+    with pytest.warns(UserWarning, match="No model voted"):
         selection = decide(
             Evidence.from_sets(sets, list("abcdef")), weights={"d": 5}, constraints=limits, blocks=blocks
         )

@@ -39,7 +39,7 @@ def explain_conflict(utility: Utility, limit: Limit | None = None) -> Infeasible
         kinds = ["constant columns" if reason == "constant" else f"those that {reason} excludes" for reason in reasons]
         which = f": {' and '.join(kinds)}" if kinds else ""
         message += f" ({blocked} feature(s) may not be selected at all{which}.)"
-    message += " Drop one of them, or soften it with price= or rho=."
+    message += " Drop one of them, or soften it with a price."
     return InfeasibleError(message, labels, positions, conflict.reduced)
 
 

@@ -95,6 +95,8 @@ def _make(kind: str, given: dict[str, Any], wrong: set[str], report: Report) -> 
         if getattr(error, "against", None) not in wrong:
             report((name,), error.rule)
     others = {key: value for key, value in given.items() if key != name}
+    if name in ("rho", "price") and "rho" in KINDS[kind].parameters:
+        others.setdefault("rho", 1.0)  # it may be soft, so that it contradicts nothing
     return _make(kind, others, {*wrong, name}, report)
 
 
