@@ -40,7 +40,7 @@ def compare(name: str, repeat: int, n_models: int) -> dict[tuple[str, int], NDAr
         for label, selector in SELECTORS.items():
             evidence = ubayfs.collect_evidence(X[train], codes[train], selector=selector, **settings)
             for size in SIZES:
-                selection = ubayfs.decide(evidence, constraints=[ubayfs.max_size(size, rho=np.inf)])
+                selection = ubayfs.decide(evidence, constraints=[ubayfs.max_size(size)])
                 chosen = selection.indices
                 predicted[label, size][test] = _predict(X[np.ix_(train, chosen)], codes[train], X[np.ix_(test, chosen)])
         print(f"{name}, repeat {repeat}, fold {fold}: {time.process_time():.0f} s", flush=True)

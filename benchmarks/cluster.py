@@ -53,7 +53,13 @@ def _seconds(X, y, selector: Any, n_models: int, on_dask: bool) -> float:
     with joblib.parallel_config(backend="dask" if on_dask else "sequential"):
         start = time.perf_counter()
         ubayfs.collect_evidence(
-            X, y, selector, n_models=n_models, n_features_per_model=20, random_state=0, n_jobs=None if on_dask else 1
+            X,
+            y,
+            selector=selector,
+            n_models=n_models,
+            n_features_per_model=20,
+            random_state=0,
+            n_jobs=None if on_dask else 1,
         )
         return time.perf_counter() - start
 

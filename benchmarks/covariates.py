@@ -34,7 +34,9 @@ def covariates(quick: bool = False) -> Section:
 
 def _row(name: str, X: Any, y: Any, selector: str, n_models: int, Z: Any) -> Row:
     def ensemble(adjust_for: Any = None) -> ubayfs.Evidence:
-        return ubayfs.collect_evidence(X, y, selector, n_models, random_state=0, n_jobs=1, adjust_for=adjust_for)
+        return ubayfs.collect_evidence(
+            X, y, selector=selector, n_models=n_models, random_state=0, n_jobs=1, adjust_for=adjust_for
+        )
 
     found = compare(lambda: ensemble(Z), ensemble, clock=_processor_seconds)
     note = f"without {found.reference * 1e3:.0f} ms, {found.rounds} rounds"

@@ -31,9 +31,14 @@ Run = tuple[float, Any, Utility]  # seconds, solution or selection, what was max
 
 def decisions(quick: bool) -> Section:
     """Decision time on problems from the fixed generator and from real data."""
-    ubayfs.maximize([0.5, 0.3], [ubayfs.max_size(1), ubayfs.cannot_link([0, 1])])  # the solver is imported late
+    ubayfs.maximize(
+        [0.5, 0.3], [ubayfs.max_size(1, rho=1.0), ubayfs.cannot_link([0, 1], rho=1.0)]
+    )  # the solver is imported late
     rows = [_size_only(10_000, 0.01), _size_only(1_000_000, 0.1)]
-    for title, limit in (("2 per block", ubayfs.max_per_block(2)), ("2 blocks", ubayfs.max_blocks(2))):
+    for title, limit in (
+        ("2 per block", ubayfs.max_per_block(2, rho=1.0)),
+        ("2 blocks", ubayfs.max_blocks(2, rho=1.0)),
+    ):
         for decay in problems.DECAYS[: 1 if quick else None]:
             runs = [_run(*_pairs_and_blocks(limit, decay, seed)) for seed in range(1 if quick else 5)]
             rows += _solved("n = 7,000", f"3,000 pairs, {title}, {problems.VOTES[decay]}", runs, 1.0)
@@ -78,7 +83,7 @@ def _solved(name: str, what: str, runs: Sequence[Run], most: float, gap: float =
 
 def _size_only(n_features: int, most: float) -> Row:
     evidence = problems.evidence(n_features, 0.3, np.random.default_rng(0))
-    seconds = median_seconds(lambda: ubayfs.decide(evidence, constraints=ubayfs.max_size(20)), rounds=7)
+    seconds = median_seconds(lambda: ubayfs.decide(evidence, constraints=ubayfs.max_size(20, rho=1.0)), rounds=7)
     return Row(f"n = {n_features:,}", "size limit only", {"seconds": seconds}, {"seconds": most})
 
 
@@ -86,7 +91,7 @@ def _pairs_and_blocks(limit: ubayfs.Constraint, decay: float, seed: int, n_featu
     """Return theta, constraints and blocks."""
     rng = np.random.default_rng(seed)
     theta = problems.importance(n_features, decay, rng)
-    constraints = [ubayfs.max_size(20), problems.soft_pairs(theta, 3_000, 400, rng), limit]
+    constraints = [ubayfs.max_size(20, rho=1.0), problems.soft_pairs(theta, 3_000, 400, rng), limit]
     return theta, constraints, problems.random_blocks(n_features, 20, rng)
 
 
@@ -99,7 +104,9 @@ def _run(theta: Any, constraints: Any, blocks: Any = None) -> Run:
 
 def _evidence(selector: str) -> ubayfs.Evidence:
     X, y = data.load(LEUKAEMIA)
-    return ubayfs.collect_evidence(X, y, selector, n_features_per_model=20, random_state=0, n_jobs=tools.N_JOBS)
+    return ubayfs.collect_evidence(
+        X, y, selector=selector, n_features_per_model=20, random_state=0, n_jobs=tools.N_JOBS
+    )
 
 
 def _decorrelated(threshold: float, most: float, selectors: Sequence[str]) -> list[Row]:
@@ -107,7 +114,7 @@ def _decorrelated(threshold: float, most: float, selectors: Sequence[str]) -> li
     name = data.shown(LEUKAEMIA)
     if not data.present(LEUKAEMIA):
         return [Row(name, f"Spearman > {threshold}", note=data.absent(LEUKAEMIA))]
-    constraints = [ubayfs.max_size(20), ubayfs.decorrelate(threshold)]
+    constraints = [ubayfs.max_size(20, rho=1.0), ubayfs.decorrelate(threshold)]
     rows: list[Row] = []
     for selector in selectors:
         evidence = _evidence(selector)
@@ -142,7 +149,7 @@ def _clusters(decay: float, alike: bool, n_features: int = 10_000) -> list[Row]:
     rng = np.random.default_rng(0)
     theta = problems.importance(n_features, decay, rng)
     order = np.argsort(-theta, kind="stable") if alike else rng.permutation(n_features)
-    constraints = [ubayfs.max_size(100), problems.clustered_pairs(order, 20, 160, rng)]
+    constraints = [ubayfs.max_size(100, rho=1.0), problems.clustered_pairs(order, 20, 160, rng)]
     what = f"{8 * n_features:,} pairs{' alike' * alike}, {problems.VOTES[decay]}"
     return _solved(f"n = {n_features:,}", what, [_run(theta, constraints)], 60.0, gap=1e-3)
 
@@ -151,7 +158,7 @@ def second_thoughts(quick: bool) -> Section:
     """Another decision after one changed weight and after one changed constraint, beside the first."""
     rows = []
     for decay in problems.DECAYS[: 1 if quick else None]:
-        cases = [_pairs_and_blocks(ubayfs.max_per_block(2), decay, seed) for seed in range(1 if quick else 3)]
+        cases = [_pairs_and_blocks(ubayfs.max_per_block(2, rho=1.0), decay, seed) for seed in range(1 if quick else 3)]
         rows += _again(
             "n = 7,000", f"3,000 pairs, 2 per block, {problems.VOTES[decay]}", [_changes(*case) for case in cases]
         )
@@ -171,7 +178,7 @@ def second_thoughts(quick: bool) -> Section:
 def _changes(theta: Any, constraints: Any, blocks: Any) -> dict[str, Callable[[], Any]]:
     heavier = theta.copy()
     heavier[np.argsort(-theta)[30]] *= 2
-    tighter = [ubayfs.max_size(19), *constraints[1:]]
+    tighter = [ubayfs.max_size(19, rho=1.0), *constraints[1:]]
     again = ubayfs.Exact(begin_with=ubayfs.maximize(theta, constraints, blocks=blocks).indices)
     return {
         "first": lambda: ubayfs.maximize(theta, constraints, blocks=blocks),
@@ -183,9 +190,9 @@ def _changes(theta: Any, constraints: Any, blocks: Any) -> dict[str, Callable[[]
 def _leukaemia_changes() -> dict[str, Callable[[], Any]]:
     X, _ = data.load(LEUKAEMIA)
     evidence, decorrelated = _evidence("mrmr"), ubayfs.decorrelate(0.7)
-    chosen = [ubayfs.max_size(20), decorrelated]
+    chosen = [ubayfs.max_size(20, rho=1.0), decorrelated]
     runner_up = evidence.feature_names[np.argsort(-evidence.counts)[30]]
-    tighter = [ubayfs.max_size(19), decorrelated]
+    tighter = [ubayfs.max_size(19, rho=1.0), decorrelated]
 
     def first() -> Any:
         PAIRS.clear()  # nothing can be known of data that were never seen before
@@ -194,7 +201,9 @@ def _leukaemia_changes() -> dict[str, Callable[[], Any]]:
     again = ubayfs.Exact(begin_with=first().indices)
     return {
         "first": first,
-        "other weight": lambda: ubayfs.decide(evidence, {runner_up: 10}, constraints=chosen, X=X, optimizer=again),
+        "other weight": lambda: ubayfs.decide(
+            evidence, weights={runner_up: 10}, constraints=chosen, X=X, optimizer=again
+        ),
         "other constraint": lambda: ubayfs.decide(evidence, constraints=tighter, X=X, optimizer=again),
     }
 

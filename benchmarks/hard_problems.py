@@ -61,7 +61,7 @@ def wide(
 def implications(n_features: int, n_rows: int, rho: float, rng: np.random.Generator) -> list[ubayfs.Constraint]:
     """Features that need another one."""
     ends = [rng.choice(n_features, 2, replace=False).tolist() for _ in range(n_rows)]
-    return [ubayfs.implies(first, [second], rho) for first, second in ends]
+    return [ubayfs.implies(first, [second], rho=rho) for first, second in ends]
 
 
 def _equal(n_features: int) -> NDArray[np.float64]:
@@ -70,40 +70,40 @@ def _equal(n_features: int) -> NDArray[np.float64]:
 
 def _wide(rng: np.random.Generator) -> HardProblem:
     theta = rng.dirichlet(np.ones(100))
-    return HardProblem(theta, [ubayfs.max_size(40), wide(100, 150, 15, 2.0, 0.01, rng)])
+    return HardProblem(theta, [ubayfs.max_size(40, rho=1.0), wide(100, 150, 15, 2.0, 0.01, rng)])
 
 
 def _equal_pairs(rng: np.random.Generator) -> HardProblem:
-    return HardProblem(_equal(100), [ubayfs.max_size(30), pairs(100, 0.3, (0.005, 0.02), rng)])
+    return HardProblem(_equal(100), [ubayfs.max_size(30, rho=1.0), pairs(100, 0.3, (0.005, 0.02), rng)])
 
 
 def _dense_pairs(rng: np.random.Generator) -> HardProblem:
     theta = rng.dirichlet(np.full(120, 3.0))
-    return HardProblem(theta, [ubayfs.max_size(25, math.inf), pairs(120, 0.5, (0.01, 0.1), rng)])
+    return HardProblem(theta, [ubayfs.max_size(25), pairs(120, 0.5, (0.01, 0.1), rng)])
 
 
 def _hard_pairs(rng: np.random.Generator) -> HardProblem:
     theta = rng.dirichlet(np.full(110, 5.0))
-    hard = [ubayfs.cannot_link(rng.choice(110, 2, replace=False).tolist(), math.inf) for _ in range(500)]
-    return HardProblem(theta, [ubayfs.max_size(35), pairs(110, 0.1, (0.005, 0.05), rng), *hard])
+    hard = [ubayfs.cannot_link(rng.choice(110, 2, replace=False).tolist()) for _ in range(500)]
+    return HardProblem(theta, [ubayfs.max_size(35, rho=1.0), pairs(110, 0.1, (0.005, 0.05), rng), *hard])
 
 
 def _blocks(rng: np.random.Generator) -> HardProblem:
     blocks = {f"b{number}": rng.choice(120, 12, replace=False).tolist() for number in range(40)}
-    limits = [ubayfs.max_size(30), ubayfs.max_per_block(2, 0.05), ubayfs.max_blocks(25, 0.02)]
+    limits = [ubayfs.max_size(30, rho=1.0), ubayfs.max_per_block(2, rho=0.05), ubayfs.max_blocks(25, rho=0.02)]
     return HardProblem(rng.dirichlet(np.full(120, 2.0)), limits, blocks)
 
 
 def _implications(rng: np.random.Generator) -> HardProblem:
     theta = rng.dirichlet(np.full(100, 2.0))
     return HardProblem(
-        theta, [ubayfs.max_size(25), *implications(100, 150, 0.05, rng), wide(100, 60, 12, 3.0, 0.02, rng)]
+        theta, [ubayfs.max_size(25, rho=1.0), *implications(100, 150, 0.05, rng), wide(100, 60, 12, 3.0, 0.02, rng)]
     )
 
 
 def _budgets(rng: np.random.Generator) -> HardProblem:
     budgets = [
-        ubayfs.cost_budget(rng.uniform(0.5, 3.0, 90), 25.0, rho)
+        ubayfs.cost_budget(rng.uniform(0.5, 3.0, 90), 25.0, rho=rho)
         for rho in (math.inf, math.inf, 0.05, 0.1, 0.02, 0.2, 0.05, 0.1)
     ]
     return HardProblem(rng.dirichlet(np.full(90, 5.0)), [*budgets, pairs(90, 0.1, (0.01, 0.05), rng)])
@@ -111,7 +111,7 @@ def _budgets(rng: np.random.Generator) -> HardProblem:
 
 def _mixed(rng: np.random.Generator) -> HardProblem:
     n = int(rng.integers(38, 119))
-    limits = [ubayfs.max_size(n // 3), wide(n, n // 2, 10, 8.0, 0.1, rng, most=5)]
+    limits = [ubayfs.max_size(n // 3, rho=1.0), wide(n, n // 2, 10, 8.0, 0.1, rng, most=5)]
     return HardProblem(rng.dirichlet(np.ones(n)), [*limits, *implications(n, n, 0.5, rng)])
 
 
@@ -120,7 +120,7 @@ def _dense_budgets(rng: np.random.Generator) -> HardProblem:
     theta = rng.dirichlet(np.full(n, rng.choice([0.1, 0.2, 1.0])))
     costs = rng.uniform(1, 10, (n_rows, n)) + rng.choice([0.0, 4.0]) * theta * n  # important ones may be dearer
     budgets = 0.75 * costs[:, np.argsort(-theta)[:size]].sum(axis=1)
-    return HardProblem(theta, [ubayfs.max_size(size, math.inf), ubayfs.linear(costs, budgets, rho=math.inf)])
+    return HardProblem(theta, [ubayfs.max_size(size), ubayfs.linear(costs, budgets)])
 
 
 KINDS: dict[str, Callable[[np.random.Generator], HardProblem]] = {

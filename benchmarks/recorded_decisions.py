@@ -91,7 +91,7 @@ def _linked(kind: str, on: str, draw: Draw, rho: float) -> ubayfs.Constraint:
 
 def _implied(on: str, draw: Draw, rho: float) -> ubayfs.Constraint:
     first, *others = draw.members(2, 4, on)
-    return ubayfs.implies(first, others, rho, on=on)
+    return ubayfs.implies(first, others, rho=rho, on=on)
 
 
 def _linear(draw: Draw, rho: float) -> ubayfs.Constraint:
@@ -101,12 +101,12 @@ def _linear(draw: Draw, rho: float) -> ubayfs.Constraint:
 
 def _own_blocks(draw: Draw, rho: float) -> ubayfs.Constraint:
     own = {f"own {b}": draw.members(2, 5) for b in range(3)}
-    return ubayfs.linear([1, 1, draw.size(-1, 2)], draw.size(0, 2), rho, blocks=own)
+    return ubayfs.linear([1, 1, draw.size(-1, 2)], draw.size(0, 2), rho=rho, blocks=own)
 
 
 RULES: dict[str, Rule] = {
     **{name: lambda d, rho, name=name: getattr(ubayfs, name)(d.size(), rho) for name in ("max_size", "min_size")},
-    "exact_size": lambda d, rho: ubayfs.exact_size(d.size(), rho),
+    "exact_size": lambda d, rho: ubayfs.exact_size(d.size(), rho=rho),
     **{
         f"{kind} of {on}": partial(_linked, kind, on)
         for kind in ("must_link", "cannot_link", "at_least_one", "require", "exclude")
@@ -114,14 +114,18 @@ RULES: dict[str, Rule] = {
     },
     "implies of features": partial(_implied, "features"),
     "implies of blocks": partial(_implied, "blocks"),
-    "max_per_block": lambda d, rho: ubayfs.max_per_block(d.size(0, 3), rho),
-    "max_per_block of some": lambda d, rho: ubayfs.max_per_block(d.size(0, 2), rho, d.members(1, 2, "blocks")),
-    "max_blocks": lambda d, rho: ubayfs.max_blocks(d.size(1, 3), rho),
-    "cost_budget": lambda d, rho: ubayfs.cost_budget(d.rng.uniform(0, 3, d.n), d.size(2, 12), rho),
-    "cost_budget of some": lambda d, rho: ubayfs.cost_budget(dict.fromkeys(d.members(3, 8), 1.7), 4.2, rho),
+    "max_per_block": lambda d, rho: ubayfs.max_per_block(d.size(0, 3), rho=rho),
+    "max_per_block of some": lambda d, rho: ubayfs.max_per_block(
+        d.size(0, 2), rho=rho, blocks=d.members(1, 2, "blocks")
+    ),
+    "max_blocks": lambda d, rho: ubayfs.max_blocks(d.size(1, 3), rho=rho),
+    "cost_budget": lambda d, rho: ubayfs.cost_budget(d.rng.uniform(0, 3, d.n), d.size(2, 12), rho=rho),
+    "cost_budget of some": lambda d, rho: ubayfs.cost_budget(dict.fromkeys(d.members(3, 8), 1.7), 4.2, rho=rho),
     "linear": _linear,
-    "linear of some": lambda d, rho: ubayfs.linear({"x0": 1, "x1": 2.5, 2: -1, "x3": 0.3}, 1.1, rho),
-    "linear of blocks": lambda d, rho: ubayfs.linear(d.rng.integers(-1, 3, len(d.blocks)), d.size(0, 3), rho, True),
+    "linear of some": lambda d, rho: ubayfs.linear({"x0": 1, "x1": 2.5, 2: -1, "x3": 0.3}, 1.1, rho=rho),
+    "linear of blocks": lambda d, rho: ubayfs.linear(
+        d.rng.integers(-1, 3, len(d.blocks)), d.size(0, 3), rho=rho, blocks=True
+    ),
     "linear of own blocks": _own_blocks,
 }
 DECORRELATE = {
@@ -163,22 +167,29 @@ def _mixed(family: int, number: int, optimizer: Any = "exact", votes: bool = Tru
 
 CONTRADICTIONS: dict[str, Callable[[], list[ubayfs.Constraint]]] = {
     "both": lambda: [ubayfs.require("x1"), ubayfs.exclude("x1")],
-    "sizes": lambda: [ubayfs.max_size(2, math.inf), ubayfs.min_size(3, math.inf)],
-    "too many": lambda: [ubayfs.require([0, 1, 2]), ubayfs.max_size(2, math.inf), ubayfs.max_size(4)],
-    "link": lambda: [ubayfs.must_link([0, 1], math.inf), ubayfs.require("x0"), ubayfs.exclude("x1")],
-    "chain": lambda: [ubayfs.implies(j, j + 1, math.inf) for j in range(4)] + [ubayfs.require(0), ubayfs.exclude(4)],
-    "pair": lambda: [ubayfs.cannot_link([2, 3], math.inf), ubayfs.require([2, 3]), ubayfs.min_size(1)],
-    "budget": lambda: [ubayfs.cost_budget(np.full(8, 2.0), 3.0, math.inf), ubayfs.exact_size(2, math.inf)],
-    "blocks": lambda: [ubayfs.max_blocks(1, math.inf), ubayfs.require("x0"), ubayfs.require("x7")],
-    "per block": lambda: [ubayfs.max_per_block(1, math.inf), ubayfs.require([0, 1])],
-    "rows": lambda: [ubayfs.linear(-np.ones(8), -9, math.inf)],
+    "sizes": lambda: [ubayfs.max_size(2), ubayfs.min_size(3)],
+    "too many": lambda: [ubayfs.require([0, 1, 2]), ubayfs.max_size(2), ubayfs.max_size(4, rho=1.0)],
+    "link": lambda: [ubayfs.must_link([0, 1]), ubayfs.require("x0"), ubayfs.exclude("x1")],
+    "chain": lambda: [ubayfs.implies(j, j + 1) for j in range(4)] + [ubayfs.require(0), ubayfs.exclude(4)],
+    "pair": lambda: [ubayfs.cannot_link([2, 3]), ubayfs.require([2, 3]), ubayfs.min_size(1, rho=1.0)],
+    "budget": lambda: [ubayfs.cost_budget(np.full(8, 2.0), 3.0), ubayfs.exact_size(2)],
+    "blocks": lambda: [ubayfs.max_blocks(1), ubayfs.require("x0"), ubayfs.require("x7")],
+    "per block": lambda: [ubayfs.max_per_block(1), ubayfs.require([0, 1])],
+    "rows": lambda: [ubayfs.linear(-np.ones(8), -9)],
 }
 
 
 def _contradicting(name: str, optimizer: Any) -> ubayfs.Selection:
     draw = Draw(3, 0, most=8)
     halves = {"first": range(4), "second": range(4, 8)}
-    return ubayfs.decide(draw.evidence(), 1, "dirichlet", CONTRADICTIONS[name](), halves, optimizer=optimizer)
+    return ubayfs.decide(
+        draw.evidence(),
+        weights=1,
+        prior="dirichlet",
+        constraints=CONTRADICTIONS[name](),
+        blocks=halves,
+        optimizer=optimizer,
+    )
 
 
 def _large_pairs(n: int, decay: float, clustered: bool) -> ubayfs.Selection:
@@ -194,10 +205,10 @@ def _large_pairs(n: int, decay: float, clustered: bool) -> ubayfs.Selection:
 def _large_blocks(n: int, decay: float, rho: float) -> ubayfs.Selection:
     rng = np.random.default_rng(n + 1)
     evidence, blocks = problems.evidence(n, decay, rng), problems.random_blocks(n, n // 50, rng)
-    constraints = [ubayfs.max_size(25, rho=1.0), ubayfs.max_per_block(1, rho)]
+    constraints = [ubayfs.max_size(25, rho=1.0), ubayfs.max_per_block(1, rho=rho)]
     if decay == 1.0:  # with votes spread thin the proof would take minutes
         constraints.append(ubayfs.max_blocks(12, rho=0.5))
-    return ubayfs.decide(evidence, {"block 0": 4.0}, constraints=constraints, blocks=blocks, min_votes=1)
+    return ubayfs.decide(evidence, weights={"block 0": 4.0}, constraints=constraints, blocks=blocks, min_votes=1)
 
 
 def _updated(draw: Draw, number: int) -> ubayfs.Posterior:
@@ -208,8 +219,14 @@ def _updated(draw: Draw, number: int) -> ubayfs.Posterior:
 def _probabilities(number: int) -> NDArray[np.float64]:
     draw = Draw(6, number)
     posterior = _updated(draw, number)
-    constraints = [ubayfs.max_size(5, rho=3.0), RULES["cannot_link of features"](draw, 1.0), ubayfs.max_blocks(3)]
-    return ubayfs.selection_probabilities(posterior, constraints, draw.blocks, n_draws=20, random_state=number)
+    constraints = [
+        ubayfs.max_size(5, rho=3.0),
+        RULES["cannot_link of features"](draw, 1.0),
+        ubayfs.max_blocks(3, rho=1.0),
+    ]
+    return ubayfs.selection_probabilities(
+        posterior, constraints=constraints, blocks=draw.blocks, n_draws=20, random_state=number
+    )
 
 
 def _posterior(number: int) -> dict[str, NDArray[np.float64]]:
@@ -229,7 +246,9 @@ def _admissibility(number: int) -> NDArray[np.float64]:
 def _again(number: int) -> ubayfs.Selection:
     """Decide from a posterior, beginning with the answer to another question."""
     draw = Draw(9, number)
-    first = ubayfs.decide(draw.evidence(), draw.weights(), constraints=ubayfs.max_size(6, rho=2.0), blocks=draw.blocks)
+    first = ubayfs.decide(
+        draw.evidence(), weights=draw.weights(), constraints=ubayfs.max_size(6, rho=2.0), blocks=draw.blocks
+    )
     constraints = [ubayfs.max_size(4, rho=5.0), RULES["must_link of features"](draw, 0.8), RULES["linear"](draw, 0.4)]
     return ubayfs.decide(first.posterior, constraints=constraints, optimizer=ubayfs.Exact(begin_with=first.indices))
 

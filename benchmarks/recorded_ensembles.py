@@ -50,7 +50,7 @@ def table(task: str, n_samples: int = 80, n_features: int = 40) -> tuple[NDArray
 
 def _collected(X: Any, y: Any = None, selector: Any = "mrmr", **settings: Any) -> ubayfs.Evidence:
     settings = {"n_models": 30, "n_features_per_model": 8, "random_state": 7, **settings}
-    return ubayfs.collect_evidence(X, y, selector, **settings)
+    return ubayfs.collect_evidence(X, y, selector=selector, **settings)
 
 
 def _for_any_workers(X: Any, y: Any, selector: Any, **settings: Any) -> ubayfs.Evidence:

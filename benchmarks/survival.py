@@ -29,10 +29,10 @@ def filters(quick: bool) -> Section:
         X, y = planted(n_samples, n_features)
         for selector in ("cox", "mrmr"):
             taken = []
-            ubayfs.collect_evidence(X[:, :50], y, selector, n_models=2, random_state=0)  # imports
+            ubayfs.collect_evidence(X[:, :50], y, selector=selector, n_models=2, random_state=0)  # imports
             for _ in range(1 if quick else 3):
                 start = time.process_time()
-                ubayfs.collect_evidence(X, y, selector, n_models=100, random_state=0)
+                ubayfs.collect_evidence(X, y, selector=selector, n_models=100, random_state=0)
                 taken.append(time.process_time() - start)
             rows.append(Row(f"{n_samples} x {n_features:,}", selector, {"seconds": min(taken)}, {"seconds": LIMIT}))
     return Section(

@@ -59,7 +59,7 @@ def evidence(selector: str, n_features: int, n_models: int = N_MODELS) -> Work:
 
     def work(X: Any, y: Any) -> int:
         found = ubayfs.collect_evidence(
-            X, y, selector, n_models, n_features_per_model=n_features, random_state=0, n_jobs=N_JOBS
+            X, y, selector=selector, n_models=n_models, n_features_per_model=n_features, random_state=0, n_jobs=N_JOBS
         )
         return int((found.counts > 0).sum())
 
@@ -72,9 +72,9 @@ def ubayfs_selection(selector: str, n_features: int) -> Work:
 
     def work(X: Any, y: Any) -> int:
         found = ubayfs.collect_evidence(
-            X, y, selector, N_MODELS, n_features_per_model=n_features, random_state=0, n_jobs=N_JOBS
+            X, y, selector=selector, n_models=N_MODELS, n_features_per_model=n_features, random_state=0, n_jobs=N_JOBS
         )
-        return len(ubayfs.decide(found, constraints=[ubayfs.max_size(n_features, rho=np.inf)]).features)
+        return len(ubayfs.decide(found, constraints=[ubayfs.max_size(n_features)]).features)
 
     return work
 

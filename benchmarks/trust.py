@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 import ubayfs
 
 from . import data
@@ -53,7 +51,7 @@ def _row(
         ubayfs.estimate_reproducibility(selection, X, y, n_splits=n_repeats, n_jobs=2)
 
     evidence = ensemble()
-    selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(10, rho=np.inf))
+    selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(10))
     found = compare(repeats, ensemble, rounds=(1, 3))
     note = note or f"ensemble {found.reference * 1e3:.0f} ms, {found.rounds} rounds"
     return Row(name, selector, {"seconds": found.seconds, "ratio": found.ratio}, limits, note)

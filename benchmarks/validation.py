@@ -32,7 +32,7 @@ def _validated(name: str, selector: str, shape: dict[str, int], quick: bool) -> 
     X, y = data.load(name)
     usual = {"selector": selector, "n_models": 100, "random_state": 0, "n_jobs": 2}
     ensemble = median_seconds(lambda: ubayfs.collect_evidence(X, y, **usual), 3)
-    selection = ubayfs.decide(ubayfs.collect_evidence(X, y, **usual), constraints=ubayfs.max_size(10))
+    selection = ubayfs.decide(ubayfs.collect_evidence(X, y, **usual), constraints=ubayfs.max_size(10, rho=1.0))
     spent = seconds(lambda: ubayfs.validate(selection, X, y, **shape, baselines=BASELINES, n_jobs=2))
     limits = {} if quick else {"seconds": 15.0}
     return Row(data.shown(name), selector, {"seconds": spent, "ratio": spent / ensemble}, limits)

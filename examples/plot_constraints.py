@@ -37,7 +37,7 @@ plt.show()
 # Now correlated features are kept apart.
 
 hard = selections[-1]
-apart = ubayfs.decide(evidence, constraints=[max_size(5, rho=np.inf), decorrelate(0.7)], X=X, min_votes=1)
+apart = ubayfs.decide(evidence, constraints=[max_size(5), decorrelate(0.7)], X=X, min_votes=1)
 print(f"hard limit alone:   {', '.join(hard.features)}")
 print(f"and decorrelated:   {', '.join(apart.features)}")
 redundancy = ubayfs.redundancy_rate(X, hard.features), apart.metrics.redundancy
@@ -49,9 +49,7 @@ for row in apart.metrics.violations:
 # The best five sets with at most two features per block, and the score of a set that someone else proposes:
 
 blocks = {block: [name for name in X.columns if block in name.split()] for block in ("mean", "error", "worst")}
-selection = ubayfs.decide(
-    evidence, constraints=[max_size(5, rho=np.inf), max_per_block(2, rho=np.inf)], blocks=blocks, n_alternatives=4
-)
+selection = ubayfs.decide(evidence, constraints=[max_size(5), max_per_block(2)], blocks=blocks, n_alternatives=4)
 for found, similarity in zip((selection.best, *selection.alternatives), selection.similarity()[0], strict=True):
     print(f"{found.value:.4f}  Jaccard {similarity:.2f}  {', '.join(found.features)}")
 proposal = ["mean texture", "worst area", "worst concave points"]

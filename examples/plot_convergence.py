@@ -14,8 +14,8 @@ import ubayfs
 from ubayfs.plotting import ConvergenceDisplay
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
-evidence = ubayfs.collect_evidence(X, y, "tree", n_models=100, n_features_per_model=5, random_state=0)
-selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(4, rho=float("inf")))
+evidence = ubayfs.collect_evidence(X, y, selector="tree", n_models=100, n_features_per_model=5, random_state=0)
+selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(4))
 stability = ubayfs.stability(evidence.sets)
 print(f"stability of the models {stability.value:.2f} ({stability.lower:.2f} to {stability.upper:.2f})")
 ConvergenceDisplay.from_selection(selection).plot()
@@ -23,7 +23,9 @@ ConvergenceDisplay.from_selection(selection).plot()
 # %%
 # More models can be added without repeating any: evidence with other seeds is merged.
 
-more = evidence.merge(ubayfs.collect_evidence(X, y, "tree", n_models=100, n_features_per_model=5, random_state=1))
+more = evidence.merge(
+    ubayfs.collect_evidence(X, y, selector="tree", n_models=100, n_features_per_model=5, random_state=1)
+)
 print(more)
-again = ubayfs.decide(more, constraints=ubayfs.max_size(4, rho=float("inf")))
+again = ubayfs.decide(more, constraints=ubayfs.max_size(4))
 print(f"the same set: {set(again.features) == set(selection.features)}")

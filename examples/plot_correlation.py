@@ -15,8 +15,8 @@ import ubayfs
 from ubayfs.plotting import CorrelationDisplay
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
-evidence = ubayfs.collect_evidence(X, y, "fisher", n_models=50, n_features_per_model=12, random_state=0)
-five = ubayfs.max_size(5, rho=float("inf"))
+evidence = ubayfs.collect_evidence(X, y, selector="fisher", n_models=50, n_features_per_model=12, random_state=0)
+five = ubayfs.max_size(5)
 plain = ubayfs.decide(evidence, constraints=five, X=X)
 CorrelationDisplay.from_selection(plain, X).plot()
 
@@ -32,6 +32,6 @@ CorrelationDisplay.from_selection(apart, X).plot()
 clusters = ubayfs.cluster_features(X, threshold=0.9)
 for name, members in clusters.members.items():
     print(f"{name}: {', '.join(members)}")
-one_each = ubayfs.decide(evidence, constraints=[five, ubayfs.max_per_cluster(rho=float("inf"))], X=X, min_votes=1)
+one_each = ubayfs.decide(evidence, constraints=[five, ubayfs.max_per_cluster()], X=X, min_votes=1)
 for title, selection in {"no rule": plain, "decorrelate": apart, "one per cluster": one_each}.items():
     print(f"{title:<16} mean correlation {selection.metrics.redundancy:.2f}: {', '.join(selection.features)}")

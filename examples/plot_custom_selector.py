@@ -43,14 +43,14 @@ X, y = load_diabetes(return_X_y=True, as_frame=True)
 print(f"{'votes of 20 models':<32}" + "".join(f"{name:>5}" for name in X.columns))
 for title, selector in selectors.items():
     evidence = ubayfs.collect_evidence(
-        X, y, selector, n_models=20, n_features_per_model=4, task="regression", random_state=0
+        X, y, selector=selector, n_models=20, n_features_per_model=4, task="regression", random_state=0
     )
     print(f"{title:<32}" + "".join(f"{count:>5}" for count in evidence.counts))
 
 # %%
 # The mixed ensemble decides.
 
-selection = ubayfs.decide(evidence, constraints=max_size(4, rho=np.inf))
+selection = ubayfs.decide(evidence, constraints=max_size(4))
 stability = ubayfs.stability(evidence.sets)
 print(f"chosen by the mixed ensemble: {', '.join(selection.features)}")
 print(f"stability of its models: {stability.value:.2f} ({stability.lower:.2f} to {stability.upper:.2f})")

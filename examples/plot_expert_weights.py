@@ -20,7 +20,7 @@ from ubayfs import Hyperdirichlet, max_size
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
 blocks = {block: [name for name in X.columns if block in name.split()] for block in ("mean", "error", "worst")}
 evidence = ubayfs.collect_evidence(X, y, n_models=100, n_features_per_model=10, random_state=0)
-ten = max_size(10, rho=np.inf)
+ten = max_size(10)
 
 # %%
 # A weight on a feature, and on each feature of a block. ``min_votes=1``: what no model ever chose is not chosen on the
@@ -30,7 +30,8 @@ weights = [0.01, 3, 10, 30, 100, 300]
 figure, axes = plt.subplots(1, 2, sharex=True, figsize=(7.2, 3.2), layout="constrained")
 for axis, name in zip(axes, ("worst smoothness", "error"), strict=True):
     chosen = [
-        ubayfs.decide(evidence, {name: weight}, blocks=blocks, constraints=ten, min_votes=1) for weight in weights
+        ubayfs.decide(evidence, weights={name: weight}, blocks=blocks, constraints=ten, min_votes=1)
+        for weight in weights
     ]
     members = [name] if name in evidence.feature_names else blocks[name]
     counts = [len(set(selection.features) & set(members)) for selection in chosen]

@@ -15,7 +15,9 @@ import ubayfs
 from ubayfs.plotting import EvidenceDisplay
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
-evidence = ubayfs.collect_evidence(X, y, ["mrmr", "tree"], n_models=100, n_features_per_model=5, random_state=0)
+evidence = ubayfs.collect_evidence(
+    X, y, selector=["mrmr", "tree"], n_models=100, n_features_per_model=5, random_state=0
+)
 
 # %%
 # What you know counts as votes: *likely* like those of a quarter of the models. Constraints say what a practical
@@ -25,7 +27,7 @@ selection = ubayfs.decide(
     evidence,
     weights={"worst smoothness": "likely", "worst concavity": 70},
     constraints=[
-        ubayfs.max_size(6, rho=float("inf")),
+        ubayfs.max_size(6),
         ubayfs.cannot_link(["worst radius", "worst perimeter", "worst area"]),
     ],
 )

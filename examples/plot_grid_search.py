@@ -11,7 +11,6 @@ without a new ensemble.
 # leak.
 
 import matplotlib.pyplot as plt
-import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -21,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from ubayfs import UBayFSSelector, cannot_link, decorrelate, require
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
-size = cannot_link(["worst radius", "worst perimeter", "worst area"], rho=np.inf)
+size = cannot_link(["worst radius", "worst perimeter", "worst area"])
 selector = UBayFSSelector(n_models=30, n_features_per_model=10, min_votes=1, random_state=0)
 model = make_pipeline(StandardScaler().set_output(transform="pandas"), selector, LogisticRegression())
 

@@ -31,11 +31,11 @@ blocks = {block: list(table) for block, table in tables.items()}
 # two features of each assay, and at most two assays:
 
 evidence = ubayfs.collect_evidence(X, y, n_models=60, n_features_per_model=8, random_state=0)
-six = ubayfs.max_size(6, rho=float("inf"))
+six = ubayfs.max_size(6)
 rules = {
     "six features": [six],
-    "two of each assay": [six, ubayfs.max_per_block(2, rho=float("inf"))],
-    "two assays": [six, ubayfs.max_blocks(2, rho=float("inf"))],
+    "two of each assay": [six, ubayfs.max_per_block(2)],
+    "two assays": [six, ubayfs.max_blocks(2)],
 }
 for title, constraints in rules.items():
     selection = ubayfs.decide(evidence, constraints=constraints, blocks=blocks, min_votes=1)

@@ -19,7 +19,7 @@ evidence = ubayfs.collect_evidence(X, y, n_models=100, n_features_per_model=5, r
 selection = ubayfs.decide(
     evidence,
     constraints=[
-        ubayfs.max_size(5, rho=float("inf")),
+        ubayfs.max_size(5),
         ubayfs.cannot_link(["worst radius", "worst perimeter", "worst area"]),
     ],
     X=X,

@@ -24,8 +24,8 @@ print(f"{y.event.sum()} deaths among {len(y)} patients")
 # %%
 # ``cox`` scores each gene by Cox regression, ``mrmr`` by the concordance of the censored times.
 
-evidence = ubayfs.collect_evidence(X, y, ["cox", "mrmr"], n_models=60, n_features_per_model=5, random_state=0)
-selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(3, rho=np.inf))
+evidence = ubayfs.collect_evidence(X, y, selector=["cox", "mrmr"], n_models=60, n_features_per_model=5, random_state=0)
+selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(3))
 risk = X[:, selection.indices].sum(axis=1)
 print(f"chosen: {', '.join(sorted(selection.features))}")
 print(f"concordance of their sum: {ubayfs.concordance_index(y.time, y.event, risk):.2f}")

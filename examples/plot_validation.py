@@ -15,8 +15,8 @@ from ubayfs.plotting import ComparisonDisplay
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
 constraints = [
-    ubayfs.max_size(3, rho=float("inf")),
-    ubayfs.cannot_link(["worst radius", "worst perimeter", "worst area"], rho=float("inf")),
+    ubayfs.max_size(3),
+    ubayfs.cannot_link(["worst radius", "worst perimeter", "worst area"]),
 ]
 evidence = ubayfs.collect_evidence(X, y, n_models=20, n_features_per_model=5, random_state=0)
 selection = ubayfs.decide(evidence, constraints=constraints)

@@ -1,7 +1,6 @@
 """A small study for tests of the app's core."""
 
 import json
-import math
 import time
 
 import numpy as np
@@ -32,7 +31,7 @@ def small_study(folder, **evidence):
     return Study(
         DataSection("cells.csv", target="class"),
         evidence=EvidenceSection(**ensemble),
-        constraints=[max_size(3, rho=math.inf)],
+        constraints=[max_size(3)],
         folder=folder,
     )
 

@@ -63,7 +63,7 @@ def random_decision(seed):
             "constraints": [random_constraint(rng) for _ in range(rng.integers(1, 5))],
             "blocks": BLOCKS,
             "constraint_strength": float(rng.choice([0.3, 1.0, 3.0])),
-            "min_votes": int(rng.choice([0, 0, 0, 1])),
+            "min_votes": int(rng.choice([0, 1, 1, 4])),
         }
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -39,11 +39,11 @@ UNLIMITED = {
 }
 LIMITED = {
     "soft": [max_size(3)],
-    "hard": [max_size(3, rho=INF)],
+    "hard": [max_size(3)],
     "exact": [exact_size(2)],
     "blocks": [max_per_block(1)],
     "budget": [cost_budget(dict.fromkeys("abcdefgh", 2.0), 5.0)],
-    "raw": [linear(np.ones((1, 8)), [4.0], 1.0)],
+    "raw": [linear(np.ones((1, 8)), [4.0], rho=1.0)],
 }
 
 
@@ -80,8 +80,8 @@ def very_likely(constraints, features):
     ("constraints", "limit", "label"),
     [
         ([max_size(2)], 2, "max-size 2"),
-        ([max_size(2, rho=INF)], 2, "max-size 2"),
-        ([max_size(3), max_size(1, rho=INF), must_link(["a", "b"])], 1, "max-size 1"),
+        ([max_size(2)], 2, "max-size 2"),
+        ([max_size(3), max_size(1), must_link(["a", "b"])], 1, "max-size 1"),
         ([exact_size(3)], 3, "exact-size 3 (at most)"),
         ([max_size(0)], 0, "max-size 0"),
     ],
@@ -111,8 +111,7 @@ def test_a_decision_in_python_has_it_without_a_warning():
     evidence = Evidence.from_sets(np.eye(8, dtype=bool), NAMES)
     weights = {"a": "very likely", "b": "very likely", "c": "likely", "d": 8.0}
     codes = {
-        n: [advice.code for advice in decide(evidence, weights=weights, constraints=max_size(n, rho=INF)).advice]
-        for n in (1, 2)
+        n: [advice.code for advice in decide(evidence, weights=weights, constraints=max_size(n)).advice] for n in (1, 2)
     }
     assert codes == {1: ["many_very_likely"], 2: []}
 
@@ -136,7 +135,7 @@ def codes_of(selection):
     ("constraints", "strength", "expected"),
     [
         ([max_size(2)], 0.5, ["weak_constraints"]),
-        ([max_size(2, rho=INF)], 0.5, []),  # a hard one holds whatever lambda is
+        ([max_size(2)], 0.5, []),  # a hard one holds whatever lambda is
         ([max_size(2)], 1.0, []),
     ],
 )
@@ -173,7 +172,7 @@ def test_prices_that_add_up_to_nothing_are_named():
 def test_the_default_generalized_prior_is_the_dirichlet():
     evidence = Evidence.from_sets(np.eye(8, dtype=bool)[[0, 0, 1]], NAMES)
     plain, default, other = (
-        decide(evidence, prior=prior, constraints=max_size(1, rho=INF))
+        decide(evidence, prior=prior, constraints=max_size(1))
         for prior in ("dirichlet", "generalized", GeneralizedDirichlet(beta=1.0))
     )
     np.testing.assert_allclose(default.posterior.mean, plain.posterior.mean)

@@ -61,7 +61,7 @@ def test_every_set_is_as_good_as_a_direct_decision(seed, weights, link, size, ha
     found = attribution(selection)
     neutral = decide(evidence, constraints=constraints)
     assert neutral.evaluate(found.without_prior).utility == pytest.approx(neutral.value, abs=1e-9)
-    same_size = [exact_size(len(selection.features), rho=INF)]
+    same_size = [exact_size(len(selection.features))]
     for features, free in (
         (found.without_constraints, decide(selection.posterior, constraints=same_size)),
         (found.data_alone, decide(evidence, constraints=same_size)),
@@ -77,7 +77,7 @@ def test_prior_and_constraints_are_told_apart():
     sets[:8, 2] = True
     sets[19, 3:] = True
     evidence = Evidence.from_sets(sets, ["strong", "fair", "weak", "believed", "required"])
-    selection = decide(evidence, {"believed": 15}, constraints=[max_size(3, rho=INF), require("required")])
+    selection = decide(evidence, weights={"believed": 15}, constraints=[max_size(3), require("required")])
     found = attribution(selection)
     assert selection.features == ("strong", "believed", "required")
     assert found.without_prior == ("strong", "fair", "required")
@@ -207,7 +207,7 @@ def test_reasons_are_those_of_the_literal_definition(order, raised, most, cannot
 
 def test_among_equals_the_chosen_ones_are_meant():
     evidence = Evidence.from_sets(np.ones((10, 6), dtype=bool), list("abcdef"))
-    selection = decide(evidence, constraints=[max_size(2, rho=INF), require(["e", "f"])])
+    selection = decide(evidence, constraints=[max_size(2), require(["e", "f"])])
     found = attribution(selection)
     assert found.without_prior == found.without_constraints == found.data_alone == ("e", "f")
 
@@ -232,7 +232,7 @@ def test_importances_that_were_given_have_no_prior():
 
 
 def test_an_empty_set_has_no_members_to_explain():
-    selection = decide(evidence_of(1), constraints=max_size(0, rho=INF))
+    selection = decide(evidence_of(1), constraints=max_size(0))
     assert attribution(selection) == Attribution((), (), (), ())
 
 
@@ -246,17 +246,17 @@ def test_an_expert_who_says_nothing_changes_nothing(prior):
 def test_a_prior_is_taken_away_whole():
     evidence = evidence_of(5)
     prior = GeneralizedDirichlet(beta=[1000.0, *np.ones(6)])  # the first feature is held to be worthless
-    selection = decide(evidence, prior=prior, constraints=max_size(3, rho=INF))
-    assert attribution(selection).without_prior == decide(evidence, constraints=max_size(3, rho=INF)).features
+    selection = decide(evidence, prior=prior, constraints=max_size(3))
+    assert attribution(selection).without_prior == decide(evidence, constraints=max_size(3)).features
 
 
 def test_a_prior_of_the_users_own_is_compared_with_the_dirichlet():
     class Own(Dirichlet):
         name = "own"
 
-    selection = decide(evidence_of(3), {"h": 200}, prior=Own(), constraints=max_size(2, rho=INF))
+    selection = decide(evidence_of(3), weights={"h": 200}, prior=Own(), constraints=max_size(2))
     assert "h" in selection.features
-    assert attribution(selection).without_prior == decide(evidence_of(3), constraints=max_size(2, rho=INF)).features
+    assert attribution(selection).without_prior == decide(evidence_of(3), constraints=max_size(2)).features
 
 
 def test_the_optimizer_of_the_selection_is_used_and_never_does_worse_than_what_is_known():
@@ -270,14 +270,16 @@ def test_the_optimizer_of_the_selection_is_used_and_never_does_worse_than_what_i
             nothing = np.zeros(utility.n_features, dtype=bool)
             return Solution(nothing, -np.inf, np.inf)
 
-    selection = decide(evidence_of(6), {"c": 5}, constraints=max_size(3), optimizer=Recorded())
+    selection = decide(evidence_of(6), weights={"c": 5}, constraints=max_size(3), optimizer=Recorded())
     assert attribution(selection, random_state=3).without_prior == selection.features
     assert calls == [None, 3]
 
 
 def test_a_genetic_search_is_repeatable():
     evidence = evidence_of(8)
-    selection = decide(evidence, {"c": 50}, constraints=max_size(3), optimizer=Genetic(n_generations=5), random_state=0)
+    selection = decide(
+        evidence, weights={"c": 50}, constraints=max_size(3), optimizer=Genetic(n_generations=5), random_state=0
+    )
     assert attribution(selection) == attribution(selection)
 
 
@@ -295,11 +297,11 @@ def with_votes(*counts, n_models=6):
     return Evidence.from_sets(sets, NAMES[: len(counts)])
 
 
-def quietly_decide(evidence, *arguments, **settings):
+def quietly_decide(evidence, weights=0.01, **settings):
     """Decide without being told of members without votes and unlimited sizes: they are wanted here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OptimizationWarning)
-        return decide(evidence, *arguments, **settings)
+        return decide(evidence, weights=weights, min_votes=0, **settings)
 
 
 def told(*reasons):
@@ -324,8 +326,8 @@ def feasible_sets(most, cannot, must):
 def test_among_equally_good_sets_the_nearest_is_meant(counts, weights, cannot, must, most):
     """Brute force over all sets, where ties abound."""
     evidence = with_votes(*counts)
-    constraints = [max_size(most, rho=INF), cannot_link(cannot, rho=INF), must_link(must, rho=INF)]
-    selection = decide(evidence, weights, constraints=constraints)
+    constraints = [max_size(most), cannot_link(cannot), must_link(must)]
+    selection = decide(evidence, weights=weights, constraints=constraints)
     theta = dict(zip(NAMES, (evidence.counts + 0.01) / (evidence.counts.sum() + 0.08), strict=True))
     values = {members: sum(theta[name] for name in members) for members in feasible_sets(most, cannot, must)}
     best = [members for members, value in values.items() if value > max(values.values()) - 1e-9]
@@ -339,8 +341,8 @@ def test_among_equally_good_sets_the_nearest_is_meant(counts, weights, cannot, m
 def test_the_nearest_set_is_never_a_worse_one(strength):
     """Also where the strength of constraints dwarfs the importances, and with them what counts as rounding."""
     evidence = with_votes(6, 5, 4, 4, 2, 1)
-    constraints = [max_size(3, rho=INF), cannot_link(["a", "f"], rho=INF)]
-    selection = decide(evidence, {"f": 30.0}, constraints=constraints, constraint_strength=strength)
+    constraints = [max_size(3), cannot_link(["a", "f"])]
+    selection = decide(evidence, weights={"f": 30.0}, constraints=constraints, constraint_strength=strength)
     assert selection.features == ("b", "c", "f")
     assert attribution(selection).without_prior == ("a", "b", "c")
 
@@ -352,9 +354,11 @@ def test_differences_within_the_error_of_a_simulation_flip_no_member(seed):
     sets[:, 0] = True
     sets[np.arange(40), 1 + np.arange(40) % 4] = True
     sets[:10, 7] = True
-    constraints = [max_size(3, rho=INF), cannot_link(["a", "h"], rho=INF)]
+    constraints = [max_size(3), cannot_link(["a", "h"])]
     prior = Hyperdirichlet(n_warmup=20, n_draws=160, max_draws=160)
-    selection = decide(Evidence.from_sets(sets, NAMES), {"h": 200.0}, prior, constraints, random_state=seed)
+    selection = decide(
+        Evidence.from_sets(sets, NAMES), weights={"h": 200.0}, prior=prior, constraints=constraints, random_state=seed
+    )
     others = set(selection.features) - {"h"}
     assert others < set("bcde")
     assert len(others) == 2
@@ -365,13 +369,13 @@ def test_differences_within_the_error_of_a_simulation_flip_no_member(seed):
 @pytest.mark.parametrize(
     ("weights", "constraints", "reasons"),
     [
-        (0.01, exact_size(4, rho=INF), {"a": "data", "b": "data", "c": "fill", "d": "fill"}),
+        (0.01, exact_size(4), {"a": "data", "b": "data", "c": "fill", "d": "fill"}),
         (0.01, exact_size(3, rho=2), {"a": "data", "b": "data", "c": "fill"}),
-        (2.0, exact_size(3, rho=INF), {"a": "data", "b": "data", "c": "fill"}),
-        ({"d": 3}, exact_size(3, rho=INF), {"a": "data", "b": "data", "d": "weight"}),
-        ({"d": 3}, max_size(3, rho=INF), {"a": "data", "b": "data", "d": "weight"}),
-        (0.01, must_link(["a", "e"], rho=INF), told("data", "data", "fill", "fill", "rule")),
-        (0.01, max_size(3, rho=INF), {"a": "data", "b": "data", "c": "fill"}),
+        (2.0, exact_size(3), {"a": "data", "b": "data", "c": "fill"}),
+        ({"d": 3}, exact_size(3), {"a": "data", "b": "data", "d": "weight"}),
+        ({"d": 3}, max_size(3), {"a": "data", "b": "data", "d": "weight"}),
+        (0.01, must_link(["a", "e"]), told("data", "data", "fill", "fill", "rule")),
+        (0.01, max_size(3), {"a": "data", "b": "data", "c": "fill"}),
         (0.01, [], told("data", "data", "fill", "fill", "fill")),
         ({"e": 2}, [], told("data", "data", "fill", "fill", "weight")),
     ],
@@ -391,7 +395,7 @@ def test_the_data_never_choose_a_feature_without_a_vote(weights, constraints, re
     counts=st.lists(st.sampled_from([0, 0, 2, 5]), min_size=6, max_size=6).filter(any),
     weights=st.dictionaries(st.sampled_from(NAMES[:6]), st.sampled_from([0.01, 3.0]), max_size=2),
     constraints=st.lists(
-        st.sampled_from([exact_size(4, rho=INF), max_size(3, rho=1.0), require("f"), must_link(["a", "e"], rho=0.5)]),
+        st.sampled_from([exact_size(4), max_size(3, rho=1.0), require("f"), must_link(["a", "e"], rho=0.5)]),
         max_size=3,
         unique_by=repr,
     ),
@@ -408,11 +412,11 @@ def test_members_without_a_vote_are_never_data(counts, weights, constraints):
 def test_what_only_the_prior_speaks_for_may_stay_to_fill_up():
     """Where a place is left without it, anything would do as well."""
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 5, list("abcde"))
-    filled = attribution(quietly_decide(evidence, {"d": 3}, constraints=exact_size(3, rho=INF)))
+    filled = attribution(quietly_decide(evidence, {"d": 3}, constraints=exact_size(3)))
     assert filled.without_prior == ("a", "b", "d")
     assert filled.filling == ("d",)
     assert filled.why["d"] == "weight"
-    displaced = attribution(quietly_decide(evidence, {"d": 9}, constraints=max_size(2, rho=INF)))
+    displaced = attribution(quietly_decide(evidence, {"d": 9}, constraints=max_size(2)))
     assert displaced.without_prior == ("a", "b")
     assert displaced.filling == ()
 
@@ -423,13 +427,13 @@ def unlikely(*features, rho=1.0):
 
 def test_what_is_held_unlikely_is_prior():
     evidence = with_votes(6, 5, 4, 3)
-    selection = decide(evidence, constraints=[max_size(2, rho=INF), unlikely("a")])
+    selection = decide(evidence, constraints=[max_size(2), unlikely("a")])
     found = attribution(selection)
     assert selection.features == ("b", "c")
     assert found.without_prior == found.data_alone == ("a", "b")
     assert found.without_constraints == ("b", "c")
     assert found.why["c"] == "weight"
-    said = decide(evidence, constraints=[max_size(2, rho=INF), exclude(["a"], rho=1.0)])
+    said = decide(evidence, constraints=[max_size(2), exclude(["a"], rho=1.0)])
     assert said.features == selection.features
     assert attribution(said).without_prior == ("b", "c")
     assert attribution(said).why["c"] == "data"

@@ -297,7 +297,9 @@ def test_overlapping_blocks_with_different_weights(evidence):
         {"size": 1.0, "form": 2.0},
         blocks=blocks,
     )
-    weights = decide(evidence, {"size": 1.0, "form": 2.0, "area": 3.0}, blocks=blocks, constraints=max_size(2)).weights
+    weights = decide(
+        evidence, weights={"size": 1.0, "form": 2.0, "area": 3.0}, blocks=blocks, constraints=max_size(2)
+    ).weights
     np.testing.assert_array_equal(weights, [1.0, 3.0, 0.01, 0.01, 2.0])
 
 
@@ -445,10 +447,10 @@ def test_callables_that_return_nonsense(X, y, answer, message):
 
 def test_hard_constraints_that_contradict_each_other_are_named(evidence):
     constraints = [
-        max_size(4, rho=INF),
+        max_size(4),
         require(["radius", "area"]),
         exclude("shape"),
-        cannot_link(["radius", "area", "smooth"], rho=INF),
+        cannot_link(["radius", "area", "smooth"]),
         min_size(2),
     ]
     with pytest.raises(InfeasibleError, match="Drop one of them or make it soft with a finite rho") as caught:
@@ -725,7 +727,7 @@ class Unshown:
         lambda value: maximize([0.5, 0.5], value),
         lambda value: maximize([0.5, 0.5], time_limit=value),
         lambda value: maximize([0.5, 0.5], optimizer=value),
-        lambda value: decide(EVIDENCE_OF_4, value),
+        lambda value: decide(EVIDENCE_OF_4, weights=value),
         lambda value: decide(EVIDENCE_OF_4, prior=ubayfs.GeneralizedDirichlet(value)),
         lambda value: ubayfs.redundancy_rate(np.eye(4), value),
         lambda value: ubayfs.read_knowledge(value),
@@ -770,7 +772,7 @@ def test_an_array_without_dimensions_is_no_list(argument, call):
         ("X", lambda many: collect(many, [0, 1])),
         ("y", lambda many: collect(np.eye(4), many)),
         ("sets", lambda many: Evidence.from_sets(many)),
-        ("weights", lambda many: decide(EVIDENCE_OF_4, many)),
+        ("weights", lambda many: decide(EVIDENCE_OF_4, weights=many)),
         ("beta", lambda many: decide(EVIDENCE_OF_4, prior=ubayfs.GeneralizedDirichlet(many))),
     ],
 )

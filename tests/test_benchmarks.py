@@ -419,7 +419,7 @@ def test_hard_decisions_are_compared_with_the_former_state(monkeypatch):
 
 def test_budgets_are_compared_with_plain_highs(monkeypatch):
     """Two of three features can be paid, of 0.5 and 0.2; a peer claims more than there is, or has no set."""
-    problem = hard_problems.HardProblem(np.array([0.5, 0.3, 0.2]), [ubayfs.cost_budget([3, 2, 1], 4.5, np.inf)])
+    problem = hard_problems.HardProblem(np.array([0.5, 0.3, 0.2]), [ubayfs.cost_budget([3, 2, 1], 4.5)])
     monkeypatch.setattr(hard, "_cpsat", lambda *_: ({"value": 1.75}, {}, ""))
     now, highs, _ = hard._compared("tiny", problem, 5.0, None)
     assert highs.values["value"] == now.values["value"] == pytest.approx(1.7)
@@ -432,7 +432,7 @@ def test_budgets_are_compared_with_plain_highs(monkeypatch):
 
 def test_a_problem_for_another_solver_is_plain():
     selection = ubayfs.maximize(
-        [0.5, 0.3, 0.2], [ubayfs.max_size(2, np.inf), ubayfs.max_blocks(1)], blocks={"b": [0, 1], "c": [2]}
+        [0.5, 0.3, 0.2], [ubayfs.max_size(2), ubayfs.max_blocks(1)], blocks={"b": [0, 1], "c": [2]}
     )
     plain = json.loads(json.dumps(hard.plain_problem(selection.problem.utility, 1.0)))
     assert plain["rows"][0] == {"columns": [0, 1, 2], "a": [1.0, 1.0, 1.0], "b": 2.0, "rho": None}

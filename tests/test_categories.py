@@ -149,7 +149,7 @@ def test_correlations_are_the_largest_of_the_columns(mixed):
     assert len(pairs) == len(first)
     assert (first < second).all()
     evidence = collect_evidence(X, mixed[1], n_models=6, random_state=0)
-    apart = decide(evidence, constraints=[max_size(5, rho=np.inf), ubayfs.decorrelate(0.9)], X=X)
+    apart = decide(evidence, constraints=[max_size(5), ubayfs.decorrelate(0.9)], X=X)
     assert len({"tissue", "organ", "skin"} & set(apart.features)) <= 1
 
 
@@ -164,7 +164,7 @@ def test_predictors_see_the_levels_of_the_training_samples():
 
 def test_validation_and_halves(mixed):
     X, y = mixed
-    ensemble = {"n_models": 6, "random_state": 0, "constraints": [max_size(2, rho=np.inf)]}
+    ensemble = {"n_models": 6, "random_state": 0, "constraints": [max_size(2)]}
     found = validated(X, y, cv=3, n_repeats=1, baselines=("random", "forest", "all features"), **ensemble)
     assert found.scores.query("metric == 'auc'")["mean"].iloc[0] > 0.8
     assert reproduced(X, y, n_splits=3, **ensemble).lower > 0

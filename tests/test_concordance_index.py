@@ -16,7 +16,7 @@ def test_counts_pairs(ties):
     censoring = kaplan_meier(y.time, y.event, of_censoring=True)
     tau = np.quantile(y.time, 0.7)
     expected = harrell(y.time, y.event, risk, lambda i: (y.time[i] < tau) / censoring.at(y.time[[i]])[0] ** 2)
-    assert concordance_index(y.time, y.event, risk, "uno", tau) == pytest.approx(expected, abs=1e-14)
+    assert concordance_index(y.time, y.event, risk, weights="uno", tau=tau) == pytest.approx(expected, abs=1e-14)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -28,7 +28,7 @@ def test_agrees_with_scikit_survival(ties):
         metrics.concordance_index_censored(y.event, y.time, risk)[0], abs=1e-15
     )
     other = metrics.concordance_index_ipcw(np.asarray(y), np.asarray(y), risk, tau=tau)[0]
-    assert concordance_index(y.time, y.event, risk, "uno", tau) == pytest.approx(other, abs=1e-14)
+    assert concordance_index(y.time, y.event, risk, weights="uno", tau=tau) == pytest.approx(other, abs=1e-14)
 
 
 def test_agrees_with_lifelines():

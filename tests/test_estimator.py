@@ -37,7 +37,7 @@ from ubayfs import (
 )
 
 # Few models and many constraints fill sets up with features nobody chose; that is tested with `decide`.
-pytestmark = pytest.mark.filterwarnings("ignore:.*no vote of any model:ubayfs.exceptions.OptimizationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:No model voted:ubayfs.exceptions.OptimizationWarning")
 
 
 def diabetes():
@@ -83,7 +83,7 @@ class TestFit:
         said = [must_link(["mean radius", "mean area"], rho=0.5), max_per_block(1), decorrelate(0.8)]
         fitted = UBayFSSelector(max_features=4, constraints=said, **{**ensemble, **decision}).fit(X, y)
         evidence = collect_evidence(X, y, **ensemble)
-        expected = decide(evidence, X=X, constraints=[*said, max_size(4, rho=np.inf)], **decision)
+        expected = decide(evidence, X=X, constraints=[*said, max_size(4)], **decision)
         np.testing.assert_array_equal(fitted.evidence_.sets.toarray(), evidence.sets.toarray())
         np.testing.assert_array_equal(fitted.posterior_.mean, expected.posterior.mean)
         assert fitted.selection_.to_dict() == expected.to_dict()
@@ -101,7 +101,8 @@ class TestFit:
     )
     def test_task_is_inferred_or_given(self, load, said, task):
         X, y = load()
-        fitted = UBayFSSelector(max_features=2, n_models=2, task=said, random_state=0).fit(X, y)
+        options = {"n_models": 2, "n_features_per_model": 2, "task": said, "random_state": 0}
+        fitted = UBayFSSelector(max_features=2, **options).fit(X, y)
         assert fitted.evidence_.settings["task"] == task
         assert fitted.transform(X).shape == (len(X), 2)
 
@@ -134,6 +135,7 @@ class TestFit:
         selector = UBayFSSelector(
             first_features,
             max_features=2,
+            n_features_per_model=2,
             n_models=30,
             random_state=0,
             on_progress=lambda *args: calls.append(args),
@@ -148,27 +150,37 @@ class TestFit:
 class TestSize:
     def test_max_features_is_hard(self, cancer):
         # At this strength a soft row would lose against the importance of all features together.
-        options = {"n_models": 4, "constraint_strength": 0.01, "random_state": 0}
+        options = {"n_models": 4, "constraint_strength": 0.01, "min_votes": 0, "random_state": 0}
         fitted = UBayFSSelector(max_features=3, **options).fit(*cancer)
         assert fitted.get_support().sum() == 3
-        soft = UBayFSSelector(max_features=None, constraints=max_size(3), **options).fit(*cancer)
+        soft = UBayFSSelector(max_features=None, constraints=max_size(3, rho=1.0), **options).fit(*cancer)
         assert soft.get_support().sum() == 30
 
     def test_more_than_there_are_selects_all_and_says_so(self):
         X, y = load_iris(return_X_y=True)
-        with pytest.warns(OptimizationWarning, match="4 of 4 features are selected.*lower max_features"):
-            fitted = UBayFSSelector("fisher", n_models=3, random_state=0).fit(X, y)
+        with pytest.warns(OptimizationWarning, match=r"4 of the 4 features .* are selected.*lower max_features"):
+            fitted = UBayFSSelector("fisher", n_features_per_model=4, n_models=3, random_state=0).fit(X, y)
         assert fitted.get_support().all()
+
+    def test_features_without_votes_keep_a_set_small_without_a_warning(self):
+        X, y = load_iris(return_X_y=True)
+        fitted = UBayFSSelector("fisher", n_models=3, random_state=0).fit(X, y)
+        assert fitted.get_support().tolist() == (fitted.evidence_.counts > 0).tolist()
+        assert fitted.get_support().sum() == 1
 
     def test_more_than_there_are_is_silent_when_something_else_limits(self):
         X, y = load_iris(return_X_y=True)
-        fitted = UBayFSSelector("fisher", constraints=[max_size(2, rho=9)], n_models=3, random_state=0).fit(X, y)
+        options = {"n_features_per_model": 4, "n_models": 3, "random_state": 0}
+        fitted = UBayFSSelector("fisher", constraints=[max_size(2, rho=9)], **options).fit(X, y)
         assert fitted.get_support().sum() == 2
 
     def test_no_limit_warns(self, cancer):
+        with pytest.warns(OptimizationWarning, match="No constraint limits the size of the set: 8 of the 8 features"):
+            fitted = UBayFSSelector(max_features=None, n_models=3, random_state=0).fit(*cancer)
+        assert fitted.get_support().tolist() == (fitted.evidence_.counts > 0).tolist()
         with pytest.warns(OptimizationWarning) as caught:
-            UBayFSSelector(max_features=None, n_models=3, random_state=0).fit(*cancer)
-        assert any("No constraint limits the size of the set: 30 of 30" in str(warning.message) for warning in caught)
+            fitted.redecide(min_votes=0)
+        assert any("the size of the set: 30 of the 30 features" in str(warning.message) for warning in caught)
 
     @pytest.mark.parametrize("wrong", [0, -1, 2.5, True])
     def test_max_features_must_be_a_positive_whole_number(self, cancer, wrong):
@@ -186,7 +198,7 @@ class TestSize:
     @pytest.mark.parametrize(
         ("max_features", "per_model", "n_columns", "expected"),
         [
-            (3, None, 30, 3),
+            (3, None, 30, 7),
             (None, None, 30, 7),
             (9, None, 30, 7),
             (12, None, 5, 1),
@@ -246,7 +258,7 @@ class TestConstraints:
         rows = np.arange(0, len(X), 3)
         selector = UBayFSSelector(constraints=decorrelate(0.7), max_features=5, n_models=5, random_state=0)
         fitted = selector.fit(X.iloc[rows], y.iloc[rows])
-        limits = [decorrelate(0.7), max_size(5, rho=np.inf)]
+        limits = [decorrelate(0.7), max_size(5)]
         relaxations, of_the_fit, of_all = (
             selection.problem.utility.system.rho
             for selection in (
@@ -461,7 +473,7 @@ class TestStorage:
 
 
 def test_decisions_remember_constraints_that_were_read_once(cancer):
-    evidence = collect_evidence(*cancer, "fisher", n_models=2, random_state=0)
+    evidence = collect_evidence(*cancer, selector="fisher", n_models=2, random_state=0)
     selection = decide(evidence, constraints=iter([max_size(3, rho=9)]))
     assert selection.provenance["constraints"] == [max_size(3, rho=9).to_dict()]
     assert len(selection.features) == 3

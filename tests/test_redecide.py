@@ -19,7 +19,7 @@ from ubayfs import (
 )
 
 # Heavy weights bring in features that nobody chose: so it is meant here.
-pytestmark = pytest.mark.filterwarnings("ignore:.*no vote of any model:ubayfs.exceptions.OptimizationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:No model voted:ubayfs.exceptions.OptimizationWarning")
 
 BLOCKS = {"radius": [0, 10, 20], "texture": [1, 11, 21]}
 
@@ -41,7 +41,7 @@ def fitted(cancer):
         {"weights": {"texture": 30.0}},
         {"prior": "hyperdirichlet", "random_state": 5},
         {"blocks": {"radius": [3, 4]}},
-        {"constraint_strength": 0.2, "constraints": must_link(["worst area", "mean area"])},
+        {"constraint_strength": 0.2, "constraints": must_link(["worst area", "mean area"], rho=1.0)},
         {"optimizer": "genetic", "random_state": 1},
         {"min_votes": 5},
         {"time_limit": 60.0},
@@ -53,7 +53,7 @@ def test_equals_a_decision_from_the_same_evidence(fitted, changes):
     other = fitted.redecide(**changes)
     arguments = {"max_features": 5, "blocks": BLOCKS, "weights": {"radius": 20.0}, "random_state": 0, **changes}
     said = arguments.pop("constraints", [])
-    size = max_size(arguments.pop("max_features"), rho=np.inf)
+    size = max_size(arguments.pop("max_features"))
     expected = decide(
         fitted.evidence_, constraints=[*said, size] if isinstance(said, list) else [said, size], **arguments
     )
@@ -87,7 +87,7 @@ def test_nothing_runs_again(cancer):
 
 
 def test_posterior_is_reused_unless_it_would_change(fitted):
-    for changes in ({"constraints": max_size(2)}, {"max_features": 3}, {"n_alternatives": 1}):
+    for changes in ({"constraints": max_size(2, rho=1.0)}, {"max_features": 3}, {"n_alternatives": 1}):
         assert fitted.redecide(**changes).posterior_ is fitted.posterior_
     for changes in ({"weights": 1.0}, {"prior": "generalized"}, {"blocks": {"radius": [1]}}, {"random_state": 1}):
         assert fitted.redecide(**changes).posterior_ is not fitted.posterior_

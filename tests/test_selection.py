@@ -39,9 +39,10 @@ def selection(X):
     constraints = [
         max_size(3, rho=2.0),
         cannot_link(["radius", "area"], rho=0.7),
-        must_link(["area", "smooth"], rho=INF),
+        must_link(["area", "smooth"]),
     ]
-    return decide(Evidence.from_sets(sets, NAMES), weights=0.5, constraints=constraints, X=X, n_alternatives=4)
+    evidence = Evidence.from_sets(sets, NAMES)
+    return decide(evidence, weights=0.5, constraints=constraints, X=X, n_alternatives=4, min_votes=0)
 
 
 def literal_metrics(selection, mask):
@@ -229,9 +230,7 @@ def test_infinite_and_missing_numbers_survive_json():
 
 def test_a_genetic_search_that_begins_outside_the_hard_rows_survives_json():
     # Each generation's best is recorded; -inf as long as no set keeps the hard rows.
-    selection = maximize(
-        [0.6, 0.4, 0.1], max_size(1, rho=INF), optimizer=Genetic(n_sets=4, n_generations=3), random_state=0
-    )
+    selection = maximize([0.6, 0.4, 0.1], max_size(1), optimizer=Genetic(n_sets=4, n_generations=3), random_state=0)
     object.__setattr__(selection, "provenance", {**selection.provenance, "solver": {"best_by_generation": (-INF, 1.6)}})
     assert round_trip(selection).provenance["solver"]["best_by_generation"] == ["-inf", 1.6]
 

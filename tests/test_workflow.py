@@ -44,7 +44,7 @@ BLOCKS = {"left": ["a", "b", "c"], "right": ["f", "g", "h"], "middle": ["c", "d"
 CONSTRAINTS = [
     max_size(3, rho=1.5),
     must_link(["a", "h"], rho=0.4),
-    cannot_link(["b", "c"], rho=INF),
+    cannot_link(["b", "c"]),
     max_blocks(2, rho=0.8),
     max_per_block(1, rho=0.3),
     linear({"a": 0.5, "d": 1.25, "e": -0.75}, b=0.6, rho=2.0),
@@ -61,7 +61,7 @@ def evidence():
 def brute_force(theta, constraints, strength=1.0, blocks=None, names=NAMES):
     """Values of all sets, from the public admissibility alone."""
     sets = all_sets(len(theta))
-    log_kappa = log_admissibility(sets, constraints, names, blocks)
+    log_kappa = log_admissibility(sets, constraints, feature_names=names, blocks=blocks)
     values = np.where(np.isneginf(log_kappa), -INF, sets @ theta + strength * np.exp(log_kappa))
     return sets, values
 
@@ -71,7 +71,7 @@ def brute_force(theta, constraints, strength=1.0, blocks=None, names=NAMES):
 def test_decide_finds_the_best_set_of_all(evidence, strength, weights):
     alpha = np.full(8, weights) if np.isscalar(weights) else np.array([weights.get(name, 0.01) for name in NAMES])
     theta = (alpha + evidence.counts) / (alpha + evidence.counts).sum()
-    selection = decide(evidence, weights, constraints=CONSTRAINTS, blocks=BLOCKS, constraint_strength=strength)
+    selection = decide(evidence, weights=weights, constraints=CONSTRAINTS, blocks=BLOCKS, constraint_strength=strength)
     _, values = brute_force(theta, CONSTRAINTS, strength, BLOCKS)
     np.testing.assert_allclose(selection.posterior.mean, theta)
     assert selection.value == pytest.approx(values.max(), abs=1e-9)
@@ -82,7 +82,9 @@ def test_decide_finds_the_best_set_of_all(evidence, strength, weights):
 @pytest.mark.parametrize("seed", range(5))
 def test_maximize_finds_the_best_set_of_all(seed):
     theta = np.random.default_rng(seed).random(8) * 10.0 ** (seed - 2)
-    selection = maximize(theta, CONSTRAINTS, 0.7, feature_names=NAMES, blocks=BLOCKS, n_alternatives=3)
+    selection = maximize(
+        theta, CONSTRAINTS, constraint_strength=0.7, feature_names=NAMES, blocks=BLOCKS, n_alternatives=3
+    )
     values = np.sort(brute_force(theta, CONSTRAINTS, 0.7, BLOCKS)[1])[::-1]
     found = [selection.value, *(other.value for other in selection.alternatives)]
     assert found == pytest.approx(values[:4], rel=1e-8)
@@ -104,7 +106,7 @@ def test_a_posterior_is_not_sampled_again(evidence, monkeypatch):
     prior = Hyperdirichlet(n_warmup=20, n_draws=160, max_draws=160)
     first = decide(evidence, prior=prior, constraints=max_size(2), random_state=0)
     assert updates == [1]
-    for constraint in (max_size(3), max_size(1, rho=INF)):
+    for constraint in (max_size(3), max_size(1)):
         other = decide(first.posterior, constraints=constraint)
         assert other.posterior is first.posterior
     assert updates == [1]
@@ -128,7 +130,7 @@ def test_weights_and_prior_cannot_be_changed_in_a_posterior(evidence, arguments,
 
 
 def test_the_provenance_tells_how_the_selection_was_made(evidence):
-    constraints = (one for one in [max_size(3), require("d")])  # used up by reading it once
+    constraints = (one for one in [max_size(3, rho=1.0), require("d")])  # used up by reading it once
     selection = decide(evidence, constraints=constraints, min_votes=2, constraint_strength=3.0)
     made = selection.provenance
     assert made["constraints"] == [
@@ -146,7 +148,7 @@ def hand_decided(theta, n):
 
 def test_selection_probabilities_are_shares_of_decisions_on_draws(evidence):
     posterior = decide(evidence, constraints=max_size(3)).posterior
-    probability = selection_probabilities(posterior, max_size(3, rho=INF), n_draws=50, random_state=4)
+    probability = selection_probabilities(posterior, constraints=max_size(3), n_draws=50, random_state=4)
     draws = posterior.draws(50, np.random.default_rng(np.random.SeedSequence(4)))
     expected = np.mean([hand_decided(theta, 3) for theta in draws], axis=0)
     np.testing.assert_allclose(probability, expected)
@@ -166,7 +168,7 @@ def test_selection_probabilities_respect_constraints_votes_and_seed(evidence):
 
 def test_selection_probabilities_need_a_posterior(evidence):
     with pytest.raises(InputError, match=r"must be a Posterior, as in selection.posterior, or a Selection; got Evid"):
-        selection_probabilities(evidence, max_size(3))
+        selection_probabilities(evidence, constraints=max_size(3))
 
 
 def test_selection_probabilities_of_a_selection_repeat_its_decision(evidence):
@@ -192,23 +194,25 @@ def test_selection_probabilities_of_a_selection_are_found_by_its_optimizer(evide
 @pytest.mark.parametrize(
     "again",
     [
-        {"constraints": max_size(2)},
+        {"constraints": max_size(2, rho=1.0)},
         {"blocks": {"x": ["a"]}},
         {"constraint_strength": 2.0},
-        {"min_votes": 1},
+        {"min_votes": 2},
         {"X": [[1.0]]},
     ],
 )
 def test_what_is_part_of_a_selection_cannot_be_given_again(evidence, again):
     with pytest.raises(InputError, match=r"is part of a selection; pass selection\.posterior") as caught:
-        selection_probabilities(decide(evidence, constraints=max_size(3)), **again)
+        selection_probabilities(decide(evidence, constraints=max_size(3, rho=1.0)), **again)
     assert [caught.value.argument] == list(again)
 
 
 def test_selection_probabilities_take_the_arguments_of_a_decision(evidence):
     posterior = decide(evidence, constraints=max_size(3)).posterior
-    found = selection_probabilities(posterior, max_size(2), time_limit=60.0, n_draws=5, random_state=0)
-    np.testing.assert_array_equal(found, selection_probabilities(posterior, max_size(2), n_draws=5, random_state=0))
+    found = selection_probabilities(posterior, constraints=max_size(2), time_limit=60.0, n_draws=5, random_state=0)
+    np.testing.assert_array_equal(
+        found, selection_probabilities(posterior, constraints=max_size(2), n_draws=5, random_state=0)
+    )
     for name in ("min_vote", "weights", "n_alternatives"):  # misspelled; part of the posterior; of no use for draws
         with pytest.raises(InputError, match="is not an argument of selection_probabilities") as caught:
             selection_probabilities(posterior, **{name: 1})
@@ -224,7 +228,7 @@ def test_a_selection_without_a_posterior_has_no_probabilities(evidence):
 
 
 def test_selection_probabilities_tell_how_far_they_are_and_can_be_stopped(evidence):
-    selection = decide(evidence, constraints=max_size(3, rho=INF))
+    selection = decide(evidence, constraints=max_size(3))
     calls = []
     selection_probabilities(selection, n_draws=4, random_state=0, on_progress=lambda *call: calls.append(call))
     assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
@@ -235,9 +239,11 @@ def test_selection_probabilities_tell_how_far_they_are_and_can_be_stopped(eviden
 
 def test_selection_probabilities_do_not_count_sets_that_break_hard_rows(evidence):
     posterior = decide(evidence, constraints=max_size(3)).posterior
-    contradiction = [require(["a", "b"]), max_size(1, rho=INF)]
+    contradiction = [require(["a", "b"]), max_size(1)]
     with pytest.raises(OptimizationError, match="Genetic found no set that keeps all hard constraints"):
-        selection_probabilities(posterior, contradiction, optimizer=Genetic(n_sets=4, n_generations=2), n_draws=1)
+        selection_probabilities(
+            posterior, constraints=contradiction, optimizer=Genetic(n_sets=4, n_generations=2), n_draws=1
+        )
 
 
 def slow_problem(n=40, n_pairs=300):
@@ -261,10 +267,12 @@ def test_a_time_limit_is_warned_about_with_the_honest_gap():
     assert full.gap <= 1e-9
 
 
-@pytest.mark.parametrize("constraints", [(), max_size(8), [min_size(2), must_link(NAMES)], exclude("a")])
+@pytest.mark.parametrize(
+    "constraints", [(), max_size(8, rho=1.0), [min_size(2, rho=1.0), must_link(NAMES, rho=1.0)], exclude("a")]
+)
 def test_nothing_that_limits_the_size_is_warned_about(evidence, constraints):
     with pytest.warns(
-        OptimizationWarning, match=r"No constraint limits the size of the set: \d of 8 .* Add max_size\(n\)"
+        OptimizationWarning, match=r"No constraint limits the size of the set: \d of the 8 .* Limit it with max_size"
     ) as caught:
         decide(evidence, constraints=constraints)
     assert caught[0].filename == __file__
@@ -283,17 +291,17 @@ def test_members_without_a_vote_are_warned_about_and_min_votes_keeps_them_out():
     sets = np.zeros((5, 9), dtype=bool)
     sets[:, :2] = True
     evidence = Evidence.from_sets(sets)
-    constraints = [min_size(8, rho=INF), max_size(8)]
+    constraints = [min_size(8), max_size(8, rho=1.0)]
     with pytest.warns(
-        OptimizationWarning, match=r"no vote .* for 6 of 8 chosen features .*x2.* and 1 more.*min_votes=1"
+        OptimizationWarning, match=r"No model voted for 6 of 8 selected features .*x2.* and 1 more.*min_votes=1"
     ) as caught:
-        selection = decide(evidence, constraints=constraints)
+        selection = decide(evidence, constraints=constraints, min_votes=0)
     assert caught[0].filename == __file__
     assert selection.metrics.without_votes == ("x2", "x3", "x4", "x5", "x6", "x7")
-    with pytest.raises(InfeasibleError, match=r"min-size 8.*7 feature\(s\) may not be selected at all"):
-        decide(evidence, constraints=constraints, min_votes=1)
+    with pytest.raises(InfeasibleError, match=r"min-size 8.*7 feature\(s\) may not be selected at all.*min_votes=0"):
+        decide(evidence, constraints=constraints)
     with pytest.warns(OptimizationWarning, match="No set satisfies all of.*: min-size 8"):
-        assert decide(evidence, constraints=[min_size(8), max_size(8)], min_votes=1).features == ("x0", "x1")
+        assert decide(evidence, constraints=[min_size(8, rho=1.0), max_size(8, rho=1.0)]).features == ("x0", "x1")
 
 
 def test_min_votes_is_a_threshold(evidence):
@@ -347,9 +355,9 @@ def test_the_optimizer_is_given_by_name_or_as_an_object(evidence):
 
 def test_a_genetic_search_that_finds_no_admissible_set_says_who_would():
     with pytest.raises(OptimizationError, match=r"Genetic found no set .* use optimizer='exact'"):
-        maximize([0.5, 0.5], [require([0, 1]), max_size(1, rho=INF)], optimizer=Genetic(n_sets=4, n_generations=2))
+        maximize([0.5, 0.5], [require([0, 1]), max_size(1)], optimizer=Genetic(n_sets=4, n_generations=2))
     with pytest.raises(InfeasibleError, match=r"These cannot hold together: .*max-size 1"):
-        maximize([0.5, 0.5], [require([0, 1]), max_size(1, rho=INF)])
+        maximize([0.5, 0.5], [require([0, 1]), max_size(1)])
 
 
 def test_the_same_seed_gives_the_same_selection(evidence):
@@ -375,31 +383,31 @@ def test_data_in_another_column_order_are_put_in_order():
     X["c"] = X["a"] + 0.01 * X["c"]
     theta = pd.Series({"a": 0.5, "b": 0.1, "c": 0.4})
     for frame in (X, X[["c", "b", "a"]]):
-        selection = maximize(theta, [max_size(2, rho=INF), decorrelate(0.8)], X=frame)
+        selection = maximize(theta, [max_size(2), decorrelate(0.8)], X=frame)
         assert selection.features == ("a", "b")
         assert selection.evaluate(["a", "c"]).redundancy == pytest.approx(np.corrcoef(X["a"], X["c"])[0, 1])
 
 
 def test_importances_of_zero_leave_what_the_constraints_ask_for():
-    selection = maximize(np.zeros(4), [min_size(2, rho=INF), max_size(3), cannot_link([0, 1], rho=INF)])
+    selection = maximize(np.zeros(4), [min_size(2), max_size(3), cannot_link([0, 1])])
     assert len(selection.features) == 2
     assert selection.value == 1.0
 
 
 def test_more_alternatives_than_there_are_sets():
-    selection = maximize([0.5, 0.3, 0.2], max_size(1, rho=INF), n_alternatives=50)
+    selection = maximize([0.5, 0.3, 0.2], max_size(1), n_alternatives=50)
     assert [found.features for found in selection.alternatives] == [("x1",), ("x2",), ()]
 
 
 def test_admissibility_of_sets_by_the_formula():
     sets = all_sets(4)
-    log_kappa = log_admissibility(sets, [max_size(2, rho=0.3), implies(0, 3, rho=INF)])
+    log_kappa = log_admissibility(sets, [max_size(2, rho=0.3), implies(0, 3)])
     size = np.maximum(sets.sum(axis=1) - 2, 0)
     expected = np.log(2 * np.exp(-0.3 * size) / (1 + np.exp(-0.3 * size)))
     expected[sets[:, 0] & ~sets[:, 3]] = -INF
     np.testing.assert_allclose(log_kappa, expected, atol=1e-15)
     np.testing.assert_array_equal(
-        log_admissibility(sparse.csr_array(sets), [max_size(2, rho=0.3), implies(0, 3, rho=INF)]), log_kappa
+        log_admissibility(sparse.csr_array(sets), [max_size(2, rho=0.3), implies(0, 3)]), log_kappa
     )
     assert log_admissibility(sets[5], max_size(1)).shape == (1,)
     named = log_admissibility([[1, 1, 0]], cannot_link(["a", "c"]), feature_names=["a", "b", "c"])
@@ -408,7 +416,7 @@ def test_admissibility_of_sets_by_the_formula():
 
 def test_admissibility_with_blocks_and_data():
     sets = [[True, True, False], [True, False, True]]
-    by_block = log_admissibility(sets, max_blocks(1, rho=INF), blocks={"p": [0, 1], "q": [2]})
+    by_block = log_admissibility(sets, max_blocks(1), blocks={"p": [0, 1], "q": [2]})
     np.testing.assert_array_equal(by_block, [0.0, -INF])
     X = np.random.default_rng(0).normal(size=(20, 3))
     X[:, 1] = X[:, 0]
@@ -425,15 +433,19 @@ def test_admissibility_needs_sets(sets):
 def test_threads_decide_alike():
     theta, constraints = slow_problem(n=30, n_pairs=100)
     strengths = [0.3, 0.6, 1.0, 2.0] * 2
-    alone = [maximize(theta, constraints, strength).to_dict() for strength in strengths[:4]]
+    alone = [maximize(theta, constraints, constraint_strength=strength).to_dict() for strength in strengths[:4]]
     with ThreadPoolExecutor(4) as threads:
-        together = list(threads.map(lambda strength: maximize(theta, constraints, strength).to_dict(), strengths))
+        together = list(
+            threads.map(
+                lambda strength: maximize(theta, constraints, constraint_strength=strength).to_dict(), strengths
+            )
+        )
     assert together == alone * 2
 
 
 def test_stronger_constraints_never_lower_admissibility():
     theta, constraints = slow_problem(n=30, n_pairs=100)
-    found = [maximize(theta, constraints, strength).metrics for strength in (0.1, 0.5, 1.0, 5.0)]
+    found = [maximize(theta, constraints, constraint_strength=strength).metrics for strength in (0.1, 0.5, 1.0, 5.0)]
     for weak, strong in pairwise(found):
         assert strong.admissibility >= weak.admissibility - 1e-9
         assert strong.importance <= weak.importance + 1e-9
@@ -469,7 +481,7 @@ def test_why_a_feature_cannot_be_selected_is_known(rng):
 
 
 def test_a_limit_on_half_of_the_features_is_not_enough():
-    with pytest.warns(OptimizationWarning, match="No constraint limits the size of the set: 5 of 10 features"):
+    with pytest.warns(OptimizationWarning, match="No constraint limits the size of the set: 5 of the 10 features"):
         maximize(np.full(10, 0.1), cannot_link(range(5)))
 
 
@@ -514,10 +526,10 @@ def test_the_time_limit_begins_with_the_best_set_and_covers_the_alternatives(mon
     assert seen == [105.0, None]
 
 
-@pytest.mark.parametrize("more", [[], [cannot_link([0, 1])]])
+@pytest.mark.parametrize("more", [[], [cannot_link([0, 1], rho=1.0)]])
 def test_constraints_that_no_set_satisfies_together_are_named(more):
     with pytest.warns(OptimizationWarning, match="No set satisfies all of: max-size 5, min-size 8"):
-        selection = maximize(np.full(30, 1 / 30), [max_size(5), min_size(8, rho=3), *more])
+        selection = maximize(np.full(30, 1 / 30), [max_size(5, rho=1.0), min_size(8, rho=3), *more])
     assert len(selection.features) == 30
     (advice,) = [advice for advice in selection.advice if advice.code == "soft_constraints_ineffective"]
     assert advice.facts["labels"] == ["max-size 5", "min-size 8"]

@@ -178,7 +178,7 @@ def test_constraints_are_kept_when_hard_and_left_out_at_rho_0(datasets):
     assert outcomes["max_blocks 2", "inf"].scores["n_blocks"] <= 2
 
 
-@pytest.mark.filterwarnings("ignore:.*no vote of any model:ubayfs.OptimizationWarning")
+@pytest.mark.filterwarnings("ignore:No model voted:ubayfs.exceptions.OptimizationWarning")
 def test_priors_and_decorrelation(datasets, priors):
     data, (outcomes, _) = datasets["redundant"], priors
     assert [(o.setting["prior"], o.setting["decorrelate"]) for o in outcomes] == list(
@@ -191,7 +191,7 @@ def test_priors_and_decorrelation(datasets, priors):
     evidence = ubayfs.collect_evidence(
         X, y, selector="fisher", n_models=5, n_features_per_model=16, random_state=evidence_seed
     )
-    size, apart = ubayfs.max_size(16), ubayfs.decorrelate(0.4)
+    size, apart = ubayfs.max_size(16, rho=1.0), ubayfs.decorrelate(0.4)
     by_hand = {
         ("dirichlet", True): ubayfs.decide(evidence, constraints=[size, apart], X=X),
         ("generalized, beta = 1", False): ubayfs.decide(

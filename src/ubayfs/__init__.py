@@ -2,7 +2,7 @@
 
 >>> import ubayfs
 >>> evidence = ubayfs.Evidence.from_sets([[1, 1, 0], [1, 0, 0], [0, 1, 0]], ["radius", "area", "texture"])
->>> selection = ubayfs.decide(evidence, constraints=[ubayfs.max_size(2, rho=10)])
+>>> selection = ubayfs.decide(evidence, max_size=2)
 >>> selection.features
 ('radius', 'area')
 """

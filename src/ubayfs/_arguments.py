@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import math
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 from itertools import islice
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ MOST_REPEATS = 1_000_000
 # Of whatever is listed: a range, or something that never ends, may have more.
 MOST_ENTRIES = 10_000_000
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 # Arrays by what they hold; names of features are an Array.
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -31,6 +35,40 @@ Mask = NDArray[np.bool_]
 
 Generators = Sequence[np.random.Generator]
 RandomState = int | np.random.Generator | np.random.SeedSequence | np.random.RandomState | None
+
+
+def by_name(*order: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Refuse more positional arguments than a function takes, with a message that spells the call by name.
+
+    `order` are the arguments after those, as they could once be given by position; default: that of the signature.
+
+    Examples
+    --------
+    >>> @by_name()
+    ... def collect(X, y=None, *, selector="mrmr"): ...
+    >>> collect([[1.0]], [1], "fisher")
+    Traceback (most recent call last):
+    ubayfs.exceptions.InputError: collect takes only X, y by position. Name the others: collect(X, y, selector=...).
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        parameters = inspect.signature(function).parameters.values()
+        positional = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+        named = order or tuple(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
+
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            more = len(args) - len(positional)
+            if more > 0:
+                name, first = getattr(function, "__name__", ""), ", ".join(positional)
+                spelled = ", ".join([first, *(f"{argument}=..." for argument in named[:more])])
+                rule = f"takes only {first} by position. Name the others: {name}({spelled})."
+                raise InputError(f"{name} {rule}", argument=named[0], rule=rule)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:

@@ -18,12 +18,12 @@ class UBayFSWarning(UserWarning):
     --------
     >>> import warnings
     >>> import ubayfs
-    >>> evidence = ubayfs.Evidence.from_sets([[1, 0]], ["radius", "area"])
+    >>> evidence = ubayfs.Evidence.from_sets([[1, 1]], ["radius", "area"])
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     selection = ubayfs.decide(evidence)
     >>> [warning.message.advice.code for warning in caught]
-    ['size_not_limited', 'without_votes']
+    ['size_not_limited']
     """
 
     advice: Advice | None = None
@@ -50,7 +50,7 @@ class OptimizationWarning(UBayFSWarning):
     >>> evidence = ubayfs.Evidence.from_sets([[1, 0, 0]], ["radius", "area", "texture"])
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     selection = ubayfs.decide(evidence, constraints=ubayfs.exact_size(2, rho=10))
+    ...     selection = ubayfs.decide(evidence, constraints=ubayfs.exact_size(2), min_votes=0)
     >>> [(warning.category.__name__, warning.message.advice.code) for warning in caught]
     [('OptimizationWarning', 'without_votes')]
     """
@@ -84,21 +84,24 @@ _DECISIONS: dict[str, _Sentence] = {
     "soft_constraints_ineffective": (
         "Violations that no set can avoid make all soft constraints together count for almost nothing in this set "
         "(admissibility {admissibility:.2g}). No set satisfies all of: {labels}. Change one of these or lower its rho, "
-        "and make constraints that must hold hard (rho=inf)."
+        "and make constraints that must hold hard."
     ),
     "size_not_limited": (
-        "No constraint limits the size of the set: {n_free} of {n_selectable} features are selected because no "
-        "constraint excludes them.",
-        "Add max_size(n), or lower max_features of UBayFSSelector.",
+        "No constraint limits the size of the set: {n_free} of the {n_selectable} features that can be selected are "
+        "selected because no constraint excludes them.",
+        "Limit it with max_size (in UBayFSSelector: a lower max_features).",
     ),
     "nothing_supported": (
         "No feature could be shown to be related to the target ({n_shuffles:,} shuffles of it). At most one feature is "
         "selected, which may be a chance finding."
     ),
     "without_votes": (
-        "There is no vote of any model for {n_unvoted} of {n_chosen} chosen features ({features}): weights or "
-        "constraints brought them in, or they fill places.",
-        "Use min_votes=1 to exclude such features.",
+        "No model voted for {n_unvoted} of {n_chosen} selected features ({features}).",
+        "With min_votes=1 only weights or hard constraints select such features.",
+    ),
+    "asked_for_without_votes": (
+        "No model voted for {n_unvoted} of {n_chosen} selected features ({features}): weights or hard constraints "
+        "selected them."
     ),
 }
 # On ensembles, and on repeats of them.
@@ -343,6 +346,14 @@ _NOTES: dict[str, _Sentence] = {
         "the study rests on {key}, which now means: {default}. In ubayfs {written}, which wrote the study, it was: "
         "{former}. State it in the study to choose."
     ),
+    "former_default": (
+        "the study was written by ubayfs {written} and is read with the default of that version for {key}: {former}. "
+        "The default is now {present}. State it in the study to choose."
+    ),
+    "present_default": (
+        "the study does not say which version of ubayfs it was written for, and relies on the default of {key}: "
+        "{present}. Before {since} it was {former}. State it, or add 'versions: {{ubayfs: ...}}'."
+    ),
     "other_version": "the study was written by ubayfs {written}, this is {present}; results may differ.",
 }
 
@@ -382,9 +393,8 @@ class Advice:
         """Return the sentence, of lists the first five entries; `remedy` takes the place of what to do in Python.
 
         >>> facts = {"n_unvoted": 7, "n_chosen": 9, "features": list("abcdefg")}
-        >>> Advice("without_votes", facts).in_words("Raise --min-votes.")
-        'There is no vote of any model for 7 of 9 chosen features (a, b, c, d, e and 2 more): weights or constraints
-        brought them in, or they fill places. Raise --min-votes.'
+        >>> Advice("without_votes", facts).in_words("Use --min-votes 1.")
+        'No model voted for 7 of 9 selected features (a, b, c, d, e and 2 more). Use --min-votes 1.'
         """
         _, sentence, in_python = self.CODES[self.code]
         shown = {key: _first(fact) if isinstance(fact, list) else fact for key, fact in self.facts.items()}

@@ -1,9 +1,9 @@
 """What a set rests on: members that data, rules and weights brought in, those that fill a place; how sure each is.
 
->>> from ubayfs import Evidence, decide, max_size
+>>> from ubayfs import Evidence, decide
 >>> from ubayfs.attribution import attribution
 >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
->>> selection = decide(evidence, weights={"area": 5}, constraints=max_size(1, rho=10))
+>>> selection = decide(evidence, weights={"area": 5}, max_size=1)
 >>> attribution(selection).why
 {'area': 'weight'}
 """
@@ -17,12 +17,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._arguments import MOST_REPEATS, Array, Floats, Ints, Mask, RandomState, as_generator, check_int, did_you_mean
+from ._arguments import (
+    MOST_REPEATS,
+    Array,
+    Floats,
+    Ints,
+    Mask,
+    RandomState,
+    as_generator,
+    by_name,
+    check_int,
+    did_you_mean,
+)
 from .constraints import ConstraintSystem
 from .constraints.sizes import exactly
 from .decision_problem import DecisionProblem
 from .ensemble.progress import Progress, as_progress
-from .exceptions import InputError
+from .exceptions import InfeasibleError, InputError, OptimizationError
 from .optimize import Solution, as_optimizer
 from .optimize.alternatives import nearest_best
 from .optimize.base import best_solution
@@ -86,9 +97,9 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
 
     Examples
     --------
-    >>> from ubayfs import Evidence, decide, max_size, require
+    >>> from ubayfs import Evidence, decide, require
     >>> evidence = Evidence.from_sets([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]], ["a", "b", "c", "d"])
-    >>> selection = decide(evidence, weights={"b": 5}, constraints=[max_size(3, rho=10), require("d")])
+    >>> selection = decide(evidence, weights={"b": 5}, max_size=3, constraints=require("d"))
     >>> found = attribution(selection)
     >>> found.without_prior
     ('a', 'c', 'd')
@@ -103,8 +114,12 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     plain, nearest = replace(utility, theta=favored), mask
     without_prior = data_alone = None
     if posterior is not None:
-        plain = reweighted(selection, DEFAULT_WEIGHT, without_unlikely, random_state)
-        nearest, voted = _nearest(best, plain, mask), posterior.counts > 0
+        plain, voted = reweighted(selection, DEFAULT_WEIGHT, without_unlikely, random_state), posterior.counts > 0
+        try:
+            nearest = _nearest(best, plain, mask)
+        except (InfeasibleError, OptimizationError):  # too few features have votes: others may fill the set
+            plain = replace(plain, selectable=utility.selectable)
+            nearest = _nearest(best, plain, mask)
         without_prior = _names(names, nearest)
         # Without any constraint, no size is given either.
         alone = (
@@ -233,7 +248,7 @@ def reweighted(
         other = kind().update(posterior.evidence, weights, random_state=random_state)
     theta = _in_favor(other.mean, selection.mask, _errors(other, posterior))
     system = priced(utility.system, posterior.evidence.n_models, other.total, utility.constraint_strength)
-    return replace(utility, theta=theta, system=change(system))
+    return problem.under(other, theta, change(system))
 
 
 def without_unlikely(system: ConstraintSystem) -> ConstraintSystem:
@@ -277,14 +292,16 @@ def _most_important(theta: Floats, selectable: Mask, chosen: Mask) -> Mask:
 # -- draws from the posterior ------------------------------------------------------------------------------------------
 
 
+@by_name()
 def selection_probabilities(
     posterior: Posterior | Selection,
+    *,
     constraints: Any = (),
     blocks: Any = None,
     constraint_strength: float = 1.0,
     optimizer: Any = None,
     X: Any = None,
-    min_votes: int = 0,
+    min_votes: int = 1,
     n_draws: int = 100,
     random_state: RandomState = None,
     on_progress: Progress | bool | None = None,
@@ -319,9 +336,9 @@ def selection_probabilities(
 
     Examples
     --------
-    >>> from ubayfs import Evidence, decide, max_size
+    >>> from ubayfs import Evidence, decide
     >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 1], [1, 1, 0]] * 5, ["a", "b", "c"])
-    >>> selection = decide(evidence, constraints=max_size(2, rho=10))
+    >>> selection = decide(evidence, max_size=2)
     >>> selection_probabilities(selection, n_draws=50, random_state=0)
     array([1.  , 0.88, 0.12])
     """

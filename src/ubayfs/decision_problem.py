@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ._arguments import Array, FeatureIndex, Floats, Ints, Mask, freeze, mask_of
 from .constraints import Constraint
+from .constraints.sizes import size_limit
 from .constraints.system import ConstraintSystem
 from .data.blocks import Blocks
 from .data.feature_data import FeatureData
@@ -20,6 +21,8 @@ from .metrics import redundancy_rate
 from .optimize.base import Limit, Optimizer, Solution
 from .optimize.exact import Exact
 from .optimize.infeasibility import find_conflict
+from .optimize.presolve import needed_features
+from .priors import DEFAULT_WEIGHT, Posterior
 from .priors.knowledge import PriorKnowledge
 from .utility import Admissibility, Utility, log_row_admissibility
 
@@ -96,6 +99,7 @@ class DecisionProblem:
     weights: Floats | None = None  # (n_features,)
     X: Array | None = None  # (n_samples, n_features)
     unselectable: Mapping[str, Mask] = field(default_factory=dict)  # reason or argument -> features, (n_features,)
+    min_votes: int = 0
     optimizer: Optimizer | None = None  # what made the decision
 
     @property
@@ -106,6 +110,12 @@ class DecisionProblem:
     def mask(self, features: Any) -> Mask:
         """Return a set given by names, positions or a bool mask as a mask of shape (n_features,)."""
         return mask_of(FeatureIndex(self.feature_names).members(features, "features"), len(self.feature_names))
+
+    def under(self, posterior: Posterior, theta: Floats, system: ConstraintSystem) -> Utility:
+        """Return the utility under other weights and constraints; who may be selected depends on both."""
+        constant = self.unselectable["constant"]
+        utility = replace(self.utility, theta=theta, system=system, selectable=~constant)
+        return replace(utility, selectable=~constant & ~lacks_votes(posterior, utility, self.min_votes))
 
     def measure(self, chosen: Mask) -> SetMetrics:
         """Return the metrics of a set."""
@@ -190,6 +200,18 @@ class FeatureSet:
         return cls(freeze(indices), names, solution.value, solution.bound, solution.complete, metrics)
 
 
+def lacks_votes(posterior: Posterior, utility: Utility, min_votes: int) -> Mask:
+    """Return the features that cannot be selected for lack of votes, a mask of shape (n_features,).
+
+    What the prior weight of a feature exceeds the default by counts as votes. Exempt are features that hard constraints
+    require, and those that they need beside a feature with enough votes, as by `must_link` and `implies`.
+    """
+    known = posterior.knowledge
+    default = max(DEFAULT_WEIGHT, DEFAULT_WEIGHT if known is None else known.default)
+    enough = posterior.counts + np.maximum(posterior.weights - default, 0.0) >= min_votes
+    return ~enough if enough.all() else ~needed_features(utility, enough)
+
+
 def advice_on(
     best: FeatureSet,
     problem: DecisionProblem,
@@ -210,13 +232,16 @@ def advice_on(
     if utility.constraint_strength < 1.0 and np.isfinite(utility.system.rho).any():  # the paper's caution
         found.append(Advice("weak_constraints", {"constraint_strength": utility.constraint_strength}))
     found += _collapse(best, utility, deadline)
-    # Features that no constraint excludes are in the best set; a small one shows that they are few.
-    if 2 * best.metrics.cardinality >= np.count_nonzero(utility.selectable):
+    # Features that no constraint excludes are in the best set; a small one shows that they are few. One that votes keep
+    # small, below a limit that nothing reaches, is no cause for concern.
+    size, constant = best.metrics.cardinality, problem.unselectable.get("constant", np.zeros(utility.n_features))
+    kept_small = 2 * size < (constant == 0).sum() and size_limit(part.constraint for part in utility.system.parts)
+    if 2 * size >= np.count_nonzero(utility.selectable) and not kept_small:
         found += size_advice(utility.system, utility.selectable, utility.theta > 0)
     unvoted = best.metrics.without_votes
     if unvoted:
         counts = {"n_unvoted": len(unvoted), "n_chosen": best.metrics.cardinality, "features": list(unvoted)}
-        found.append(Advice("without_votes", counts))
+        found.append(Advice("asked_for_without_votes" if problem.min_votes else "without_votes", counts))
     return tuple(found)
 
 
@@ -244,6 +269,19 @@ def _collapse(best: FeatureSet, utility: Utility, deadline: float | None) -> tup
         return ()
     labels = [system.label(int(row)) for row in conflict.rows]
     return (Advice("soft_constraints_ineffective", {"admissibility": admissibility, "labels": labels}),)
+
+
+def votes_stand_in_the_way(problem: DecisionProblem, deadline: float | None = None) -> bool:
+    """Return whether hard constraints that no set satisfies could be satisfied if votes did not matter."""
+    if not problem.unselectable.get("min_votes", np.zeros(1, dtype=bool)).any():
+        return False
+    utility = problem.utility
+    hard = utility.system.take(np.flatnonzero(np.isinf(utility.system.rho)))
+    freely = Utility(np.zeros(utility.n_features), hard, 1.0, ~problem.unselectable["constant"])
+    try:
+        return Exact().search(freely, Limit(deadline, _MOST_NODES)) is not None
+    except OptimizationError:  # not known
+        return False
 
 
 def size_advice(system: ConstraintSystem, selectable: Mask, important: Mask | None = None) -> tuple[Advice, ...]:

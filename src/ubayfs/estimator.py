@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,15 +14,13 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ._arguments import FeatureIndex, Mask, RandomState, check_int, did_you_mean, mask_of, refuse_lazy
-from .constraints import as_constraints
-from .constraints.sizes import SUPPORTED, as_size, max_size
+from .constraints.sizes import SUPPORTED, as_size
 from .data.anndata_object import is_anndata, parts_of
 from .data.blocks import Blocks
 from .data.categories import has_text
 from .data.feature_data import FeatureData
 from .data.mapped_array import map_table
 from .data.missing import MAX_MISSING
-from .ensemble.features_per_model import check_per_model, features_per_model
 from .ensemble.progress import Progress
 from .exceptions import InputError
 from .priors import Posterior
@@ -31,7 +28,7 @@ from .priors.knowledge import AS_STATED, LEARNED
 from .priors.weights import resolve_knowledge
 from .selectors.adapters import as_selector
 from .trust.related import MAX_SUPPORTED, N_SHUFFLES, favored_beforehand, related_of, supported_size
-from .workflow import Decision, collect_evidence, decide
+from .workflow import Decision, collect_evidence, decide, with_max_size
 
 
 class UBayFSSelector(SelectorMixin, BaseEstimator):
@@ -67,8 +64,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     max_supported : int, default 20
         The most features with ``max_features="supported"``.
     n_features_per_model : int or "random", optional
-        The most that one run may choose. Default: `max_features`, or 10 if that is no number, but at most a quarter of
-        the features. "random" draws the number anew for each run, from 1 to half of the features, at most 20.
+        The most that one run may choose. Default: a quarter of the features, at least 1 and at most 10. "random" draws
+        the number anew for each run, from 1 to half of the features, at most 20.
     task : str, optional
         The kind of target, a key of ``ubayfs.data.TASKS`` such as "regression". Default: inferred from `y`.
     missing : {"error", "available", "drop_rows", "drop_columns", "median"}, default "error"
@@ -80,8 +77,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         Columns of X (x0, x1, ... of an array; of AnnData: of `obs`) that are covariates, such as age or batch: features
         are chosen for what they tell beyond them, and :meth:`transform` never selects them. See docs/confounders.md.
     optimizer : {"exact", "genetic"} or Optimizer, default "exact"
-    min_votes : int, default 0
-        Features that fewer runs chose cannot be selected.
+    min_votes : int, default 1
+        Features with fewer votes, and no weight or hard constraint that asks for them, cannot be selected: fewer than
+        `max_features` may be selected then. 0: such features may fill the set. See :func:`~ubayfs.decide`.
     time_limit : float, optional
         Seconds for the search of the best set; past it the best one found so far is taken, with its gap.
     n_alternatives : int, default 0
@@ -117,10 +115,10 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> selector = UBayFSSelector(max_features=3, n_models=20, random_state=0).fit(X, y)
     >>> selector.get_feature_names_out().tolist()
-    ['area error', 'worst perimeter', 'worst concave points']
-    >>> other = selector.redecide(constraints=[cannot_link(["worst perimeter", "area error"], rho=5)])
+    ['mean concave points', 'area error', 'worst perimeter']
+    >>> other = selector.redecide(constraints=[cannot_link(["worst perimeter", "area error"])])
     >>> other.get_feature_names_out().tolist()
-    ['mean concave points', 'worst perimeter', 'worst concave points']
+    ['mean concave points', 'area error', 'worst area']
     """
 
     def __init__(
@@ -141,7 +139,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         max_missing: float = MAX_MISSING,
         adjust_for: str | Sequence[str] | None = None,
         optimizer: Any = "exact",
-        min_votes: int = 0,
+        min_votes: int = 1,
         time_limit: float | None = None,
         n_alternatives: int = 0,
         random_state: RandomState = None,
@@ -210,8 +208,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         validate_data(self, _with_names(X, data), skip_check_array=True)
         self._columns = data.positions_in(X)
         self._fit_params = self.get_params(deep=False)
-        ensemble = {name: getattr(self, name) for name in ("selector", "n_models", "train_size")}
-        ensemble["n_features_per_model"] = self._features_per_model(data.n_features)
+        ensemble = {
+            name: getattr(self, name) for name in ("selector", "n_models", "train_size", "n_features_per_model")
+        }
         watch: dict[str, Any] = {"n_jobs": self.n_jobs, "on_progress": self.on_progress}
         store, seed = self.checkpoint, self.random_state
         self.evidence_ = collect_evidence(data, **ensemble, **watch, random_state=seed, checkpoint=store)
@@ -324,21 +323,14 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             raise InputError.of("adjust_for", rule, names)
         return list(names)
 
-    def _features_per_model(self, n_features: int) -> int | str:
-        check_per_model(self.n_features_per_model)
-        most: Any = None if self.max_features == SUPPORTED else self.max_features
-        return features_per_model(self.n_features_per_model, n_features, most)
-
     def _decision(self, supported: int) -> dict[str, Any]:
         """Return the arguments of `decide`, the hard limit of `max_features` among the constraints."""
         if isinstance(self.constraints, Iterator):
             raise InputError.of("constraints", "is an iterator, which can be read only once; pass a list or a tuple.")
-        constraints = as_constraints(self.constraints)
-        if self.max_features is not None:
-            most = as_size("max_features", self.max_features, low=1)
-            if most == SUPPORTED:
-                most = min(supported, check_int("max_supported", self.max_supported, low=1))
-            constraints += (max_size(most, rho=math.inf),)
+        most: Any = None if self.max_features is None else as_size("max_features", self.max_features, low=1)
+        if most == SUPPORTED:
+            most = min(supported, check_int("max_supported", self.max_supported, low=1))
+        constraints = with_max_size(self.constraints, most)
         return {name: getattr(self, name) for name in Decision.names()} | {"constraints": constraints}
 
     def _decide(self, data: FeatureData | None, posterior: Posterior | None = None) -> UBayFSSelector:

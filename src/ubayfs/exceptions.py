@@ -197,9 +197,8 @@ class InfeasibleError(InputError):
     Examples
     --------
     >>> import ubayfs
-    >>> hard = float("inf")
     >>> try:
-    ...     ubayfs.maximize([0.6, 0.3, 0.1], [ubayfs.max_size(1, rho=hard), ubayfs.require([0, 1])])
+    ...     ubayfs.maximize([0.6, 0.3, 0.1], [ubayfs.max_size(1), ubayfs.require([0, 1])])
     ... except ubayfs.InfeasibleError as error:
     ...     print(error.labels)
     ('max-size 1', 'require x0', 'require x1')

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ._arguments import FeatureIndex, Floats, as_array, check_choice, check_not_complex, check_real
+from ._arguments import FeatureIndex, Floats, as_array, by_name, check_choice, check_not_complex, check_real
 from .data.categories import columns_of
 from .data.correlation import absolute_correlations
 from .data.feature_data import FeatureData
@@ -47,7 +47,8 @@ class Stability(NamedTuple):
     variance: float
 
 
-def stability(sets: Any, confidence: float = 0.95) -> Stability:
+@by_name()
+def stability(sets: Any, *, confidence: float = 0.95) -> Stability:
     r"""Return the stability of repeated selections (Nogueira, Sechidis and Brown, 2018).
 
     Parameters
@@ -210,7 +211,10 @@ def _as_members(name: str, features: Any) -> frozenset[str | int]:
     return frozenset(members)
 
 
-def concordance_index(time: Any, event: Any, risk: Any, weights: str | None = None, tau: float | None = None) -> float:
+@by_name()
+def concordance_index(
+    time: Any, event: Any, risk: Any, *, weights: str | None = None, tau: float | None = None
+) -> float:
     """Return how often, of two samples, the one with the higher risk had the event first.
 
     Parameters

@@ -63,9 +63,9 @@ class Selection(ShownAsCard):
 
     Examples
     --------
-    >>> from ubayfs import Evidence, decide, max_size
+    >>> from ubayfs import Evidence, decide
     >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
-    >>> selection = decide(evidence, constraints=max_size(1, rho=10))
+    >>> selection = decide(evidence, max_size=1)
     >>> selection.features, selection.gap
     (('radius',), 0.0)
     >>> selection.table()

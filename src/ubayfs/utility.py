@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ._arguments import Floats, Ints, Mask, as_array, check_feature_names, check_not_complex
+from ._arguments import Floats, Ints, Mask, as_array, by_name, check_feature_names, check_not_complex
 from .constraints.system import ConstraintSystem, once_per_system, resolve
 from .exceptions import ConstraintError, InputError
 
@@ -287,8 +287,9 @@ class Utility:
         return np.where(np.isneginf(log_kappa), -np.inf, importance + self.constraint_strength * np.exp(log_kappa))
 
 
+@by_name()
 def log_admissibility(
-    sets: Any, constraints: Any, feature_names: Any = None, blocks: Any = None, X: Any = None
+    sets: Any, constraints: Any, *, feature_names: Any = None, blocks: Any = None, X: Any = None
 ) -> Floats:
     """Return the log admissibility (log kappa) of any sets.
 

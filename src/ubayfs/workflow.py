@@ -5,7 +5,7 @@ The arguments of a decision stand here, once: a field of :class:`Decision`, with
 
 >>> from ubayfs import Evidence, max_size
 >>> from ubayfs.workflow import Decision
->>> decision = Decision(constraints=[max_size(1, rho=10)])
+>>> decision = Decision(constraints=[max_size(1)])
 >>> decision.make(Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])).features
 ('radius',)
 """
@@ -23,22 +23,29 @@ import numpy as np
 
 from ._arguments import (
     RandomState,
+    by_name,
     check_choice,
     check_feature_names,
     check_int,
     check_random_state,
     check_real,
 )
-from .constraints import Constraint, ConstraintSystem, as_constraints, resolve
+from .constraints import Constraint, ConstraintSystem, as_constraints, resolve, sizes
 from .constraints.links import held_unlikely
-from .constraints.sizes import size_limit
 from .constraints.weighted_sums import with_costs
 from .data.blocks import Blocks
 from .data.feature_data import FeatureData
-from .decision_problem import DecisionProblem, FeatureSet, advice_on, knowledge_advice
+from .decision_problem import (
+    DecisionProblem,
+    FeatureSet,
+    advice_on,
+    knowledge_advice,
+    lacks_votes,
+    votes_stand_in_the_way,
+)
 from .ensemble.collect import collect_evidence
 from .ensemble.evidence import Evidence
-from .exceptions import Advice, InputError
+from .exceptions import Advice, InfeasibleError, InputError
 from .optimize import OPTIMIZERS, Optimizer, Solution, as_optimizer
 from .optimize.alternatives import find_alternatives
 from .optimize.base import best_solution
@@ -87,7 +94,7 @@ class Decision:
     blocks: Any = field(default=None, metadata=_as(Blocks.of, "constraints", True))
     constraint_strength: float = field(default=1.0, metadata=_as(_STRENGTH, "constraints"))
     optimizer: Any = field(default="exact", metadata=_as(partial(_as_given, as_optimizer), "constraints"))
-    min_votes: int = field(default=0, metadata=_as(partial(check_int, "min_votes", low=0), "constraints"))
+    min_votes: int = field(default=1, metadata=_as(partial(check_int, "min_votes", low=0), "constraints"))
     time_limit: float | None = field(default=None, metadata=_as(_limit, "constraints"))
     n_alternatives: int = field(default=0, metadata=_as(partial(check_int, "n_alternatives", low=0), "search"))
     random_state: RandomState = field(default=None, metadata=_as(check_random_state, "search", True))
@@ -188,7 +195,7 @@ class Decision:
         if self.trust_in_lists == AS_STATED:
             return prior.update(evidence, weights, *others)
         stated = resolve_knowledge(weights, evidence.feature_names, self.blocks, evidence.n_models)
-        learned, found = learn_trust(stated, evidence, size_limit(self.constraints))
+        learned, found = learn_trust(stated, evidence, sizes.size_limit(self.constraints))
         posterior = prior.update(evidence, replace(stated, weights=learned), *others)
         return replace(posterior, knowledge=replace(stated, list_trust=found))
 
@@ -200,7 +207,8 @@ class Decision:
         system = priced(system, posterior.evidence.n_models, posterior.total, self.constraint_strength)
         # Evidence from another ensemble does not know which columns are constant; the data do.
         constant = posterior.evidence.constant if data is None else posterior.evidence.constant | data.constant
-        unselectable = {"min_votes": counts < self.min_votes, "constant": constant}
+        utility = Utility(posterior.mean, system, self.constraint_strength, ~constant)
+        unselectable = {"min_votes": lacks_votes(posterior, utility, self.min_votes), "constant": constant}
         selectable = ~np.logical_or.reduce([*unselectable.values()])
         excluded_by = tuple(reason for reason, features in unselectable.items() if features.any())
         if constant.all():
@@ -217,15 +225,21 @@ class Decision:
                 argument=argument,
                 value=value,
             )
-        utility = Utility(posterior.mean, system, self.constraint_strength, selectable, excluded_by)
+        utility = replace(utility, selectable=selectable, excluded_by=excluded_by)
         X = None if data is None else data.X
-        return DecisionProblem(utility, names, counts, posterior.weights, X, unselectable)
+        return DecisionProblem(utility, names, counts, posterior.weights, X, unselectable, self.min_votes)
 
     def _select(self, problem: DecisionProblem, posterior: Posterior | None) -> Selection:
         optimizer = as_optimizer(self.optimizer, self.time_limit)
         seconds = getattr(optimizer, "time_limit", None)
         deadline = None if seconds is None else time.monotonic() + seconds  # of the set and its alternatives together
-        solution = best_solution(optimizer, problem.utility, self.random_state)
+        try:
+            solution = best_solution(optimizer, problem.utility, self.random_state)
+        except InfeasibleError as error:
+            if not votes_stand_in_the_way(problem, deadline):
+                raise
+            way_out = "Use min_votes=0 to let features without votes fill the set."
+            raise InfeasibleError(f"{error} {way_out}", error.labels, error.positions, error.reduced) from None
         others = find_alternatives(
             optimizer, problem.utility, solution, self.n_alternatives, self.random_state, deadline
         )
@@ -272,8 +286,11 @@ class Decision:
         }
 
 
+@by_name("weights", "prior", "constraints", "blocks", "constraint_strength", "optimizer", "X", "min_votes")
 def decide(
     evidence: Evidence | Posterior,
+    *,
+    max_size: int | None = None,
     weights: Any = DEFAULT_WEIGHT,
     prior: Any = "dirichlet",
     constraints: Any = (),
@@ -281,7 +298,7 @@ def decide(
     constraint_strength: float = 1.0,
     optimizer: Any = "exact",
     X: Any = None,
-    min_votes: int = 0,
+    min_votes: int = 1,
     time_limit: float | None = None,
     n_alternatives: int = 0,
     random_state: RandomState = None,
@@ -294,6 +311,9 @@ def decide(
     evidence : Evidence or Posterior
         A posterior already updated saves the sampling when only constraints change; `weights` and `prior` are part
         of it and must not be given again.
+    max_size : int, optional
+        The most features to select, short for a hard :func:`max_size` among the constraints. None, with no constraint
+        that limits the size, warns that the best set is everything.
     weights : number, array-like, mapping, DataFrame, path or Knowledge, default 0.01
         Prior weight of each feature, in votes: a weight of 5 counts like five models that chose the feature (under the
         hyperdirichlet prior: that chose it alone); or in words: ``{"TP53": "very likely", "ACTB": "unlikely"}``. A
@@ -301,8 +321,9 @@ def decide(
     prior : {"dirichlet", "generalized", "hyperdirichlet"} or Prior
         The generalized prior is the Dirichlet unless it has a `beta`.
     constraints : Constraint or iterable of Constraint
-        Made by :func:`max_size`, :func:`must_link` and the other builders. ``price=0.2``: one unit of violation costs
-        as much as the votes of a fifth of the models; ``rho=`` is the paper's relaxation.
+        Made by :func:`must_link`, :func:`max_per_block` and the other builders. A constraint is hard unless it has
+        ``price=`` or ``rho=``. ``price=0.2``: one unit of violation costs as much as the votes of a fifth of the
+        models. ``rho=`` is the paper's relaxation.
     blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
     constraint_strength : float, default 1.0
         The paper's lambda, positive; below 1, soft constraints may weigh less than all importances together.
@@ -310,8 +331,11 @@ def decide(
     X : array-like of shape (n_samples, n_features), optional
         The data of the fit; needed by :func:`decorrelate`, :func:`max_per_cluster` and for the redundancy rate.
         Correlations of features with missing values are those over the samples that have both.
-    min_votes : int, default 0
-        Features that fewer models chose cannot be selected.
+    min_votes : int, default 1
+        Features with fewer votes cannot be selected. What their weight exceeds the default by counts as votes. Exempt
+        are features that hard constraints require, and those that they need beside a feature with enough votes
+        (:func:`must_link`, :func:`implies`). 0: places may be filled with features that no model voted for, as in the
+        paper.
     time_limit : float, optional
         Seconds after which the best set found so far is returned, with its honest gap. It holds for the alternatives
         too, and for the reason why hard constraints contradict each other.
@@ -332,16 +356,22 @@ def decide(
 
     Examples
     --------
-    >>> from ubayfs import Evidence, decide, max_size, must_link
+    >>> from ubayfs import Evidence, decide
     >>> evidence = Evidence.from_sets([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 0]], ["a", "b", "c", "d"])
-    >>> selection = decide(evidence, constraints=[max_size(2, rho=10)])
+    >>> selection = decide(evidence, max_size=2)
     >>> selection.features, selection.gap
     (('a', 'c'), 0.0)
-    >>> decide(evidence, weights={"b": 5}, constraints=[max_size(2, rho=10)]).features
+    >>> decide(evidence, weights={"b": 5}, max_size=2).features
     ('a', 'b')
     """
-    decision = Decision.of(locals())
+    decision = Decision.of({**locals(), "constraints": with_max_size(constraints, max_size)})
     return _with_warnings(decision.make(evidence, X), decision.blocks.notes)
+
+
+def with_max_size(constraints: Any, n: Any, argument: str = "max_size") -> tuple[Constraint, ...]:
+    """Return constraints, and a hard limit of the size if a number is given for `argument`."""
+    listed = as_constraints(constraints)
+    return listed if n is None else (*listed, sizes.max_size(sizes.as_size(argument, n, low=1)))
 
 
 def decide_with(decision: Decision, evidence: Evidence | Posterior, X: Any, knowledge: PriorKnowledge) -> Selection:
@@ -349,9 +379,11 @@ def decide_with(decision: Decision, evidence: Evidence | Posterior, X: Any, know
     return _with_warnings(decision.make(evidence, X, knowledge=knowledge), decision.blocks.notes)
 
 
+@by_name()
 def maximize(
     theta: Any,
     constraints: Any = (),
+    *,
     constraint_strength: float = 1.0,
     optimizer: Any = "exact",
     feature_names: Any = None,
@@ -380,7 +412,7 @@ def maximize(
     Examples
     --------
     >>> from ubayfs import cannot_link, max_size, maximize
-    >>> maximize([0.5, 0.4, 0.3], [max_size(2, rho=5), cannot_link([0, 1], rho=5)]).indices
+    >>> maximize([0.5, 0.4, 0.3], [max_size(2), cannot_link([0, 1])]).indices
     array([0, 2])
     """
     decision = Decision.of(locals())
@@ -401,5 +433,5 @@ def _with_warnings(selection: Selection, known: tuple[Advice, ...] = ()) -> Sele
     """Warn of all advice but what was known before: blocks have their own notes."""
     for advice in selection.advice:
         if advice not in known:
-            advice.warn(stacklevel=3)
+            advice.warn(stacklevel=4)  # by_name stands between
     return selection

@@ -1,7 +1,5 @@
 """Forms of rules: every kind has one, what is typed becomes the constraint, problems stand at their fields."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -31,15 +29,15 @@ KNOWN = Known(NAMES, BLOCKS)
 # One of each kind, with all its arguments; both ways of being strict, on features and on blocks.
 EXAMPLES = [
     ubayfs.max_size(3, price=0.2),
-    ubayfs.max_size("supported", rho=math.inf),
+    ubayfs.max_size("supported"),
     ubayfs.min_size(1, rho=2.0),
-    ubayfs.exact_size(2, rho=math.inf),
+    ubayfs.exact_size(2),
     ubayfs.max_per_block(1, blocks=["blood"], price=0.1),
     ubayfs.max_per_block(1),
     ubayfs.max_per_cluster(2, threshold=0.8, price=0.3),
-    ubayfs.max_blocks(1, rho=math.inf),
+    ubayfs.max_blocks(1),
     ubayfs.must_link(["age", "crp"], price=0.5),
-    ubayfs.must_link(["blood", "other"], on="blocks", rho=math.inf),
+    ubayfs.must_link(["blood", "other"], on="blocks"),
     ubayfs.cannot_link(["age", "crp", "10"]),
     ubayfs.implies(["age"], ["crp", "glucose"], rho=0.5),
     ubayfs.at_least_one(["a<b>", "x" * 500]),
@@ -49,7 +47,7 @@ EXAMPLES = [
     ubayfs.decorrelate(0.8, price=0.25),
     ubayfs.cost_budget({"age": 1.5, "crp": 1e-3}, 10.0, price=0.01),
     ubayfs.cost_budget(None, 10.0),
-    ubayfs.linear({"age": 1.0, "crp": -2.0}, 1.0, rho=math.inf),
+    ubayfs.linear({"age": 1.0, "crp": -2.0}, 1.0),
     ubayfs.linear({"blood": 1.0, "other": 1.0}, 1.0, blocks=True, price=0.5),
 ]
 
@@ -112,7 +110,7 @@ def test_a_matrix_has_no_form_but_can_be_made_stricter():
     own_blocks = ubayfs.linear({"u": 1.0}, 1.0, blocks={"u": ["age"]})
     assert not has_form(matrix)
     assert not has_form(own_blocks)
-    assert with_strictness(matrix, "must") == ubayfs.linear(np.ones((2, 6)), [1.0, 2.0], rho=math.inf)
+    assert with_strictness(matrix, "must") == ubayfs.linear(np.ones((2, 6)), [1.0, 2.0])
     assert with_strictness(own_blocks, "price", "0,5").price == 0.5
 
 

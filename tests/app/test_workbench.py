@@ -2,7 +2,6 @@
 
 import errno
 import json
-import math
 import os
 import subprocess
 import sys
@@ -129,9 +128,9 @@ def test_rules_that_are_off_are_kept_and_no_constraint(bench):
     bench.add_rule(decorrelate(0.8), "why")
     bench.change_rule(0, on=False)
     assert bench.state.study.constraints == (decorrelate(0.8),)
-    assert bench.state.rules == (Rule(max_size(3, rho=math.inf), on=False), Rule(decorrelate(0.8), True, "why"))
+    assert bench.state.rules == (Rule(max_size(3), on=False), Rule(decorrelate(0.8), True, "why"))
     bench.set_size(5)  # switches it on again
-    assert bench.state.study.constraints == (max_size(5, rho=math.inf), decorrelate(0.8))
+    assert bench.state.study.constraints == (max_size(5), decorrelate(0.8))
 
 
 def test_confirming_is_recorded_and_no_undo_takes_it_back(bench):
@@ -197,14 +196,14 @@ def test_experts_undo_their_own_words_and_what_belongs_to_all(bench):
     ann.undo()
     stated = {name: dict(own.weights.features) for name, own in bench.state.study.prior.experts.items()}
     assert stated == {"Bob": {"gene2": "likely", "gene3": "unlikely"}}
-    assert bench.state.rules == (Rule(max_size(3, rho=math.inf)),)
+    assert bench.state.rules == (Rule(max_size(3)),)
     assert (ann.undo_label, ann.redo_label, bob.redo_label) == ("", "Ann: gene1: likely", "At most 2 features")
     again = reopened(bench)
     assert (again.state, again.undo_label("Ann"), again.redo_label("Ann")) == (bench.state, "", "Ann: gene1: likely")
     again.redo("Ann")
     again.redo("Ann")
     assert dict(again.state.weights(expert="Ann").features) == {"gene1": "likely"}
-    assert again.state.rules == (Rule(max_size(2, rho=math.inf)),)
+    assert again.state.rules == (Rule(max_size(2)),)
     final = reopened(again)
     assert final.state == again.state
     final.close()
@@ -407,7 +406,7 @@ def test_a_study_made_by_hand_keeps_its_meaning(tmp_path):
     study.save(tmp_path / "by_hand.yaml")
     made = Workbench.create(tmp_path / "deep" / "er.app", State.of("Hand", load_study(tmp_path / "by_hand.yaml")), None)
     assert made.state.study.read_data().n_features == len(NAMES)
-    assert made.state.rules == (Rule(max_size(3, rho=math.inf)),)
+    assert made.state.rules == (Rule(max_size(3)),)
     made.close()
 
 

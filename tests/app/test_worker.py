@@ -681,4 +681,4 @@ def test_messages_while_a_study_closes_are_dropped(tmp_path):
 
 def test_the_small_study_is_one_that_the_library_resolves(tmp_path):
     resolved = resolve_study(small_study(tmp_path))
-    assert resolved.study.constraints == (max_size(3, rho=math.inf),)
+    assert resolved.study.constraints == (max_size(3),)

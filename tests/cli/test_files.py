@@ -179,7 +179,20 @@ def evil(folder, cells):
 
 def test_nothing_that_a_terminal_obeys_is_printed(evil, run, folder):
     options = ["--target", "diagnosis", "--ignore", "id", "--selector", "fisher", "--models", 10]
-    done = run("select", "evil.csv", *options, "--max-size", 9, "--min-size", 9, "-o", "out", "--reduced-table")
+    done = run(
+        "select",
+        "evil.csv",
+        *options,
+        "--max-size",
+        9,
+        "--min-size",
+        9,
+        "--min-votes",
+        0,
+        "-o",
+        "out",
+        "--reduced-table",
+    )
     assert done.code == 0, done.err
     more = (
         ["check", "evil.csv", *options],
@@ -199,7 +212,9 @@ def test_nothing_that_a_terminal_obeys_is_printed(evil, run, folder):
 
 def test_exported_texts_are_not_formulas_and_come_back(evil, run, folder):
     options = ["--target", "diagnosis", "--ignore", "id", "--selector", "fisher", "--models", 10, "--max-size", 9]
-    assert run("select", "evil.csv", *options, "--min-size", 9, "-o", "out", "--reduced-table").code == 0
+    assert (
+        run("select", "evil.csv", *options, "--min-size", 9, "--min-votes", 0, "-o", "out", "--reduced-table").code == 0
+    )
     chosen = read_result(folder / "out").selection.features
     for name in ("selected_features.csv", "selected_data.csv"):
         raw = pd.read_csv(folder / "out" / name, dtype=str)

@@ -49,7 +49,7 @@ def test_an_empty_choice_is_reported_without_blank_lines(folder, run):
 def test_letters_that_no_font_has_are_noted_once(folder, run, monkeypatch, real_figures):
     for name in set(DISPLAYS) - {"evidence", "posterior"}:  # two are enough to be noted twice
         monkeypatch.delitem(DISPLAYS, name)
-    table = Path("cells.csv").read_text(encoding="utf-8").replace("mean radius", "\U00013000")
+    table = Path("cells.csv").read_text(encoding="utf-8").replace("worst radius", "\U00013000")
     Path("signs.csv").write_text(table, encoding="utf-8")
     done = run("select", "signs.csv", "--target", "diagnosis", "--selector", "fisher", "--max-size", 3, "--models", 5,
                "--draws", 0, "-o", "signs")  # fmt: skip

@@ -11,7 +11,6 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -38,10 +37,10 @@ FILES = {
 def plain_decision(cells, **changes):
     """The same by the functions of the package."""
     X, y = cells.drop(columns="diagnosis"), cells["diagnosis"]
-    evidence = ubayfs.collect_evidence(X, y, "fisher", n_models=30, n_features_per_model=4, random_state=0)
+    evidence = ubayfs.collect_evidence(X, y, selector="fisher", n_models=30, n_features_per_model=4, random_state=0)
     asked = {
         "weights": {"worst smoothness": 7.5},
-        "constraints": [ubayfs.max_size(4, rho=np.inf), ubayfs.cannot_link(["worst radius", "worst area"])],
+        "constraints": [ubayfs.max_size(4), ubayfs.cannot_link(["worst radius", "worst area"])],
         "n_alternatives": 2,
     }
     with warnings.catch_warnings():
@@ -247,7 +246,8 @@ def test_the_reduced_table_has_the_chosen_columns(folder, run, cells):
 
 
 def test_notes_are_shown_once_and_reported(folder, run):
-    done = run("select", "cells.csv", "--target", "diagnosis", "--models", 10, "--selector", "fisher", "--draws", 0)
+    done = run("select", "cells.csv", "--target", "diagnosis", "--models", 10, "--selector", "fisher", "--draws", 0,
+               "--min-votes", 0)  # fmt: skip
     assert done.code == 0
     assert done.err.count("No constraint limits the size") == 1
     summary = json.loads((folder / "results" / "summary.json").read_text(encoding="utf-8"))
@@ -263,7 +263,10 @@ def test_advice_before_the_ensemble_is_shown_once_and_reported(finished, folder,
     assert run("check", "old.yaml").err.count("evidence.n_features_per_model") == 1
     done = run("select", "old.yaml", "-o", "old")
     assert done.err.count("evidence.n_features_per_model") == 1
-    assert [advice["code"] for advice in read_result("old").summary["advice"]] == ["changed_default", "without_votes"]
+    assert [advice["code"] for advice in read_result("old").summary["advice"]] == [
+        "changed_default", "former_default", "former_default", "without_votes"
+    ]  # fmt: skip
+    assert read_result("old").study.decision.min_votes == 0  # stated in the study of the result
     assert "10, or all features if there are fewer" in Path("old/report.md").read_text(encoding="utf-8")
 
     def interrupted(*arguments, **options):
@@ -302,7 +305,7 @@ def test_decide_uses_the_evidence_and_the_study_of_a_result(finished, run, cells
     done = run("decide", finished, "--max-size", 2, "-o", finished.parent / "two")
     assert done.code == 0, done.err
     expected = plain_decision(
-        cells, constraints=[ubayfs.cannot_link(["worst radius", "worst area"]), ubayfs.max_size(2, rho=np.inf)]
+        cells, constraints=[ubayfs.cannot_link(["worst radius", "worst area"]), ubayfs.max_size(2)]
     )
     found = read_result(finished.parent / "two")
     assert found.selection.features == expected.features
@@ -344,7 +347,7 @@ def test_options_change_constraints(finished, run, options, kinds, tmp_path):
 
 
 def test_decide_with_an_edited_study(finished, run, tmp_path):
-    text = (finished / "study.yaml").read_text(encoding="utf-8").replace("n: 4", "n: 3")
+    text = (finished / "study.yaml").read_text(encoding="utf-8").replace("max_size: 4", "max_size: 3")
     edited = finished / "edited.yaml"
     edited.write_text(text, encoding="utf-8")
     try:
@@ -463,7 +466,13 @@ def counted(monkeypatch, real_figures):
 def test_select_draws_each_figure_once(folder, run, counted):
     options = ["--target", "diagnosis", "--selector", "fisher", "--models", 10, "--max-size", 4, "--draws", 0]
     options += ["--trust", "full", "--shuffles", 200, "--splits", 2, "--cv", 2, "--repeats", 1, "--sizes", 2, 4]
-    options += ["--must-link", "mean texture", "worst texture"]  # only what is not hard has a figure of prices
+    options += [
+        "--must-link",
+        "mean texture",
+        "worst texture",
+        "--price",
+        0.2,
+    ]  # only what is not hard has a figure of prices
     done = run("select", "cells.csv", *options, "--figures", "png", "--figures", "svg", "-o", "out")
     assert done.code == 0, done.err
     drawn = set(DISPLAYS) - {"survival"}  # which two classes have none of
@@ -562,6 +571,7 @@ def test_an_unlimited_size_is_named_before_the_ensemble_and_once(folder, cells, 
 
 
 def test_sound_studies_get_no_notes(folder, run):
+    Path("study.yaml").write_text(Path("study.yaml").read_text() + f"versions: {{ubayfs: {ubayfs.__version__}}}\n")
     sound = run("check", "study.yaml", "--features-per-model", 2)
     assert (sound.code, sound.err) == (0, "")
 

@@ -43,7 +43,7 @@ BLOCKS = {"low": ["a", "b"], "mid": ["b", "c"], "high": ["d"]}
 EXAMPLES = {
     "max_size": max_size(2, rho=0.5),
     "min_size": min_size(1),
-    "exact_size": exact_size(2, rho=inf),
+    "exact_size": exact_size(2),
     "must_link": must_link(["a", 1, "c"], rho=2.0),
     "cannot_link": cannot_link(["low", "high"], on="blocks"),
     "implies": implies("a", ["b", "c"], rho=3.0),
@@ -92,16 +92,41 @@ def test_systems_can_be_pickled_with_their_labels(kind):
     assert labels(pickle.loads(pickle.dumps(system))) == labels(system)
 
 
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_constraint_is_hard_unless_it_has_a_price_or_rho(kind):
+    arguments = {name: value for name, value in EXAMPLES[kind].arguments if name in KINDS[kind].required}
+    arguments = {name: value.thaw() if hasattr(value, "thaw") else value for name, value in arguments.items()}
+    if kind in ("cost_budget", "linear"):
+        arguments |= {"cost_budget": {"costs": [1.0] * 4}, "linear": {"A": [1.0] * 4, "b": 1.0}}[kind]
+    default, priced = KINDS[kind].build(**arguments), KINDS[kind].build(**arguments, price=0.5)
+    if kind == "decorrelate":  # has the odds of its correlation
+        assert (default.rho, default.price) == (None, None)
+    else:
+        assert (default.rho, default.price) == (inf, None)
+        assert KINDS[kind].build(**arguments, rho=inf) == default
+        assert KINDS[kind].build(**arguments, rho=0.5).rho == 0.5
+    assert (priced.rho, priced.price) == (None, 0.5)
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"decorrelate"}))
+def test_rho_by_position_is_refused_with_the_call_by_name(kind):
+    positional = [
+        name for name, parameter in KINDS[kind].parameters.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
+    with pytest.raises(InputError, match=rf"{kind} takes only .* {kind}\({', '.join(positional)}, rho=...\)"):
+        KINDS[kind].build(*[1] * len(positional), 0.5)
+
+
 def test_one_constraint_is_a_list_of_one():
     assert table(resolve(max_size(2), NAMES)) == table(resolve((c for c in [max_size(2)]), NAMES))
     assert resolve([], NAMES).n_inequalities == 0
 
 
 ENCODINGS = {
-    "max_size": (max_size(2, 0.5), [[1, 1, 1, 1]], [2], [0.5], ["max-size 2"]),
-    "min_size": (min_size(2), [[-1, -1, -1, -1]], [-2], [1], ["min-size 2"]),
+    "max_size": (max_size(2, rho=0.5), [[1, 1, 1, 1]], [2], [0.5], ["max-size 2"]),
+    "min_size": (min_size(2), [[-1, -1, -1, -1]], [-2], [inf], ["min-size 2"]),
     "exact_size": (
-        exact_size(3, inf),
+        exact_size(3),
         [[1] * 4, [-1] * 4],
         [3, -3],
         [inf, inf],
@@ -111,30 +136,36 @@ ENCODINGS = {
         must_link(["c", "a"]),
         [[-1, 0, 1, 0], [1, 0, -1, 0]],
         [0, 0],
-        [1, 1],
+        [inf, inf],
         ["must-link c, a", "must-link a, c"],
     ),
-    "cannot_link": (cannot_link(["a", 2, "d"], 3.0), [[1, 0, 1, 1]], [1], [3], ["cannot-link a, c, d"]),
+    "cannot_link": (cannot_link(["a", 2, "d"], rho=3.0), [[1, 0, 1, 1]], [1], [3], ["cannot-link a, c, d"]),
     "implies": (
         implies("d", ["a", "b"]),
         [[-1, 0, 0, 1], [0, -1, 0, 1]],
         [0, 0],
-        [1, 1],
+        [inf, inf],
         ["implies d -> a", "implies d -> b"],
     ),
-    "at_least_one": (at_least_one(["b", "c"]), [[0, -1, -1, 0]], [-1], [1], ["at-least-one b, c"]),
+    "at_least_one": (at_least_one(["b", "c"]), [[0, -1, -1, 0]], [-1], [inf], ["at-least-one b, c"]),
     "require": (require(["b", "a"]), [[0, -1, 0, 0], [-1, 0, 0, 0]], [-1, -1], [inf, inf], ["require b", "require a"]),
     "exclude": (exclude(3), [[0, 0, 0, 1]], [0], [inf], ["exclude d"]),
     "max_per_block": (
         max_per_block(1),
         [[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]],
         [1, 1, 1],
-        [1, 1, 1],
+        [inf, inf, inf],
         ["max-per-block 1: low", "max-per-block 1: mid", "max-per-block 1: high"],
     ),
-    "cost_budget": (cost_budget({"a": 2.5, 3: 10}, 12.5, 0.1), [[2.5, 0, 0, 10]], [12.5], [0.1], ["cost budget 12.5"]),
+    "cost_budget": (
+        cost_budget({"a": 2.5, 3: 10}, 12.5, rho=0.1),
+        [[2.5, 0, 0, 10]],
+        [12.5],
+        [0.1],
+        ["cost budget 12.5"],
+    ),
     "linear": (
-        linear([[1, 0, -1, 0.5], [0, 1, 0, 0]], [0.5, -1], [1, inf]),
+        linear([[1, 0, -1, 0.5], [0, 1, 0, 0]], [0.5, -1], rho=[1, inf]),
         [[1, 0, -1, 0.5], [0, 1, 0, 0]],
         [0.5, -1],
         [1, inf],
@@ -188,7 +219,7 @@ def test_rows_on_blocks_carry_only_the_blocks_they_use(kind):
 
 
 def test_linear_on_blocks_of_its_own():
-    own = linear([[1, 1]], 1, rho=inf, blocks={"x": ["a", "d"], "y": [1]})
+    own = linear([[1, 1]], 1, blocks={"x": ["a", "d"], "y": [1]})
     system = resolve([max_blocks(1), own, linear({"y": 1}, 0, blocks={"z": ["a"], "y": ["c"]})], NAMES, {"low": ["a"]})
     assert_array_equal(system.blocks.toarray().astype(int), [[1, 0, 0, 0], [1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]])
     assert_array_equal(system.A.toarray()[:, 4:], [[1, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]])
@@ -199,11 +230,11 @@ def test_linear_on_blocks_of_its_own():
 
 def test_linear_takes_dense_sparse_and_single_rows():
     A = np.array([[1.0, 0, 0, 2], [0, 0, -3, 0]])
-    expected = table(resolve(linear(A, [1, 2], [1, 1]), NAMES))
+    expected = table(resolve(linear(A, [1, 2], rho=[1, 1]), NAMES))
     for same in (A.tolist(), sparse.csr_array(A), sparse.coo_matrix(A)):
-        assert table(resolve(linear(same, [1, 2]), NAMES)) == expected
-    assert table(resolve(linear(A[1], 2), NAMES))[0] == [A[1].tolist()]
-    assert linear(A, 1) == linear(sparse.csr_array(A), 1) != linear(A, 2)
+        assert table(resolve(linear(same, [1, 2], rho=1.0), NAMES)) == expected
+    assert table(resolve(linear(A[1], 2, rho=1.0), NAMES))[0] == [A[1].tolist()]
+    assert linear(A, 1, rho=1.0) == linear(sparse.csr_array(A), 1, rho=1.0) != linear(A, 2, rho=1.0)
 
 
 def test_cost_budget_takes_a_vector_or_a_series():

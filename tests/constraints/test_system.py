@@ -92,7 +92,7 @@ def test_a_constraint_that_does_not_fit_tells_its_position():
 
 def test_contradicting_constraints_are_known_by_position_not_by_label():
     """Two linear constraints may read alike; only the one that contradicts is named."""
-    innocent, guilty = linear({"a": 1}, 1, rho=np.inf), linear({"a": 1}, 0, rho=np.inf)
+    innocent, guilty = linear({"a": 1}, 1), linear({"a": 1}, 0)
     with pytest.raises(InfeasibleError) as caught:
         maximize([0.5, 0.5], [innocent, guilty, require("a")], feature_names=["a", "b"])
     assert caught.value.positions == (1, 2)

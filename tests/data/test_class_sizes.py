@@ -62,7 +62,7 @@ def test_python_users_are_warned(n_small, codes):
     X, y = np.random.default_rng(0).normal(size=(30, 12)), np.arange(30) < n_small
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        evidence = collect_evidence(X, y, "fisher", n_models=4, random_state=0)
+        evidence = collect_evidence(X, y, selector="fisher", n_models=4, random_state=0)
     assert [warning.message.advice.code for warning in caught if isinstance(warning.message, UBayFSWarning)] == codes
     assert [advice.code for advice in evidence.advice] == codes
 
@@ -70,9 +70,9 @@ def test_python_users_are_warned(n_small, codes):
 def test_an_error_about_a_class_of_one_sample_tells_the_way_out_of_names_as_classes():
     X, y = np.random.default_rng(0).normal(size=(30, 12)), [f"patient {i}" for i in range(30)]
     with pytest.raises(InputError, match=r"30 classes in 30 samples.*another column"):
-        collect_evidence(X, y, "fisher", n_models=4, random_state=0)
+        collect_evidence(X, y, selector="fisher", n_models=4, random_state=0)
     with pytest.raises(InputError) as error:
-        collect_evidence(X, ["a"] * 29 + ["b"], "fisher", n_models=4, random_state=0)
+        collect_evidence(X, ["a"] * 29 + ["b"], selector="fisher", n_models=4, random_state=0)
     assert "another column" not in str(error.value)
 
 

@@ -74,7 +74,7 @@ def test_blocks_are_named_by_their_first_members_and_lack_single_features():
 @pytest.mark.parametrize("threshold", [1.0, -0.1, float("nan"), True, "high"])
 def test_wrong_thresholds(threshold):
     with pytest.raises(ubayfs.InputError, match="threshold must be a number in"):
-        cluster_features(np.ones((3, 2)), threshold)
+        cluster_features(np.ones((3, 2)), threshold=threshold)
     with pytest.raises(ubayfs.ConstraintError, match="max_per_cluster: threshold must be a number in"):
         max_per_cluster(threshold=threshold)
 
@@ -94,13 +94,13 @@ def test_at_most_one_per_cluster_is_the_one_with_most_votes():
         "max-per-cluster 1: 2 clusters of features with correlations above 0.9",
         "max-per-cluster 2: no cluster with correlations above 0.9",
     ]
-    limits = [max_size(3, rho=np.inf), max_per_cluster(rho=np.inf)]
+    limits = [max_size(3), max_per_cluster()]
     assert decide(evidence, constraints=limits, X=X).features == ("b", "c", "e")
     # A price of nine tenths of the votes: "a" has 16 of 20 more than "e", too few.
     assert decide(evidence, constraints=[limits[0], max_per_cluster(price=0.9)], X=X).features == ("b", "c", "e")
     assert decide(evidence, constraints=[limits[0], max_per_cluster(price=0.7)], X=X).features == ("a", "b", "c")
     with pytest.raises(ubayfs.ConstraintError, match="max_per_cluster needs the data of the fit"):
         decide(evidence, constraints=limits)
-    by_blocks = ubayfs.max_per_block(1, rho=np.inf)
+    by_blocks = ubayfs.max_per_block(1)
     blocks = cluster_features(X)
     assert decide(evidence, constraints=[limits[0], by_blocks], blocks=blocks).features == ("b", "c", "e")

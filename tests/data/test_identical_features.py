@@ -87,14 +87,14 @@ def table():
 def test_evidence_and_report_name_them(recwarn):
     X, y = table()
     X[:, 7], X[:, 9], X[:, 5], X[:, 11] = X[:, 3], X[:, 3], X[:, 4], 1.0
-    evidence = collect_evidence(X, y, "fisher", n_models=10, n_features_per_model=3, random_state=0)
+    evidence = collect_evidence(X, y, selector="fisher", n_models=10, n_features_per_model=3, random_state=0)
     assert not recwarn.list  # it is a note
     (advice,) = evidence.advice
     assert advice == FeatureData.from_table(X, y).advice[0]
     assert (advice.code, advice.category) == ("identical_features", None)
     assert advice.facts["groups"] == [["x3", "x7", "x9"], ["x4", "x5"]]
     assert (advice.facts["n_features"], advice.facts["n_groups"]) == (5, 2)
-    selection = decide(evidence, constraints=max_size(1, rho=np.inf))
+    selection = decide(evidence, constraints=max_size(1))
     assert [(record["feature"], record["identical_to"]) for record in answer(selection)["chosen"]] == [
         ("x3", ["x7", "x9"])
     ]
@@ -107,7 +107,7 @@ def test_a_value_that_differs_makes_no_identical_columns():
     X, y = table()
     X[:, 7] = X[:, 3]
     X[20, 7] = np.nextafter(X[20, 7], 9)
-    evidence = collect_evidence(X, y, "fisher", n_models=10, n_features_per_model=3, random_state=0)
+    evidence = collect_evidence(X, y, selector="fisher", n_models=10, n_features_per_model=3, random_state=0)
     assert evidence.advice == ()
-    selection = decide(evidence, constraints=max_size(1, rho=np.inf))
+    selection = decide(evidence, constraints=max_size(1))
     assert "Identical to" not in render_markdown(summarize(selection, n_draws=0))

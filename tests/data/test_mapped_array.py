@@ -43,7 +43,7 @@ def path(tmp_path_factory):
 
 def collect(X, selector="fisher", **arguments):
     arguments = {"n_models": 30, "n_features_per_model": 10, "random_state": 3, **arguments}
-    return collect_evidence(X, LABELS, selector, **arguments)
+    return collect_evidence(X, LABELS, selector=selector, **arguments)
 
 
 def rows_of(evidence):
@@ -209,7 +209,7 @@ def collect_all(problem, dtype=np.float32, n_jobs=None):
     X, y = problem
     selectors = sorted(name for name, selector in SELECTORS.items() if "binary" in selector.tasks)
     arguments = {"n_models": 4 * len(selectors), "n_features_per_model": 6, "random_state": 3, "n_jobs": n_jobs}
-    return rows_of(collect_evidence(X.astype(dtype), y, selectors, **arguments))
+    return rows_of(collect_evidence(X.astype(dtype), y, selector=selectors, **arguments))
 
 
 @pytest.fixture(scope="module")

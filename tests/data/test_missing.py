@@ -140,10 +140,12 @@ def test_decisions_take_the_data_with_their_gaps(rng):
     X = rng.normal(size=(60, 6)) + 2 * y[:, None] * (np.arange(6) < 2)
     X[:, 1] = X[:, 0] + 0.01 * rng.normal(size=60)
     X[rng.random(X.shape) < 0.1] = GAP
-    evidence = collect_evidence(X, y, "fisher", 20, n_features_per_model=2, random_state=0, missing="available")
-    selection = decide(evidence, constraints=[decorrelate(0.5), max_size(2)], X=X, min_votes=1)
+    evidence = collect_evidence(
+        X, y, selector="fisher", n_models=20, n_features_per_model=2, random_state=0, missing="available"
+    )
+    selection = decide(evidence, constraints=[decorrelate(0.5), max_size(2, rho=1.0)], X=X, min_votes=1)
     assert len({0, 1} & set(selection.indices.tolist())) == 1
-    pair = decide(evidence, constraints=max_size(2, rho=np.inf), X=X)
+    pair = decide(evidence, constraints=max_size(2), X=X)
     assert pair.indices.tolist() == [0, 1]
     assert pair.metrics.redundancy == redundancy_rate(FeatureData.from_table(X, missing="available"), [0, 1]) > 0.99
     display = CorrelationDisplay.from_selection(pair, X)
@@ -151,7 +153,7 @@ def test_decisions_take_the_data_with_their_gaps(rng):
     assert CorrelationDisplay.from_selection(pair) == display
     assert summarize(pair, X, n_draws=0)["correlation"]["redundancy"] == pytest.approx(pair.metrics.redundancy)
     with pytest.raises(InputError, match="missing values"):
-        decide(Evidence.from_sets(evidence.sets), constraints=max_size(2), X=X)
+        decide(Evidence.from_sets(evidence.sets), constraints=max_size(2, rho=1.0), X=X)
 
 
 def test_files_processes_and_checkpoints(tmp_path, rng):

@@ -78,7 +78,7 @@ def test_evidence_names_them_in_every_form(tmp_path):
     X, y = rng.normal(10, 3, size=(40, 8)), np.arange(40) % 2
     X[3, 5] = 1e18
     with pytest.warns(UBayFSWarning, match=r"'x5': 1e\+18 in 1 sample, the others from .* to"):
-        evidence = collect_evidence(X, y, "fisher", n_models=10, n_features_per_model=2, random_state=0)
+        evidence = collect_evidence(X, y, selector="fisher", n_models=10, n_features_per_model=2, random_state=0)
     (advice,) = evidence.advice
     assert advice.code == "outlying_values"
     assert advice.facts["n_features"] == 1
@@ -89,7 +89,7 @@ def test_evidence_names_them_in_every_form(tmp_path):
     assert loaded.advice == evidence.advice
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        other = collect_evidence(X, y, "fisher", n_models=10, n_features_per_model=2, random_state=1)
+        other = collect_evidence(X, y, selector="fisher", n_models=10, n_features_per_model=2, random_state=1)
     assert evidence.merge(other).advice == evidence.advice
     selection = decide(loaded, constraints=max_size(2))
     (given,) = advice_facts(selection.posterior.evidence.advice)
@@ -104,7 +104,7 @@ def test_runs_that_choose_nothing_are_counted():
         return [0, 1] if rng.random() < 0.5 else []
 
     with pytest.warns(UBayFSWarning, match=r"\d+ of 20 runs chose no feature"):
-        evidence = collect_evidence(X, y, moody, n_models=20, random_state=0)
+        evidence = collect_evidence(X, y, selector=moody, n_models=20, random_state=0)
     n_empty = int((np.asarray(evidence.sets.sum(axis=1)) == 0).sum())
     assert 0 < evidence.n_empty == n_empty < 20
     assert evidence.n_models == 20

@@ -473,14 +473,14 @@ X, y = rng.normal(size=(30, 8)), np.arange(30) % 2
 
 
 def collect():
-    collect_evidence(X, y, Slow(), n_models=110, n_features_per_model=3, random_state=3, checkpoint=directory).save(
+    collect_evidence(X, y, selector=Slow(), n_models=110, n_features_per_model=3, random_state=3, checkpoint=directory).save(
         directory.with_suffix(".result")
     )
 
 
 # Each line of the input is a `stop_at`, for which a process of its own collects. Its number is printed when it begins,
 # and its exit code when it has ended. What the first ensemble imports, the processes need not import again.
-collect_evidence(X, y, "fisher", n_models=2, n_features_per_model=3)
+collect_evidence(X, y, selector="fisher", n_models=2, n_features_per_model=3)
 for line in sys.stdin:
     stop_at, child = int(line), os.fork()
     if child == 0:

@@ -79,7 +79,7 @@ def table():
 def collect(table, selector=None, **arguments):
     X, y = table
     arguments = {"n_models": 60, "n_features_per_model": 4, "random_state": 3, **arguments}
-    return collect_evidence(X, y, Noisy() if selector is None else selector, **arguments)
+    return collect_evidence(X, y, selector=Noisy() if selector is None else selector, **arguments)
 
 
 def rows_of(evidence):
@@ -261,7 +261,7 @@ def test_other_tasks_are_subsampled_plainly(task, rng):
 
 def test_settings_are_plain_and_complete(cancer):
     X, y = cancer
-    evidence = collect_evidence(X, y, ["fisher", Noisy()], n_models=4, random_state=1)
+    evidence = collect_evidence(X, y, selector=["fisher", Noisy()], n_models=4, random_state=1)
     settings = evidence.settings
     assert json.loads(json.dumps(settings)) == settings
     assert list(evidence.feature_names) == list(X.columns)

@@ -76,7 +76,7 @@ def trees(table):
 
 def collect(table, selector="fisher", **arguments):
     arguments = {"n_models": 110, "n_features_per_model": 4, "random_state": 3, **arguments}
-    return collect_evidence(*table, selector, **arguments)
+    return collect_evidence(*table, selector=selector, **arguments)
 
 
 def on_dask(table, selector="fisher", **arguments):
@@ -259,7 +259,7 @@ def test_threads_do_not_multiply_on_workers(table, client):
 
 def test_an_ensemble_inside_a_task_of_the_cluster(table, client):
     def inside(seed):
-        evidence = collect_evidence(*table, "fisher", n_models=60, n_features_per_model=4, random_state=seed)
+        evidence = collect_evidence(*table, selector="fisher", n_models=60, n_features_per_model=4, random_state=seed)
         return evidence.counts.tolist()
 
     with joblib.parallel_config(backend="dask"):

@@ -31,7 +31,7 @@ def table():
 
 def collect(table, selector, **arguments):
     arguments = {"n_models": 8, "n_features_per_model": "random", "random_state": SEED, **arguments}
-    return collect_evidence(*table, selector, **arguments)
+    return collect_evidence(*table, selector=selector, **arguments)
 
 
 def drawn(run):

@@ -34,7 +34,7 @@ def table():
 
 def collect(table, selector="fisher", **arguments):
     arguments = {"n_models": 50, "n_features_per_model": 3, "random_state": 3, **arguments}
-    return collect_evidence(*table, selector, **arguments)
+    return collect_evidence(*table, selector=selector, **arguments)
 
 
 def parts_of(table, n_parts, selector="fisher", **arguments):

@@ -73,7 +73,7 @@ def always_worth_a_thread(monkeypatch):
 
 def collect(table, selector, **arguments):
     arguments = {"n_models": 110, "n_features_per_model": 4, "random_state": 3, **arguments}
-    return collect_evidence(*table, selector, **arguments)
+    return collect_evidence(*table, selector=selector, **arguments)
 
 
 def rows_of(evidence):
@@ -550,7 +550,7 @@ def test_threads_that_set_filters_of_warnings_in_turns_leave_none_behind(n_threa
         return [0]
 
     X, before = np.random.default_rng(0).normal(size=(20, 3)), list(warnings.filters)
-    collect_evidence(X, np.arange(20) % 2, selector, n_models=2 * n_threads, random_state=0, n_jobs=n_threads)
+    collect_evidence(X, np.arange(20) % 2, selector=selector, n_models=2 * n_threads, random_state=0, n_jobs=n_threads)
     assert left[-1].is_set()
     assert warnings.filters == before
 
@@ -562,7 +562,7 @@ def test_leaving_processes_early_is_not_a_warning():
         pytest.warns(EnsembleWarning, match="cancelled") as caught,
     ):
         collect_evidence(
-            rng.normal(size=(20, 3)), np.arange(20) % 2, _slow, n_models=60, random_state=0,
+            rng.normal(size=(20, 3)), np.arange(20) % 2, selector=_slow, n_models=60, random_state=0,
             on_progress=lambda done, total: done < 1,
         )  # fmt: skip
     assert len(caught) == 1

@@ -1,7 +1,6 @@
 """Knowledge in decisions: the same words, costs and reasons in Python and in a study, down to the report."""
 
 import json
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +29,7 @@ from ubayfs.study import DataSection, PriorSection, Study, load_study, resolve_s
 from ubayfs.summary import summarize
 
 NAMES = ["TP53", "MYC", "KRAS", "ACTB", "GAPDH", "SEPTIN2"]
-SIZE = max_size(2, rho=math.inf)
+SIZE = max_size(2)
 
 
 @pytest.fixture
@@ -44,12 +43,14 @@ def evidence():
 
 def test_words_are_measured_by_the_models_of_the_evidence(evidence):
     words = {"TP53": "very likely", "MYC": "likely", "KRAS": 3, "ACTB": "unlikely", "GAPDH": "neutral"}
-    selection = decide(evidence, words, constraints=[SIZE])
+    selection = decide(evidence, weights=words, constraints=[SIZE])
     assert selection.weights.tolist() == [20, 5, 3, 0.01, 0.01, 0.01]
     assert selection.provenance["constraints"][1] == {**exclude(["ACTB"], price=0.5).to_dict(), "from_prior": True}
     assert selection.features == ("TP53", "MYC")
     assert {name: entry["weight"] for name, entry in selection.knowledge.items()} == words
-    explicit = decide(evidence, {"TP53": 20, "MYC": 5, "KRAS": 3}, constraints=[SIZE, exclude(["ACTB"], price=0.5)])
+    explicit = decide(
+        evidence, weights={"TP53": 20, "MYC": 5, "KRAS": 3}, constraints=[SIZE, exclude(["ACTB"], price=0.5)]
+    )
     assert (explicit.features, explicit.value) == (selection.features, selection.value)
     study = Study(DataSection("x.csv"), prior=PriorSection(weights=words), constraints=[SIZE])
     assert study.decide(evidence).value == selection.value
@@ -75,7 +76,7 @@ def forms(folder):
 
 def test_every_form_means_the_same(evidence, tmp_path):
     for form in forms(tmp_path):
-        selection = decide(evidence, form, constraints=[SIZE])
+        selection = decide(evidence, weights=form, constraints=[SIZE])
         assert selection.weights.tolist() == [20, 5, 3, 0.01, 0.01, 0.01]
 
 
@@ -100,7 +101,7 @@ def test_names_that_are_not_in_the_data_are_listed_and_left_out(evidence, tmp_pa
     (tmp_path / "aliases.csv").write_text("alias,name\nSEPT2,SEPTIN2\nMLL2,KRAS\nMLL2,GAPDH\n")
     known = read_knowledge(tmp_path / "genes.txt", weight="likely", aliases=tmp_path / "aliases.csv")
     with pytest.warns(UBayFSWarning) as caught:
-        selection = decide(evidence, known, constraints=[SIZE])
+        selection = decide(evidence, weights=known, constraints=[SIZE])
     facts = {advice.code: advice.facts["names"] for advice in selection.advice}
     assert facts == {
         "names_skipped": ["NOSUCH", "2-Sep", "myc", "MLL2"],
@@ -112,32 +113,34 @@ def test_names_that_are_not_in_the_data_are_listed_and_left_out(evidence, tmp_pa
     assert len(caught) == 5
     assert selection.weights.tolist() == [5, 0.01, 0.01, 0.01, 0.01, 5]
     with pytest.raises(InputError, match=r"genes\.txt, line 2: 'NOSUCH' is not a feature"):
-        decide(evidence, read_knowledge(tmp_path / "genes.txt", weight="likely", unknown="error"))
+        decide(evidence, weights=read_knowledge(tmp_path / "genes.txt", weight="likely", unknown="error"))
     with pytest.raises(InputError, match=r"none of its 2 names is a feature of the data\. They are 'Myc', 'Tp53'; the"):
-        decide(evidence, {"likely": ["Myc", "Tp53"]})
+        decide(evidence, weights={"likely": ["Myc", "Tp53"]})
 
 
 def test_of_gene_sets_the_highest_weight_counts(evidence, tmp_path):
     (tmp_path / "sets.gmt").write_text("A\t\tTP53\tMYC\nB\t\tMYC\tKRAS\n")
     blocks = Blocks.from_gene_sets(tmp_path / "sets.gmt", NAMES)
     with pytest.warns(UBayFSWarning, match=r"have the highest of them: 1 \(MYC\)"):
-        selection = decide(evidence, {"A": "likely", "B": 7}, blocks=blocks, constraints=[SIZE, max_per_block(1)])
+        selection = decide(
+            evidence, weights={"A": "likely", "B": 7}, blocks=blocks, constraints=[SIZE, max_per_block(1)]
+        )
     assert selection.weights.tolist() == [5, 7, 7, 0.01, 0.01, 0.01]
     with pytest.raises(InputError, match="'MYC' two values: 'likely' by block 'A' and 7 by block 'B'"):
-        decide(evidence, {"A": "likely", "B": 7}, blocks=dict(blocks.members))
+        decide(evidence, weights={"A": "likely", "B": 7}, blocks=dict(blocks.members))
 
 
 def test_costs_of_the_table(evidence):
     table = pd.DataFrame({"feature": ["ACTB", "TP53", "MYC"], "cost": [100, 10, 20], "why": ["", "known", ""]})
     with pytest.warns(UBayFSWarning, match="3 of 6 features have no cost in the table and count as free"):
-        selection = decide(evidence, table, constraints=[SIZE, cost_budget(None, 40, rho=math.inf)])
+        selection = decide(evidence, weights=table, constraints=[SIZE, cost_budget(None, 40)])
     assert selection.features == ("TP53", "MYC")
     assert selection.provenance["constraints"][1]["arguments"]["costs"] == {"ACTB": 100, "TP53": 10, "MYC": 20}
     assert selection.knowledge == {"TP53": {"why": "known"}}
     with pytest.raises(ConstraintError, match="costs must be given, or be a column of the table"):
         decide(evidence, constraints=[cost_budget(None, 40)])
     with pytest.raises(InputError, match="row 2: feature 'MYC' costs 2 here, but 1 in row 1"):
-        decide(evidence, pd.DataFrame({"feature": ["MYC", "MYC"], "cost": [1, 2]}))
+        decide(evidence, weights=pd.DataFrame({"feature": ["MYC", "MYC"], "cost": [1, 2]}))
 
 
 STUDY = """\
@@ -273,19 +276,23 @@ def test_gene_sets_of_another_organism_are_refused(folder):
 
 @pytest.mark.parametrize("form", [np.array, pd.Series, pd.Index, iter])
 def test_a_list_of_names_may_have_any_form(evidence, form):
-    assert decide(evidence, {"likely": form(["TP53", "MYC"])}, constraints=[SIZE]).weights[:3].tolist() == [5, 5, 0.01]
+    assert decide(evidence, weights={"likely": form(["TP53", "MYC"])}, constraints=[SIZE]).weights[:3].tolist() == [
+        5,
+        5,
+        0.01,
+    ]
 
 
 @pytest.mark.parametrize("names", ["TP53\nMYC", ["TP53", "MYC"]])
 def test_names_without_a_weight_say_how_to_give_one(evidence, names):
     with pytest.raises(InputError, match=r"Names need a weight: \{'likely': names\}"):
-        decide(evidence, names, constraints=[SIZE])
+        decide(evidence, weights=names, constraints=[SIZE])
 
 
 def test_a_file_below_a_word_keeps_its_own_weights_and_reasons(evidence, tmp_path):
     table = pd.DataFrame({"Gene": ["TP53", "MYC"], "Relevance": [None, 3], "Why?": ["guardian", None]})
     table.to_excel(tmp_path / "mine.xlsx", index=False)
-    selection = decide(evidence, {"likely": tmp_path / "mine.xlsx"}, constraints=[SIZE])
+    selection = decide(evidence, weights={"likely": tmp_path / "mine.xlsx"}, constraints=[SIZE])
     assert selection.knowledge == {"TP53": {"weight": "likely", "why": "guardian"}, "MYC": {"weight": 3.0}}
     study = Study(DataSection("x.csv"), prior=PriorSection(weights={"likely": "mine.xlsx"}), constraints=[SIZE])
     study = replace(study, folder=tmp_path)
@@ -302,4 +309,4 @@ def test_a_file_below_a_word_keeps_its_own_weights_and_reasons(evidence, tmp_pat
 def test_names_that_are_all_damaged_or_ambiguous_are_explained(evidence, names, message):
     known = read_knowledge(names, weight="likely", aliases={"X": ["TP53", "MYC"]})
     with pytest.raises(InputError, match=message):
-        decide(evidence, known, constraints=[SIZE])
+        decide(evidence, weights=known, constraints=[SIZE])

@@ -169,7 +169,7 @@ def test_features_that_cannot_be_selected_are_never_offered():
     assert not guided_sets(utility, 50, np.random.default_rng(0))[:, [1, 4]].any()
 
 
-@pytest.mark.parametrize("hard", [require(2), must_link([0, 7], rho=inf)])
+@pytest.mark.parametrize("hard", [require(2), must_link([0, 7])])
 def test_hard_requirements_leave_algorithm_1_with_little_or_nothing(hard):
     """Why there is a second function."""
     sets = initial_sets(problem([hard, max_size(3)]), 20, np.random.default_rng(0))
@@ -177,15 +177,15 @@ def test_hard_requirements_leave_algorithm_1_with_little_or_nothing(hard):
 
 
 HARD = {
-    "require": [require([2, 5]), max_size(3, rho=inf)],
-    "must_link": [must_link([0, 4, 7], rho=inf), max_size(4, rho=inf)],
-    "require one of a linked group": [must_link([0, 4, 7], rho=inf), require(4), max_size(3, rho=inf)],
-    "require what needs another": [implies(1, 3, rho=inf), require(1), max_size(2, rho=inf)],
-    "at least one of the unimportant": [at_least_one([0, 1], rho=inf), max_size(1, rho=inf)],
-    "min size": [min_size(6, rho=inf), max_size(2)],
-    "blocks": [require(["low", "high"], on="blocks"), max_blocks(2, rho=inf), max_per_block(1, rho=inf)],
-    "budget": [cost_budget(np.linspace(0.1, 0.8, N), 0.9, rho=inf), require(7)],
-    "cannot link": [cannot_link([0, 1, 2, 3], rho=inf), require(0), exclude(6)],
+    "require": [require([2, 5]), max_size(3)],
+    "must_link": [must_link([0, 4, 7]), max_size(4)],
+    "require one of a linked group": [must_link([0, 4, 7]), require(4), max_size(3)],
+    "require what needs another": [implies(1, 3), require(1), max_size(2)],
+    "at least one of the unimportant": [at_least_one([0, 1]), max_size(1)],
+    "min size": [min_size(6), max_size(2, rho=1.0)],
+    "blocks": [require(["low", "high"], on="blocks"), max_blocks(2), max_per_block(1)],
+    "budget": [cost_budget(np.linspace(0.1, 0.8, N), 0.9), require(7)],
+    "cannot link": [cannot_link([0, 1, 2, 3]), require(0), exclude(6)],
 }
 
 
@@ -214,7 +214,7 @@ def test_feasible_start_is_the_best_set_on_the_way_of_algorithm_1_without_hard_r
 
 def test_feasible_start_stops_where_a_soft_size_limit_is_left_behind():
     rng = np.random.default_rng(0)
-    utility = problem([max_size(5)], 400, rng.dirichlet(np.full(400, 0.1)), None)
+    utility = problem([max_size(5, rho=1.0)], 400, rng.dirichlet(np.full(400, 0.1)), None)
     assert initial_sets(utility, 20, np.random.default_rng(0)).sum(axis=1).min() > 50
     sets = guided_sets(utility, 20, np.random.default_rng(0))
     assert sets.sum(axis=1).max() <= 8

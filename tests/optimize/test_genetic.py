@@ -27,12 +27,12 @@ ALL_SETS = np.array(list(itertools.product([False, True], repeat=N)))
 BLOCKS = {"low": [0, 1, 2, 3], "mid": [3, 4, 5], "high": [7, 8, 9]}
 PROBLEMS = {
     "size": [max_size(3)],
-    "hard size": [max_size(4, rho=inf)],
+    "hard size": [max_size(4)],
     "links": [max_size(3, rho=0.5), must_link([0, 9]), cannot_link([7, 8, 9], rho=2.0)],
-    "hard links": [max_size(4, rho=inf), must_link([0, 5, 9], rho=inf), cannot_link([8, 9], rho=inf)],
-    "required": [max_size(2, rho=inf), require(1)],
+    "hard links": [max_size(4), must_link([0, 5, 9]), cannot_link([8, 9])],
+    "required": [max_size(2), require(1)],
     "blocks": [max_size(5), max_blocks(1, rho=3.0), max_per_block(2, rho=0.2)],
-    "budget": [cost_budget(np.linspace(0.3, 2.0, N), 3.1, rho=inf), at_least_one([0, 1], rho=inf)],
+    "budget": [cost_budget(np.linspace(0.3, 2.0, N), 3.1), at_least_one([0, 1])],
     "contrary": [max_size(2, rho=0.3), min_size(6, rho=0.3)],
 }
 
@@ -101,7 +101,7 @@ def test_nothing_selectable_gives_the_empty_set():
 
 def test_hard_rows_are_reached_from_a_start_that_violates_them():
     """Feature 3 is in two blocks of which only one may be selected beside the required third; the start only adds."""
-    utility = problem([require("mid", on="blocks"), require("high", on="blocks"), max_blocks(2, rho=inf)])
+    utility = problem([require("mid", on="blocks"), require("high", on="blocks"), max_blocks(2)])
     utility.theta[:] = np.where(np.arange(N) == 3, 1 - 1e-12, 1e-13)
     found = Genetic(n_sets=20, n_generations=60).maximize(utility, 0)
     assert found.info["best_by_generation"][0] == -inf
@@ -109,7 +109,7 @@ def test_hard_rows_are_reached_from_a_start_that_violates_them():
 
 
 def test_contradictions_give_the_least_violation_and_no_value():
-    utility = problem([require([0, 1]), max_size(1, rho=inf)])
+    utility = problem([require([0, 1]), max_size(1)])
     found = Genetic(n_sets=10, n_generations=10).maximize(utility, 0)
     assert found.value == -inf
     # Each set breaks a rule; one that breaks it by 1 is the best there is.
@@ -129,7 +129,7 @@ def test_the_paper_start_is_algorithm_1_to_the_letter(name):
 
 def test_the_paper_start_searches_single_features():
     # Linked whole, 0 and 9 enter together at once; the paper's chain is refused each of them alone.
-    utility = problem([max_size(2, rho=inf), must_link([0, 9], rho=inf)])
+    utility = problem([max_size(2), must_link([0, 9])])
     utility.theta[:] = np.where(np.isin(np.arange(N), [0, 9]), 0.46, 0.01)
     begun = {start: Genetic(n_sets=20, n_generations=0, start=start).maximize(utility, 0) for start in STARTS}
     assert np.flatnonzero(begun["guided"].chosen).tolist() == [0, 9]
@@ -138,7 +138,7 @@ def test_the_paper_start_searches_single_features():
 
 
 def test_the_bound_knows_sizes():
-    utility = problem([max_size(3, rho=inf), cannot_link([0, 1], rho=0.5)])
+    utility = problem([max_size(3), cannot_link([0, 1], rho=0.5)])
     found = Genetic(n_sets=40, n_generations=40).maximize(utility, 0)
     assert found.bound == pytest.approx(np.sort(utility.theta)[-3:].sum() + 1.0)
     alone = problem([max_size(3)])

@@ -14,9 +14,9 @@ from ubayfs.utility import Utility
 INF = np.inf
 N_FEATURES = 60
 ROWS = st.one_of(
-    st.builds(max_size, st.integers(1, 12), st.sampled_from([0.05, 1.0, np.inf])),
-    st.builds(min_size, st.integers(0, 8), st.sampled_from([0.05, 1.0, np.inf])),
-    st.builds(exact_size, st.integers(1, 5), st.sampled_from([0.3, np.inf])),
+    st.builds(max_size, st.integers(1, 12), rho=st.sampled_from([0.05, 1.0, np.inf])),
+    st.builds(min_size, st.integers(0, 8), rho=st.sampled_from([0.05, 1.0, np.inf])),
+    st.builds(exact_size, st.integers(1, 5), rho=st.sampled_from([0.3, np.inf])),
 )
 
 
@@ -134,10 +134,10 @@ def test_is_the_beginning_of_all_sizes_and_holds_the_best(data):
 @pytest.mark.parametrize(
     ("constraints", "length"),
     [
-        (max_size(2), 3),
+        (max_size(2, rho=1.0), 3),
         (max_size(2, rho=0.1), 24),
-        (max_size(2, rho=np.inf), 3),
-        ([max_size(10, rho=np.inf), min_size(5, rho=np.inf)], 24),
+        (max_size(2), 3),
+        ([max_size(10), min_size(5)], 24),
     ],
 )
 def test_grows_until_no_larger_set_can_be_better(constraints, length):
@@ -156,11 +156,11 @@ def test_grows_until_no_larger_set_can_be_better(constraints, length):
     "constraints",
     [
         [],
-        [max_size(3), cannot_link(["x0", "x1"])],
-        [max_size(3), max_per_block(2)],
-        linear(np.arange(1.0, N_FEATURES + 1)[None], 3.0, 1.0),
-        min_size(3),
-        [max_size(2, rho=np.inf), min_size(3, rho=np.inf)],
+        [max_size(3, rho=1.0), cannot_link(["x0", "x1"], rho=1.0)],
+        [max_size(3, rho=1.0), max_per_block(2, rho=1.0)],
+        linear(np.arange(1.0, N_FEATURES + 1)[None], 3.0, rho=1.0),
+        min_size(3, rho=1.0),
+        [max_size(2), min_size(3)],
         max_size(3, rho=1e-6),
     ],
     ids=["none", "pair", "block", "weighted", "unlimited", "contradiction", "hardly limited"],
@@ -173,5 +173,5 @@ def test_none_where_it_could_not_tell(constraints):
 def test_the_first_of_equals_are_chosen():
     theta = np.full(200, 0.01)
     theta[77] = 0.02
-    found = Exact().maximize(constrained(theta, max_size(4, rho=np.inf)))
+    found = Exact().maximize(constrained(theta, max_size(4)))
     assert np.flatnonzero(found.chosen).tolist() == [0, 1, 2, 77]

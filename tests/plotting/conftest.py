@@ -1,7 +1,5 @@
 """Selections to draw: ordinary ones, one of many features, and one with names that are hard to print."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,14 +44,14 @@ def cancer_selection(cancer, cancer_blocks):
     X, y = cancer
     evidence = collect_evidence(X, y, selector="mrmr", n_models=30, n_features_per_model=10, random_state=0)
     constraints = [
-        max_size(8, rho=math.inf),
+        max_size(8),
         must_link(["mean texture", "worst texture", "texture error"], rho=0.01),
         cannot_link(["worst radius", "worst perimeter", "worst area"]),
         implies("mean radius", "mean area"),
         max_per_block(3, rho=0.3),
         require("mean texture"),
     ]
-    return decide(evidence, {"worst smoothness": 25}, blocks=cancer_blocks, constraints=constraints, X=X)
+    return decide(evidence, weights={"worst smoothness": 25}, blocks=cancer_blocks, constraints=constraints, X=X)
 
 
 @pytest.fixture(scope="session")
@@ -68,7 +66,7 @@ def ugly_selection(ugly_blocks):
     evidence = Evidence.from_sets(rng.random((25, n)) < np.linspace(0.9, 0.2, n), UGLY_NAMES)
     X = pd.DataFrame(rng.normal(size=(20, n)), columns=UGLY_NAMES)
     constraints = [max_size(7, rho=0.3), must_link(UGLY_NAMES[:2], rho=0.2), cannot_link(UGLY_NAMES[2:5], rho=0.1)]
-    return decide(evidence, {UGLY_NAMES[4]: 9}, constraints=constraints, blocks=ugly_blocks, X=X)
+    return decide(evidence, weights={UGLY_NAMES[4]: 9}, constraints=constraints, blocks=ugly_blocks, X=X)
 
 
 @pytest.fixture(scope="session")

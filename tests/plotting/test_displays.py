@@ -1,7 +1,6 @@
 """What holds for every display."""
 
 import json
-import math
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -282,7 +281,7 @@ def test_a_block_has_the_same_color_in_all_figures():
     evidence = Evidence.from_sets(np.arange(10)[:, None] < counts, names)
     # The feature with most votes is excluded; the order of the blocks is not that of importance.
     blocks = {"rest": names[4:], "late": names[2:4], "early": names[1:2], "first": names[:1]}
-    constraints = [max_size(4, rho=math.inf), exclude("f0")]
+    constraints = [max_size(4), exclude("f0")]
     X = np.random.default_rng(0).normal(size=(20, 8))
     selection = decide(evidence, constraints=constraints, X=pd.DataFrame(X, columns=names))
     colors = []

@@ -89,7 +89,7 @@ def test_of_many_features_the_leading_and_the_chosen_are_shown(large_selection):
 
 def test_features_that_nothing_speaks_for_do_not_fill_the_list():
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0, 0]] * 3, list("abcdef"))
-    selection = decide(evidence, {"c": 2}, constraints=[max_size(1), must_link(["a", "e"], rho=0.01)])
+    selection = decide(evidence, weights={"c": 2}, constraints=[max_size(1), must_link(["a", "e"], rho=0.01)])
     assert EvidenceDisplay.from_selection(selection).features == ("a", "b", "c", "e")  # votes, a weight, a constraint
     assert EvidenceDisplay.from_selection(selection, constraints=()).features == ("a", "b", "c")
 
@@ -157,7 +157,7 @@ def test_a_constraint_joins_its_members(constraint, chosen, label, relation, mem
 
 
 def test_members_are_rows_of_the_list_and_hidden_ones_are_counted():
-    (link,) = links(cannot_link(["a", "b", "h"], rho=math.inf), "a", shown="hca").drawn
+    (link,) = links(cannot_link(["a", "b", "h"]), "a", shown="hca").drawn
     assert (link.members, link.n_members, link.rho) == ((0, 2), 3, math.inf)
     # One listed member is worth drawing only when the constraint is violated.
     assert links(must_link(["a", "h"]), "b", shown="ab").omitted == ("1 of 1 must-link",)
@@ -210,8 +210,8 @@ def test_nothing_overlaps_and_nothing_is_lost(seed):
 
 def test_violated_links_are_thick_and_colored():
     evidence = Evidence.from_sets(np.eye(4, dtype=int), list("abcd"))
-    constraints = [max_size(2, rho=math.inf), cannot_link(["a", "b"], rho=0.01), cannot_link(["c", "d"], rho=0.01)]
-    selection = decide(evidence, {"a": 9, "b": 9}, constraints=constraints)
+    constraints = [max_size(2), cannot_link(["a", "b"], rho=0.01), cannot_link(["c", "d"], rho=0.01)]
+    selection = decide(evidence, weights={"a": 9, "b": 9}, constraints=constraints)
     lines = [line for line in EvidenceDisplay.from_selection(selection).plot().ax.lines if line.get_gid()]
     width = {tuple(line.get_ydata()): line.get_linewidth() for line in lines if line.get_gid() == "link cannot-link"}
     assert width[0, 1] > width[2, 3]
@@ -235,6 +235,6 @@ def test_marks_other_than_circles_are_explained_where_they_are_drawn():
 def test_what_has_a_price_shows_it():
     evidence = Evidence.from_sets(np.eye(4, dtype=int), list("abcd"))
     wanted = [max_size(2), cannot_link(["a", "b"], price=0.25), must_link(["c", "d"])]
-    selection = decide(evidence, {"d": "unlikely"}, constraints=wanted)
+    selection = decide(evidence, weights={"d": "unlikely"}, constraints=wanted)
     texts = {text.get_text() for text in EvidenceDisplay.from_selection(selection).plot().ax.texts}
     assert texts >= {"cannot-link, price 0.25, violated", "must-link, rho 1", "unlikely, price 0.5"}

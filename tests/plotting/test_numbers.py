@@ -95,9 +95,9 @@ def test_level_must_be_a_probability(cancer_selection):
 def test_curves_follow_the_formula_of_the_paper():
     evidence = Evidence.from_sets(np.eye(5, dtype=int), list("abcde"))
     constraints = [
-        max_size(3, rho=math.inf), must_link(["a", "b"], rho=0.5), cannot_link(["c", "d", "e"], rho=0.1)
+        max_size(3), must_link(["a", "b"], rho=0.5), cannot_link(["c", "d", "e"], rho=0.1)
     ]  # fmt: skip
-    display = PenaltyDisplay.from_selection(decide(evidence, {"c": 5, "d": 5, "e": 5}, constraints=constraints))
+    display = PenaltyDisplay.from_selection(decide(evidence, weights={"c": 5, "d": 5, "e": 5}, constraints=constraints))
     assert [(curve.kinds, curve.rho, curve.n_inequalities, curve.largest, curve.whole) for curve in display.curves] == [
         (("cannot-link",), 0.1, 1, 2.0, True),
         (("must-link",), 0.5, 2, 1.0, True),
@@ -156,7 +156,7 @@ def test_an_axis_of_pairs_alone_ends_behind_one():
     X = np.repeat(np.random.default_rng(0).normal(size=(20, 3)), 2, axis=1)
     X += 0.1 * np.random.default_rng(1).normal(size=X.shape)
     evidence = Evidence.from_sets(np.eye(6, dtype=int))
-    constraints = [max_size(2, rho=math.inf), decorrelate(0.8)]
+    constraints = [max_size(2), decorrelate(0.8)]
     display = PenaltyDisplay.from_selection(decide(evidence, constraints=constraints, X=X))
     assert display.farthest == pytest.approx(1.1)
     assert [curve.kinds for curve in display.curves] == [("decorrelate",), ("max-size",)]
@@ -166,7 +166,7 @@ def test_many_relaxations_of_a_kind_are_one_band_and_all_violations_are_stated()
     n = 60
     evidence = Evidence.from_sets(np.eye(n, dtype=int))
     rows = [linear({0: -1.0, i: -1.0}, -1.5, rho=i / 1000) for i in range(1, n)]  # asks for x0 and another
-    display = PenaltyDisplay.from_selection(decide(evidence, constraints=[max_size(1, rho=math.inf), *rows]))
+    display = PenaltyDisplay.from_selection(decide(evidence, constraints=[max_size(1), *rows]))
     assert (display.n_inequalities, display.n_violations) == (n, n - 1)
     band, hard = display.curves
     assert (band.lowest, band.rho, band.highest, band.n_inequalities) == (0.001, 0.03, 0.059, n - 1)
@@ -207,7 +207,7 @@ def test_rows_that_no_set_can_violate_have_no_curve():
 def test_hard_limits_alone_have_no_figure_of_prices_in_a_report():
     evidence = Evidence.from_sets(np.eye(3, dtype=int))
     for rho, expected in ((math.inf, False), (1.0, True)):
-        selection = decide(evidence, constraints=[max_size(1, rho=math.inf), cannot_link([0, 1], rho=rho)])
+        selection = decide(evidence, constraints=[max_size(1), cannot_link([0, 1], rho=rho)])
         assert PenaltyDisplay.applies(selection, ReportData()) is expected
 
 
@@ -262,7 +262,7 @@ def test_chosen_features_stand_by_block_and_importance(cancer_selection, cancer_
 def test_cells_hold_signed_numbers_and_unsigned_shades():
     X = np.array([[1.0, -1.0, 0.0], [2.0, -2.0, 1.0], [3.0, -3.0, 0.0]])
     evidence = Evidence.from_sets([[1, 1, 1], [1, 1, 0]], list("abc"))
-    selection = decide(evidence, constraints=max_size(2, rho=math.inf), X=X)
+    selection = decide(evidence, constraints=max_size(2), X=X)
     ax = CorrelationDisplay.from_selection(selection).plot().ax
     image = ax.collections[0]
     assert image.get_array()[0, 1] == pytest.approx(1.0)
@@ -317,7 +317,7 @@ def test_with_a_size_limit_only_the_most_important_of_each_size_are_best():
 
 def test_the_chosen_size_is_marked_and_forbidden_sizes_are_stated():
     evidence = Evidence.from_sets(np.eye(6, dtype=int))
-    selection = decide(evidence, constraints=[exact_size(2, rho=1), max_size(4, rho=math.inf)])
+    selection = decide(evidence, constraints=[exact_size(2, rho=1), max_size(4)])
     display = SizeUtilityDisplay.from_selection(selection)
     assert [point.size for point in display.points] == [1, 2, 3, 4]
     assert display.infeasible == (5,)
@@ -337,7 +337,7 @@ def test_sizes_that_hard_rows_forbid_are_not_explained(monkeypatch):
 
     monkeypatch.setattr("ubayfs.optimize.exact.explain_conflict", explained)
     evidence = Evidence.from_sets(np.eye(8, dtype=int), list("abcdefgh"))
-    constraints = [require(["a", "b"], rho=math.inf), max_size(4, rho=math.inf), cannot_link(["c", "d"], rho=math.inf)]
+    constraints = [require(["a", "b"]), max_size(4), cannot_link(["c", "d"])]
     display = SizeUtilityDisplay.from_selection(decide(evidence, constraints=constraints), sizes=range(10))
     assert [point.size for point in display.points] == [2, 3, 4]
     assert display.infeasible == (0, 1, 5, 6, 7, 8, 9)
@@ -417,7 +417,7 @@ def test_shares_and_agreement_are_counted_literally(seed, n_models):
     sets = rng.random((n_models, 9)) < np.linspace(0.9, 0.1, 9)
     sets[0, 0] = True
     evidence = Evidence.from_sets(sets)
-    selection = decide(evidence, constraints=max_size(3, rho=math.inf))
+    selection = decide(evidence, constraints=max_size(3))
     display = ConvergenceDisplay.from_selection(selection, n_runners_up=2)
     names = selection.feature_names.tolist()
 
@@ -438,7 +438,7 @@ def test_shares_and_agreement_are_counted_literally(seed, n_models):
 def test_of_many_chosen_features_some_from_strong_to_weak_are_shown():
     rng = np.random.default_rng(0)
     evidence = Evidence.from_sets(rng.random((50, 60)) < np.linspace(0.9, 0.1, 60))
-    selection = decide(evidence, constraints=max_size(40, rho=math.inf))
+    selection = decide(evidence, constraints=max_size(40))
     display = ConvergenceDisplay.from_selection(selection)
     assert sum(display.chosen) == 12
     ranked = sorted(selection.indices.tolist(), key=lambda i: (-evidence.counts[i], i))
@@ -448,7 +448,7 @@ def test_of_many_chosen_features_some_from_strong_to_weak_are_shown():
 
 def test_lines_tell_chosen_from_others_and_bear_their_names():
     sets = [[1, 0, 1], [1, 1, 0], [1, 0, 0], [1, 1, 0]]
-    selection = decide(Evidence.from_sets(sets, list("abc")), constraints=max_size(1, rho=math.inf))
+    selection = decide(Evidence.from_sets(sets, list("abc")), constraints=max_size(1))
     display = ConvergenceDisplay.from_selection(selection)
     drawing = display.plot()
     lines = [line for line in drawing.ax.lines if line.get_gid()]

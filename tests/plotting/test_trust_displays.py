@@ -28,7 +28,7 @@ def selection():
     rng = np.random.default_rng(0)
     names = [f"gene {i}" for i in range(40)]
     evidence = Evidence.from_sets(rng.random((30, 40)) < np.linspace(0.9, 0.05, 40), names)
-    return decide(evidence, {"gene 37": 50}, constraints=max_size(6, rho=np.inf))
+    return decide(evidence, weights={"gene 37": 50}, constraints=max_size(6))
 
 
 @pytest.fixture(scope="module")

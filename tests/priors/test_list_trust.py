@@ -2,7 +2,6 @@
 
 import itertools
 from dataclasses import replace
-from math import inf
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from ubayfs.priors import resolve_knowledge
 from ubayfs.priors.list_trust import LEVEL, N_DEALINGS, learn_trust, list_p_values
 from ubayfs.workflow import Decision
 
-TEN = max_size(10, rho=inf)
+TEN = max_size(10)
 # Features without votes in the set, and features in two lists, are meant here.
 pytestmark = pytest.mark.filterwarnings("ignore::ubayfs.UBayFSWarning")
 
@@ -87,7 +86,9 @@ def test_the_rule_as_by_plain_loops(seed):
     assert weights.tolist() == expected
     assert [one.p_value for one in found] == list(p_values.values())
     assert (
-        decide(evidence, stated, blocks=gene_sets, constraints=exact_size(k), trust_in_lists="learned").weights.tolist()
+        decide(
+            evidence, weights=stated, blocks=gene_sets, constraints=exact_size(k), trust_in_lists="learned"
+        ).weights.tolist()
         == expected
     )
 
@@ -125,7 +126,7 @@ def planted(seed, wrong=False, m=10):
 
 
 def found_share(evidence, weights, true, **how):
-    return len(true & set(decide(evidence, weights, constraints=max_size(8, rho=inf), **how).indices.tolist())) / 8
+    return len(true & set(decide(evidence, weights=weights, constraints=max_size(8), **how).indices.tolist())) / 8
 
 
 def test_right_lists_help_and_wrong_ones_do_little_harm():
@@ -148,8 +149,8 @@ def test_single_statements_and_unlikely_features_are_not_changed():
     evidence = evidence_of(np.random.default_rng(1))
     silent = [f"x{i}" for i in np.argsort(evidence.counts)[:20] if i]
     weights = {silent[0]: "very likely", silent[1]: 7, silent[2]: 7, "likely": silent[3:9], "unlikely": silent[9:15]}
-    stated = decide(evidence, weights, constraints=TEN)
-    learned = decide(evidence, weights, constraints=TEN, trust_in_lists="learned")
+    stated = decide(evidence, weights=weights, constraints=TEN)
+    learned = decide(evidence, weights=weights, constraints=TEN, trust_in_lists="learned")
     (found,) = learned.posterior.knowledge.list_trust
     assert (found.name, found.n_features, found.agrees, found.stated, found.weight) == ("likely", 6, False, 10, 0.01)
     changed = learned.feature_names[learned.weights != stated.weights]
@@ -172,28 +173,29 @@ def test_equal_numbers_of_an_array_are_a_list():
     evidence = evidence_of(np.random.default_rng(3), strong=range(1, 6))
     weights = np.full(60, 0.5)
     weights[1:6], weights[40:50], weights[50:52] = 20, 10, 7
-    found = decide(evidence, weights, constraints=TEN, trust_in_lists="learned")
+    found = decide(evidence, weights=weights, constraints=TEN, trust_in_lists="learned")
     assert found.weights.tolist() == [0.5, *[20] * 5, *[0.5] * 44, 7, 7, *[0.5] * 8]
-    assert decide(evidence, 3.0, constraints=TEN, trust_in_lists="learned").weights.tolist() == [3.0] * 60
+    assert decide(evidence, weights=3.0, constraints=TEN, trust_in_lists="learned").weights.tolist() == [3.0] * 60
 
 
 def test_a_long_list_has_at_most_half_of_the_votes():
     evidence = evidence_of(np.random.default_rng(4), strong=range(1, 8))
     weights = {"very likely": [f"x{i}" for i in range(1, 13)]}
     given = {
-        k: decide(evidence, weights, constraints=max_size(k), trust_in_lists="learned").weights[1] for k in (11, 12)
+        k: decide(evidence, weights=weights, constraints=max_size(k), trust_in_lists="learned").weights[1]
+        for k in (11, 12)
     }
     assert given == {11: 20, 12: 40}
     # without a size limit, what a model may choose counts; of foreign ensembles 10
     with pytest.warns(ubayfs.OptimizationWarning):
-        assert decide(evidence, weights, trust_in_lists="learned").weights[1] == 20
+        assert decide(evidence, weights=weights, trust_in_lists="learned").weights[1] == 20
 
 
 def test_experts_are_checked_each_by_their_own_lists():
     evidence = evidence_of(np.random.default_rng(5), strong=range(1, 6))
     right, wrong = [f"x{i}" for i in range(1, 6)], [f"x{i}" for i in np.argsort(evidence.counts)[1:8]]
     both = ubayfs.pool_experts({"Ada": {"very likely": right}, "Ben": {"very likely": wrong}})
-    found = decide(evidence, both, constraints=TEN, trust_in_lists="learned")
+    found = decide(evidence, weights=both, constraints=TEN, trust_in_lists="learned")
     assert [(one.name, one.agrees) for one in found.posterior.knowledge.list_trust] == [
         ("Ada: very likely", True),
         ("Ben: very likely", False),
@@ -207,19 +209,19 @@ def test_experts_are_checked_each_by_their_own_lists():
 def test_as_stated_is_what_it_was(prior):
     evidence = evidence_of(np.random.default_rng(6))
     weights = {"likely": ["x3", "x4", "x5"], "x9": 3}
-    first = decide(evidence, weights, prior, constraints=TEN, random_state=0)
-    second = decide(evidence, weights, prior, constraints=TEN, random_state=0, trust_in_lists="as_stated")
+    first = decide(evidence, weights=weights, prior=prior, constraints=TEN, random_state=0)
+    second = decide(evidence, weights=weights, prior=prior, constraints=TEN, random_state=0, trust_in_lists="as_stated")
     assert (first.importance == second.importance).all()
     assert first.features == second.features
     assert first.provenance == second.provenance
     assert "trust_in_lists" not in first.provenance
-    direct = decide(evidence, first.weights.copy(), prior, constraints=TEN, random_state=0)
+    direct = decide(evidence, weights=first.weights.copy(), prior=prior, constraints=TEN, random_state=0)
     assert (direct.importance == first.importance).all()
 
 
 def test_halves_repeat_it_on_their_own_votes():
     evidence, weights, _ = planted(0, wrong=True, m=30)
-    decision = Decision(weights=weights, constraints=max_size(8, rho=inf), trust_in_lists="learned")
+    decision = Decision(weights=weights, constraints=max_size(8), trust_in_lists="learned")
     known = resolve_knowledge(weights, evidence.feature_names, None, evidence.n_models)
     other, _, _ = planted(1)
     for votes in (evidence, other):
@@ -232,7 +234,7 @@ def test_halves_repeat_it_on_their_own_votes():
 def test_the_agreement_says_what_the_other_choice_selects():
     evidence, weights, _ = planted(3, wrong=True, m=30)
     made = {
-        how: decide(evidence, weights, constraints=max_size(8, rho=inf), trust_in_lists=how)
+        how: decide(evidence, weights=weights, constraints=max_size(8), trust_in_lists=how)
         for how in ("as_stated", "learned")
     }
     found = {how: trust.agreement(selection) for how, selection in made.items()}
@@ -248,7 +250,7 @@ def test_the_report_names_the_list_and_the_other_choice():
     from ubayfs.summary import summarize
 
     def sentences(weights, how):
-        selection = decide(evidence, weights, constraints=max_size(8, rho=inf), trust_in_lists=how)
+        selection = decide(evidence, weights=weights, constraints=max_size(8), trust_in_lists=how)
         return summarize(selection, random_state=0)
 
     evidence, wrong, true = planted(3, wrong=True, m=30)
@@ -287,7 +289,8 @@ def test_the_estimator_repeats_it_and_depends_on_the_size():
 def test_a_posterior_has_its_trust():
     evidence, weights, _ = planted(0)
     stated, learned = (
-        decide(evidence, weights, constraints=TEN, trust_in_lists=how).posterior for how in ("as_stated", "learned")
+        decide(evidence, weights=weights, constraints=TEN, trust_in_lists=how).posterior
+        for how in ("as_stated", "learned")
     )
     with pytest.raises(InputError, match="trust_in_lists is part of a posterior; pass the evidence"):
         decide(stated, constraints=TEN, trust_in_lists="learned")

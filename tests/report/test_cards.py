@@ -51,7 +51,7 @@ def values():
     y = (X[:, 0] + 0.3 * rng.normal(size=40) > 0).astype(int)
     how = {"n_models": 6, "n_features_per_model": 2, "random_state": 0}
     evidence = ubayfs.collect_evidence(X, y, **how)
-    selection = decide(evidence, {"x3": 2}, constraints=[max_size(2)], n_alternatives=1)
+    selection = decide(evidence, weights={"x3": 2}, constraints=[max_size(2)], n_alternatives=1)
     two = decide(evidence, constraints=[max_size(2)])
     return {
         "evidence": evidence,

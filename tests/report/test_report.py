@@ -93,7 +93,7 @@ def hostile_summary(n_chosen=10):
     evidence = Evidence.from_sets(rng.random((30, len(HOSTILE))) < np.linspace(0.9, 0.3, len(HOSTILE)), HOSTILE)
     selection = decide(
         evidence,
-        {HOSTILE[0]: 9, HOSTILE[8]: 30},
+        weights={HOSTILE[0]: 9, HOSTILE[8]: 30},
         constraints=[max_size(n_chosen, rho=2), must_link(HOSTILE[:2], rho=0.1), decorrelate(0.3)],
         blocks={"<b>block</b>": HOSTILE[:3], "a|b": HOSTILE[3:]},
         X=X,
@@ -425,8 +425,8 @@ def test_how_sure_the_models_are_stands_in_a_technical_section(summary, markdown
 def test_less_of_what_was_stated_is_one_table_with_the_sets_of_the_summary():
     """Without any weight e leaves the set, without the link b is in it; half of the weights are enough."""
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 20 + [[1, 0, 1, 1, 0]] * 6 + [[0, 0, 0, 1, 1]], list("abcde"))
-    constraints = [max_size(3, rho=np.inf), cannot_link(["a", "b"], rho=np.inf)]
-    summary = summarize(decide(evidence, {"e": 30}, constraints=constraints), n_draws=0)
+    constraints = [max_size(3), cannot_link(["a", "b"])]
+    summary = summarize(decide(evidence, weights={"e": 30}, constraints=constraints), n_draws=0)
     rows = table_with(render_markdown(summary), "Would stay")
     sets = [summary["sets"][key] for key in ("without_prior", "without_constraints", "data_alone")]
     sets.insert(1, {"removed": [], "added": []})
@@ -442,7 +442,7 @@ def test_less_of_what_was_stated_is_one_table_with_the_sets_of_the_summary():
 
 def test_what_was_not_stated_is_nothing_to_leave_out():
     evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 1, 1]] * 6, list("abcd"))
-    link = [max_size(2, rho=np.inf), cannot_link(["a", "b"], rho=np.inf)]
+    link = [max_size(2), cannot_link(["a", "b"])]
     found = summarize(decide(evidence, constraints=link), n_draws=0)
     assert found["sentences"]["knowledge"][1] == "No weights were stated."
     (row,) = table_with(render_markdown(found), "Would stay")
@@ -521,7 +521,7 @@ def test_what_is_not_known_is_left_out(blank_figures):
 
 def test_the_empty_set_and_a_selection_from_a_file_have_reports(blank_figures):
     evidence = Evidence.from_sets(np.eye(3, dtype=bool), list("abc"))
-    empty = summarize(decide(evidence, constraints=max_size(0, rho=np.inf)), n_draws=1)
+    empty = summarize(decide(evidence, constraints=max_size(0)), n_draws=1)
     assert "No feature was chosen." in Page(render_html(empty)).text
     assert "No feature was chosen." in render_markdown(empty)
     read = Selection.from_dict(decide(evidence, constraints=[max_size(1), must_link(["a", "b"], rho=0.1)]).to_dict())
@@ -568,7 +568,7 @@ def test_control_characters_can_be_seen(html, markdown):
 
 def test_one_feature_is_singular():
     evidence = Evidence.from_sets([[True, False]] * 3, ["a", "b"])
-    summary = summarize(decide(evidence, constraints=max_size(1, rho=np.inf)), n_draws=0)
+    summary = summarize(decide(evidence, constraints=max_size(1)), n_draws=0)
     markdown = render_markdown(summary)
     assert "# 1 of 2 features was chosen." in markdown
     assert "3 models voted. The constraint holds." in markdown
@@ -576,7 +576,7 @@ def test_one_feature_is_singular():
 
 def test_an_empty_choice_has_no_stray_lines(blank_figures):
     evidence = Evidence.from_sets(np.eye(3, dtype=bool), list("abc"))
-    summary = summarize(decide(evidence, constraints=max_size(0, rho=np.inf)), n_draws=3)
+    summary = summarize(decide(evidence, constraints=max_size(0)), n_draws=3)
     page, markdown = Page(render_html(summary)), render_markdown(summary)
     for stray in ("Selection probability", "Chosen: none", "the same set would be chosen", "show how sure"):
         assert stray not in page.text
@@ -589,7 +589,7 @@ def test_an_empty_choice_has_no_stray_lines(blank_figures):
 def test_letters_that_no_font_has_are_listed_once():
     names = ["\U00013000", "\U00013001", "c"]  # hieroglyphs
     evidence = Evidence.from_sets(np.eye(3, dtype=bool)[[0, 0, 1, 2]], names)
-    summary = summarize(decide(evidence, constraints=max_size(2, rho=np.inf)), n_draws=0)
+    summary = summarize(decide(evidence, constraints=max_size(2)), n_draws=0)
     page = Page(render_html(summary))
     assert page.text.count("some letters are drawn as boxes") == 1
     assert "(\U00013000\U00013001)" in page.text
@@ -608,7 +608,7 @@ def test_all_weights_can_be_read_from_the_report(blank_figures):
     names = [f"f{i}" for i in range(40)]
     evidence = Evidence.from_sets(np.ones((5, 40), dtype=bool), names)
     weights = {name: 2.0 + i for i, name in enumerate(names[:30])}
-    summary = summarize(decide(evidence, weights, constraints=max_size(3, rho=np.inf)), n_draws=0)
+    summary = summarize(decide(evidence, weights=weights, constraints=max_size(3)), n_draws=0)
     text = Page(render_html(summary)).text
     assert summary["prior"]["weights"] == weights
     for name, weight in weights.items():

@@ -87,7 +87,7 @@ def plain(made):
 @pytest.fixture(scope="module")
 def other(plain):
     """Another result on the same evidence."""
-    study = replace(plain.study, constraints=(max_size(1, rho=np.inf),))
+    study = replace(plain.study, constraints=(max_size(1),))
     selection = study.decide(plain.evidence)
     return Result(study, plain.evidence, selection, {**summarize(selection, n_draws=0), "displays": {}})
 

@@ -106,7 +106,7 @@ def test_one_absurd_entry_empties_no_run_of_fisher(value):
     X[17, 3] = value
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        evidence = collect_evidence(X, y, "fisher", n_models=200, n_features_per_model=3, random_state=0)
+        evidence = collect_evidence(X, y, selector="fisher", n_models=200, n_features_per_model=3, random_state=0)
     assert (np.diff(evidence.sets.indptr) == 3).all()
     # Column 3 is the best one wherever its absurd entry is not in the subsample.
     subsamples = rng.random((10, 60)) < 0.75

@@ -353,7 +353,7 @@ def test_many_levels_bring_no_votes_to_cox_or_beyond_covariates(name, kind, adju
         )
         covariates = {"adjust_for": rng.normal(size=(n, 1))} if adjust else {}
         found = collect_evidence(
-            X, y, name, n_models=4, n_features_per_model=4, random_state=seed, missing=missing, **covariates
+            X, y, selector=name, n_models=4, n_features_per_model=4, random_state=seed, missing=missing, **covariates
         )
         votes += found.counts.reshape(3, -1).sum(axis=1)
     share = votes / votes.sum()
@@ -365,6 +365,6 @@ def test_weighted_classes_beyond_covariates_with_categories_of_two_levels_only()
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(60, 6)), columns=list("abcdef")).assign(sex=np.arange(60) % 2 == 0)
     found = collect_evidence(
-        X, np.arange(60) % 3, MRMR(classes="weighted"), n_models=3, adjust_for=["a"], random_state=0
+        X, np.arange(60) % 3, selector=MRMR(classes="weighted"), n_models=3, adjust_for=["a"], random_state=0
     )
     assert found.counts.sum() == 3  # one of six for each run

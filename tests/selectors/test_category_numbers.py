@@ -117,7 +117,7 @@ def test_planted_category_has_the_votes_of_an_equal_number_and_noise_of_many_lev
     rng = np.random.default_rng(8)
     X, y = planted(task, rng)
     covariates = {"adjust_for": rng.normal(size=(len(X), 1))} if adjusted else {}
-    found = collect_evidence(X, y, name, n_models=10, n_features_per_model=2, random_state=0, **covariates)
+    found = collect_evidence(X, y, selector=name, n_models=10, n_features_per_model=2, random_state=0, **covariates)
     votes = dict(zip(X.columns, found.counts.tolist(), strict=True))
     assert votes["tissue"] >= 8
     assert votes["x0"] >= 8
@@ -133,7 +133,13 @@ def test_noise_of_many_levels_has_its_share_with_gaps_too(name):
         X = pd.DataFrame(np.hstack(blocks)).infer_objects().mask(rng.random((90, 30)) < 0.1)
         X.columns = [f"x{j}" for j in range(30)]
         found = collect_evidence(
-            X, np.arange(90) % 2, name, n_models=4, n_features_per_model=4, missing="available", random_state=seed
+            X,
+            np.arange(90) % 2,
+            selector=name,
+            n_models=4,
+            n_features_per_model=4,
+            missing="available",
+            random_state=seed,
         )
         votes += found.counts.reshape(3, -1).sum(axis=1)
     share = votes / votes.sum()
@@ -144,5 +150,7 @@ def test_noise_of_many_levels_has_its_share_with_gaps_too(name):
 def test_the_same_for_one_run_and_many():
     rng = np.random.default_rng(10)
     X, y = planted("binary", rng)
-    together, alone = (collect_evidence(X, y, "tree", n_models=6, random_state=1, n_jobs=n_jobs) for n_jobs in (1, 2))
+    together, alone = (
+        collect_evidence(X, y, selector="tree", n_models=6, random_state=1, n_jobs=n_jobs) for n_jobs in (1, 2)
+    )
     assert (together.counts == alone.counts).all()

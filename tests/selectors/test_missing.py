@@ -253,7 +253,7 @@ def test_other_selectors_see_their_own_samples_with_gaps_filled(rule, center):
         seen.append(X.copy())
         return [0, 1]
 
-    evidence = collect_evidence(X, y, look, n_models=4, random_state=0, missing=rule, n_features_per_model=2)
+    evidence = collect_evidence(X, y, selector=look, n_models=4, random_state=0, missing=rule, n_features_per_model=2)
     assert evidence.settings["missing"] == rule
     assert len(seen) == 4
     for part in seen:
@@ -284,7 +284,7 @@ def test_columns_without_a_value_in_a_run_are_not_chosen_there(name):
     if name == "cox":
         y = Survival(40 - np.arange(40), y)
     evidence = collect_evidence(
-        X, y, name, n_models=6, n_features_per_model=8, random_state=0, missing="available", max_missing=1.0
+        X, y, selector=name, n_models=6, n_features_per_model=8, random_state=0, missing="available", max_missing=1.0
     )
     assert evidence.counts[:2].tolist() == [0, 0]
     assert evidence.counts[3:].sum() > 0
@@ -298,7 +298,7 @@ def test_noise_with_gaps_gets_no_more_votes_than_its_share(name):
         X = rng.normal(size=(100, 400))
         X[:, ::2][rng.random((100, 200)) < 0.6] = np.nan
         counts = collect_evidence(
-            X, np.arange(100) % 2, name, 40, random_state=seed, missing="available", max_missing=1.0
+            X, np.arange(100) % 2, selector=name, n_models=40, random_state=seed, missing="available", max_missing=1.0
         ).counts
         share.append(counts[::2].sum() / counts.sum())
     assert 0.4 < np.mean(share) < 0.6

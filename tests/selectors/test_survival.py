@@ -68,7 +68,7 @@ def test_complete_columns_beside_gaps_score_as_alone():
 @pytest.mark.parametrize("name", [name for name in ALL if name != "laplacian"])
 def test_planted_features_are_found(name):
     X, y = planted(120, 15, strength=1.2)
-    counts = collect_evidence(X, y, name, n_models=10, n_features_per_model=3, random_state=0).counts
+    counts = collect_evidence(X, y, selector=name, n_models=10, n_features_per_model=3, random_state=0).counts
     assert set(np.argsort(-counts)[:2].tolist()) == {0, 1}
 
 
@@ -76,7 +76,7 @@ def test_planted_features_are_found(name):
 def test_nobody_censored_one_censored_and_ties(name):
     X, y = planted(ties=True)
     for event in (np.ones(60), np.arange(60) > 0):
-        evidence = collect_evidence(X, Survival(y.time, event), name, n_models=3, random_state=0)
+        evidence = collect_evidence(X, Survival(y.time, event), selector=name, n_models=3, random_state=0)
         assert evidence.n_models == 3
         assert not evidence.failures
 
@@ -171,7 +171,7 @@ def test_strata_keep_the_share_of_events():
         seen.append(int(y["event"].sum()))
         return [0]
 
-    collect_evidence(X, y, look, n_models=8, n_features_per_model=2, random_state=0)
+    collect_evidence(X, y, selector=look, n_models=8, n_features_per_model=2, random_state=0)
     assert set(seen) == {round(0.75 * y.event.sum())}
 
 
@@ -179,10 +179,10 @@ def test_too_few_events_in_a_subsample_are_refused():
     X, _ = planted(40)
     y = Survival(np.arange(1, 41), np.arange(40) < 8)
     with pytest.raises(InputError, match="leaves 4 in a subsample") as raised:
-        collect_evidence(X, y, "cox", n_models=3, train_size=0.5)
+        collect_evidence(X, y, selector="cox", n_models=3, train_size=0.5)
     assert raised.value.argument == "train_size"
     with pytest.warns(ubayfs.UBayFSWarning, match="8 events"):
-        collect_evidence(X, y, "cox", n_models=3, random_state=0)
+        collect_evidence(X, y, selector="cox", n_models=3, random_state=0)
 
 
 def test_groups_that_leave_a_run_without_events_are_failures_of_that_run():
@@ -190,7 +190,12 @@ def test_groups_that_leave_a_run_without_events_are_failures_of_that_run():
     event = np.arange(40) < 8  # all in two groups of ten
     with pytest.warns(ubayfs.UBayFSWarning):
         evidence = collect_evidence(
-            X, Survival(np.arange(1, 41), event), "cox", n_models=5, groups=(np.arange(40) - 3) // 7, random_state=0
+            X,
+            Survival(np.arange(1, 41), event),
+            selector="cox",
+            n_models=5,
+            groups=(np.arange(40) - 3) // 7,
+            random_state=0,
         )
     assert evidence.n_models + len(evidence.failures) == 5
 
@@ -199,7 +204,7 @@ def test_beyond_two_million_pairs_residuals_take_over_with_notice(monkeypatch):
     monkeypatch.setattr(_directions, "MOST_PAIRS", 100)
     X, y = planted(strength=1.5)
     with pytest.warns(ubayfs.UBayFSWarning, match="martingale residuals"):
-        evidence = collect_evidence(X, y, "mrmr", n_models=5, n_features_per_model=2, random_state=0)
+        evidence = collect_evidence(X, y, selector="mrmr", n_models=5, n_features_per_model=2, random_state=0)
     assert [advice.code for advice in evidence.advice] == ["pairs_approximated"]
     assert set(np.argsort(-evidence.counts)[:2].tolist()) == {0, 1}
 
@@ -207,4 +212,4 @@ def test_beyond_two_million_pairs_residuals_take_over_with_notice(monkeypatch):
 def test_other_selectors_refuse_survival_and_name_those_that_can():
     X, y = planted()
     with pytest.raises(InputError, match=r"'cox'.*'mrmr'"):
-        collect_evidence(X, y, "fisher")
+        collect_evidence(X, y, selector="fisher")

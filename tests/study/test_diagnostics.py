@@ -390,18 +390,18 @@ aliases: {aliases}, {sheet}}}
 blocks: {{size: [radius, {block}], form: {empty}}}
 constraints:
   - must_link: {{features: [radius, {link}], rho: {rho}{argument}}}
-  - linear: {{A: {row}, b: {bound}}}
-  - cost_budget: {{costs: {costs}, budget: {budget}}}
+  - linear: {{A: {row}, b: {bound}, rho: 1}}
+  - cost_budget: {{costs: {costs}, budget: {budget}, rho: 1}}
   - max_size: {{n: {size}, rho: hard}}
   - require: [texture, area]
   - exclude: [radius]
   - require: [{also}]
-  - implies: {{if_features: [{if}], then_features: {then}}}
-  - max_per_block: {{n: {n}, blocks: [{in_block}]}}
-  - {builder}: 1
+  - implies: {{if_features: [{if}], then_features: {then}, rho: 1}}
+  - max_per_block: {{n: {n}, blocks: [{in_block}], rho: 1}}
+  - {builder}: {{n: 1, rho: 1}}
   - linear: {{A: {{{own_name}: 1}}, b: 1, rho: {relaxations}, blocks: {{p: [{own_block}, area]}}}}
-  - cost_budget: {{costs: {{radius: {price}, {item}: 1}}, budget: 9}}
-  - cannot_link: [{number}, {beside}]
+  - cost_budget: {{costs: {{radius: {price}, {item}: 1}}, budget: 9, rho: 1}}
+  - cannot_link: {{features: [{number}, {beside}], rho: 1}}
 decision: {{optimizer: {{name: genetic, n_sets: {sets}}}, {limit}, min_votes: {votes}, \
 constraint_strength: {strength}, seed: {seed_again}}}
 outputs: {{figures: [{figure}], n_draws: {draws}}}

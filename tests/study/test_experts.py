@@ -71,13 +71,15 @@ def test_votes_are_pooled_as_by_hand(study, pool):
 
 def test_the_lowest_is_what_all_can_agree_on(evidence):
     experts = {"Ada": {"a": "very likely", "b": 3}, "Ben": {"a": "likely", "b": 1}}
-    selection = ubayfs.decide(evidence, ubayfs.pool_experts(experts, "lowest"), constraints=[ubayfs.max_size(2)])
+    selection = ubayfs.decide(
+        evidence, weights=ubayfs.pool_experts(experts, pool="lowest"), constraints=[ubayfs.max_size(2)]
+    )
     assert selection.weights.tolist() == [10, 1, 0.01, 0.01, 0.01]
 
 
 def test_the_price_of_unlikely_is_its_share_of_the_experts(study, evidence):
     both = {"Ada": {"a": "unlikely", "b": "unlikely"}, "Ben": {"a": "unlikely", "b": "neutral"}}
-    selection = ubayfs.decide(evidence, ubayfs.pool_experts(both), constraints=[ubayfs.max_size(2)])
+    selection = ubayfs.decide(evidence, weights=ubayfs.pool_experts(both), constraints=[ubayfs.max_size(2)])
     held = [given for given in selection.provenance["constraints"] if given.get("from_prior")]
     assert [(given["arguments"]["features"], given["arguments"]["price"]) for given in held] == [
         (["a"], 0.5),
@@ -90,9 +92,9 @@ def test_the_price_of_unlikely_is_its_share_of_the_experts(study, evidence):
 @pytest.mark.parametrize("pool", ["mean", "lowest"])
 def test_one_expert_under_a_name_decides_as_without_one(evidence, pool):
     stated = {"a": "likely", "b": 0.001, "c": "unlikely"}
-    size = [ubayfs.max_size(2, rho=np.inf)]
-    alone = ubayfs.decide(evidence, stated, constraints=size)
-    named = ubayfs.decide(evidence, ubayfs.pool_experts({"Ada": stated}, pool), constraints=size)
+    size = [ubayfs.max_size(2)]
+    alone = ubayfs.decide(evidence, weights=stated, constraints=size)
+    named = ubayfs.decide(evidence, weights=ubayfs.pool_experts({"Ada": stated}, pool=pool), constraints=size)
     assert named.weights.tolist() == alone.weights.tolist()
     assert (named.features, named.value) == (alone.features, alone.value)
 
@@ -101,7 +103,8 @@ def test_an_expert_without_any_statement_does_not_count(evidence):
     one = ubayfs.pool_experts({"Ada": {"a": "likely"}})
     two = ubayfs.pool_experts({"Ada": {"a": "likely"}, "Ben": {}})
     weights = [
-        ubayfs.decide(evidence, given, constraints=[ubayfs.max_size(2)]).weights.tolist() for given in (one, two)
+        ubayfs.decide(evidence, weights=given, constraints=[ubayfs.max_size(2)]).weights.tolist()
+        for given in (one, two)
     ]
     assert weights[0] == weights[1]
 

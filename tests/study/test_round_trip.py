@@ -233,7 +233,7 @@ def test_a_result_is_the_same_after_a_round_trip(tmp_path, weights, constraints,
     study = Study(
         DataSection("d.csv"),
         prior=PriorSection(prior, weights),
-        constraints=[max_size(4, rho=inf), *constraints],
+        constraints=[max_size(4), *constraints],
         blocks=BLOCKS,
         decision=DecisionSection(n_alternatives=1),
     )
@@ -256,7 +256,7 @@ def _unstated(result):
 
 
 def test_a_decision_is_that_of_the_workflow():
-    given = [max_size(3, rho=inf), must_link(["no", "007"], rho=2.0), require([4], rho=0.5)]
+    given = [max_size(3), must_link(["no", "007"], rho=2.0), require([4], rho=0.5)]
     study = Study(
         DataSection("d.csv"),
         prior=PriorSection(weights={"no": 5, "~": 2}),
@@ -266,7 +266,7 @@ def test_a_decision_is_that_of_the_workflow():
     )
     direct = decide(
         EVIDENCE,
-        {"no": 5, "~": 2},
+        weights={"no": 5, "~": 2},
         constraints=given,
         blocks=BLOCKS,
         constraint_strength=0.7,
@@ -309,8 +309,8 @@ constraints: [{max_size: {n: 2, rho: hard}}, {max_per_block: 1}]
     direct = collect_evidence(
         table.drop(columns=["id", "class"]),
         table["class"],
-        ["fisher", Tree(max_depth=3)],
-        20,
+        selector=["fisher", Tree(max_depth=3)],
+        n_models=20,
         n_features_per_model=2,
         random_state=3,
     )
@@ -368,11 +368,11 @@ def test_the_file_is_readable():
         blocks={"size": ["radius", "area"]},
         constraints=[
             max_size(5),
-            must_link(["radius", "area"], rho=inf),
+            must_link(["radius", "area"]),
             cost_budget({"mri": 400.0}, 1000.5),
             linear([[1, 0.5]], 1),
         ],
-        versions={"ubayfs": "0.1.0"},
+        versions={"ubayfs": "0.3.0"},
     )
     assert (
         study.to_yaml()
@@ -397,7 +397,7 @@ blocks:
 
 constraints:
   - max_size: 5
-  - must_link: {features: [radius, area], rho: hard}
+  - must_link: [radius, area]
   - cost_budget:
       costs: {mri: 400}
       budget: 1000.5
@@ -409,7 +409,7 @@ decision:
   seed: 0
 
 versions:
-  ubayfs: 0.1.0
+  ubayfs: 0.3.0
 """
     )
 

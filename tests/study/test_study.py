@@ -2,13 +2,14 @@
 
 import inspect
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ubayfs
-from ubayfs import Genetic, cost_budget, decorrelate, linear, max_size, must_link, require
+from ubayfs import Genetic, cannot_link, cost_budget, decorrelate, linear, max_size, must_link, require
 from ubayfs.constraints import KINDS, Constraint
 from ubayfs.exceptions import InputError, StudyError
 from ubayfs.selectors import Lasso, Tree
@@ -26,7 +27,7 @@ from ubayfs.study import (
     Weights,
     load_study,
 )
-from ubayfs.study.study import version_advice
+from ubayfs.study.study import default_advice, version_advice
 from ubayfs.workflow import collect_evidence, decide
 
 MINIMAL = "data: {path: data.csv}\n"
@@ -98,7 +99,7 @@ versions: {ubayfs: 0.1.0}
     weights = Weights(0.1, (("a", 5.0), ("no", "likely")), (("r*", "very likely"),), (("size", "unlikely"),))
     assert study.prior == PriorSection(kind, weights, "knowledge.csv")
     assert study.blocks.members == {"size": ("a", "b*"), "7": ("c",)}
-    assert study.constraints[:2] == (max_size(10), must_link(["a", "b"], rho=math.inf))
+    assert study.constraints[:2] == (max_size(10, rho=1.0), must_link(["a", "b"]))
     assert study.constraints[2] == Constraint("must_link", (("features", ("a*",)), ("rho", 1.0), ("on", "features")))
     assert study.constraints[3:5] == (decorrelate(), require("age"))
     assert study.constraints[6] == linear([[1, 2], [0, -1]], [1, 2], rho=[math.inf, 0.5])
@@ -345,7 +346,7 @@ def test_a_study_of_another_version_is_noted(load):
 
 
 def test_a_changed_default_is_named_where_a_study_rests_on_it(load):
-    written = "versions: {ubayfs: 0.1.0}\n"
+    written = "decision: {min_votes: 1}\nversions: {ubayfs: 0.1.0}\n"
     (advice,) = version_advice(load(MINIMAL + written))
     assert advice.code == "changed_default"
     assert advice.facts == {
@@ -360,3 +361,62 @@ def test_a_changed_default_is_named_where_a_study_rests_on_it(load):
     (advice,) = version_advice(settled, unlikely=["a"])
     assert advice.code == "changed_default"
     assert (advice.facts["key"], advice.facts["former"]) == ("the weight 'unlikely'", "a constraint exclude of rho 1")
+
+
+SOFT = """\
+constraints:
+  - max_size: 5
+  - must_link: {features: [a, b]}
+  - cannot_link: {features: [a, c], price: 0.1}
+  - require: a
+"""
+HARD = "constraints: [{max_size: {n: 5, rho: hard}}]\ndecision: {min_votes: 2}\n"
+
+
+def test_a_study_of_an_earlier_version_is_read_with_its_defaults(load):
+    study = load(MINIMAL + SOFT + "versions: {ubayfs: 0.2.1}\n")
+    softened = (max_size(5, rho=1), must_link(["a", "b"], rho=1), cannot_link(["a", "c"], price=0.1), require("a"))
+    assert study.constraints == softened
+    assert study.decision == DecisionSection(min_votes=0)
+    assert [(advice.code, advice.facts) for advice in version_advice(study)] == [
+        ("former_default", {"key": key, "former": former, "present": present, "since": "0.3", "written": "0.2.1"})
+        for key, former, present in [("constraints.rho", 1, "hard"), ("decision.min_votes", 0, 1)]
+    ]
+    assert default_advice(study) == ()
+
+
+def test_what_a_study_of_an_earlier_version_states_is_taken(load):
+    study = load(MINIMAL + HARD + "versions: {ubayfs: 0.2.1}\n")
+    assert (study.constraints, study.decision.min_votes) == ((max_size(5),), 2)
+    assert [advice.code for advice in version_advice(study)] == ["other_version"]
+    changed = load(MINIMAL + SOFT + "versions: {ubayfs: 0.2.1}\n")  # as an option of the command line does
+    changed = replace(changed, constraints=(), decision=replace(changed.decision, min_votes=3))
+    assert [advice.code for advice in version_advice(changed)] == ["other_version"]
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        (MINIMAL, ["decision.min_votes"]),
+        (MINIMAL + SOFT, ["constraints.rho", "decision.min_votes"]),
+        (MINIMAL + HARD, []),
+    ],
+)
+def test_a_study_without_a_version_has_the_present_defaults_and_names_them(load, text, keys):
+    study = load(text)
+    assert version_advice(study) == ()
+    assert [(advice.code, advice.facts["key"]) for advice in default_advice(study)] == [
+        ("present_default", key) for key in keys
+    ]
+    if "must_link" in text:
+        assert study.constraints[:2] == (max_size(5), must_link(["a", "b"]))
+    assert study.decision.min_votes in (1, 2)
+    assert default_advice(load(text + f"versions: {{ubayfs: {ubayfs.__version__}}}\n")) == ()
+
+
+def test_a_study_of_an_earlier_version_is_written_so_that_it_reads_the_same(load):
+    for text in (MINIMAL + SOFT, MINIMAL + HARD, MINIMAL):
+        for version in ("", "versions: {ubayfs: 0.2.1}\n"):
+            study = load(text + version)
+            for versions in ({}, {"ubayfs": "0.2.1"}, {"ubayfs": ubayfs.__version__}):
+                assert load(replace(study, versions=versions).to_yaml()) == study

@@ -49,7 +49,7 @@ def test_a_study_finds_what_python_finds(folder):
     result = read_result("out")
     y = Survival(table["days"], table["vital status"])
     with pytest.warns(match="taken as the event"):
-        expected = collect_evidence(table[[f"g{j}" for j in range(6)]], y, "cox", n_models=10, random_state=1)
+        expected = collect_evidence(table[[f"g{j}" for j in range(6)]], y, selector="cox", n_models=10, random_state=1)
     np.testing.assert_array_equal(result.evidence.counts, expected.counts)
     assert set(result.selection.features) == {"g0", "g1"}
     assert result.study.data.target == {"time": "days", "event": "vital status"}

@@ -70,7 +70,7 @@ def test_a_report_shows_marks_and_levels():
     frame["kind"] = np.where(y == "b", "x", rng.permutation(np.resize(["y", "z"], 60)))
     evidence = collect_evidence(frame, y, n_models=10, n_features_per_model=2, random_state=0)
     data = FeatureData.from_table(frame, y)
-    selection = decide(evidence, constraints=[max_size(2, rho=np.inf)], X=data)
+    selection = decide(evidence, constraints=[max_size(2)], X=data)
     summary = summarize(selection, n_draws=0, data=data)
     records = {record["feature"]: record for record in summary["chosen"]}
     assert set(records) == {"p", "kind"}

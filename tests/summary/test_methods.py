@@ -28,7 +28,7 @@ def mrmr(X, y, n_features, rng):
 def test_selectors_are_named_and_those_of_a_paper_cited(selector, named, cited, rng):
     X = rng.normal(size=(40, 4))
     evidence = collect_evidence(
-        X, (X[:, 0] > 0).astype(int), selector, n_models=3, n_features_per_model=1, random_state=0
+        X, (X[:, 0] > 0).astype(int), selector=selector, n_models=3, n_features_per_model=1, random_state=0
     )
     summary = summarize(decide(evidence, constraints=max_size(1)), n_draws=0)
     assert named is None or summary["ensemble"]["selector_names"] == [named]
@@ -51,6 +51,8 @@ def test_every_selector_has_a_usual_name_and_a_reference_that_fits_its_citation(
 )
 def test_the_optimizer_is_named(optimizer, words, rng):
     X = rng.normal(size=(40, 5))
-    evidence = collect_evidence(X, np.arange(40) % 2, "fisher", n_models=3, n_features_per_model=1, random_state=0)
+    evidence = collect_evidence(
+        X, np.arange(40) % 2, selector="fisher", n_models=3, n_features_per_model=1, random_state=0
+    )
     selection = decide(evidence, constraints=max_size(1), optimizer=optimizer, random_state=0)
     assert f"by {words}" in summarize(selection, n_draws=0)["methods"]["text"]

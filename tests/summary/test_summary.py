@@ -77,7 +77,12 @@ def selection(data, evidence):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OptimizationWarning)
         return decide(
-            evidence, {"texture": 4, "symmetry": 12}, constraints=constraints, blocks=BLOCKS, X=data, n_alternatives=4
+            evidence,
+            weights={"texture": 4, "symmetry": 12},
+            constraints=constraints,
+            blocks=BLOCKS,
+            X=data,
+            n_alternatives=4,
         )
 
 
@@ -176,7 +181,7 @@ def test_thousands_of_pairs_are_one_line_with_the_worst_few(rng):
     shared = rng.normal(size=(50, 1))
     X = shared + 0.4 * rng.normal(size=(50, 48))
     evidence = Evidence.from_sets(rng.random((20, 48)) < 0.5)
-    wanted = [require(list(range(8))), max_size(8, rho=INF), decorrelate(0.2)]
+    wanted = [require(list(range(8))), max_size(8), decorrelate(0.2)]
     with pytest.warns(OptimizationWarning, match="No set satisfies all of: require x0; require x1; decorrelate x0, x1"):
         selection = decide(evidence, constraints=wanted, X=X)
     required, size, pairs = constraint_facts(selection)
@@ -227,7 +232,7 @@ def test_alternatives(summary, selection):
 
 def test_sets_that_are_as_good_are_stated():
     evidence = Evidence.from_sets(np.eye(3, dtype=bool), list("abc"))
-    summary = summarize(decide(evidence, constraints=max_size(1, rho=INF), n_alternatives=2), n_draws=0)
+    summary = summarize(decide(evidence, constraints=max_size(1), n_alternatives=2), n_draws=0)
     assert [other["as_good"] for other in summary["alternatives"]] == [True, True]
     assert summary["verdict"][-1] == "At least 2 other sets are exactly as good: the choice among them is open."
 
@@ -317,11 +322,11 @@ def test_the_question_in_sentences(summary):
     ],
 )
 def test_a_prior_without_opinion_is_called_so(evidence, weights, sentence):
-    selection = decide(evidence, weights, constraints=max_size(3, rho=INF), min_votes=1)
+    selection = decide(evidence, weights=weights, constraints=max_size(3), min_votes=1)
     stated = summarize(selection, n_draws=0)["question"]
     assert sentence in stated
     assert "Constraints: max-size 3 (hard)." in stated
-    assert "Only features with at least 1 vote could be chosen." in stated
+    assert "A feature needed at least 1 vote unless its weight or hard constraints asked for it." in stated
 
 
 def test_warnings_are_stated_once_each(evidence):
@@ -367,13 +372,13 @@ def test_given_warnings_come_first(summary):
 
 def test_members_without_a_vote_are_flagged():
     evidence = Evidence.from_sets([[True, False, False]] * 4, list("abc"))
-    with pytest.warns(OptimizationWarning, match="no vote"):
-        selection = decide(evidence, constraints=[require("c"), max_size(2, rho=INF)])
+    with pytest.warns(OptimizationWarning, match="No model voted"):
+        selection = decide(evidence, constraints=[require("c"), max_size(2)])
     summary = summarize(selection, n_draws=0)
     assert {record["feature"]: record["without_vote"] for record in summary["chosen"]} == {"a": False, "c": True}
-    assert "There is no vote of any model for 1 of 2 chosen features (c)" in summary["warnings"][0]
+    assert "No model voted for 1 of 2 selected features (c)" in summary["warnings"][0]
     (advice,) = summary["advice"]
-    assert advice["code"] == "without_votes"
+    assert advice["code"] == "asked_for_without_votes"
     assert advice["facts"] == {"n_unvoted": 1, "n_chosen": 2, "features": ["c"]}  # values, no text
     assert advice["message"] == summary["warnings"][0]
 
@@ -434,13 +439,13 @@ def test_a_selection_from_a_file_tells_what_it_knows(selection):
 
 
 def test_kept_constraints_of_a_file_are_known_to_hold(evidence):
-    selection = decide(evidence, constraints=max_size(2, rho=INF))
+    selection = decide(evidence, constraints=max_size(2))
     summary = summarize(Selection.from_dict(selection.to_dict()))
     assert [(line["label"], line["holds"]) for line in summary["constraints"]] == [("max_size(n=2, rho=hard)", True)]
 
 
 def test_the_empty_set_has_a_summary(evidence):
-    summary = summarize(decide(evidence, constraints=max_size(0, rho=INF)), n_draws=2)
+    summary = summarize(decide(evidence, constraints=max_size(0)), n_draws=2)
     assert summary["headline"] == "0 of 6 features were chosen."
     assert summary["chosen"] == []
     assert summary["correlation"] is None
@@ -537,13 +542,13 @@ def exchanged_without_loss(selection):
 @settings(max_examples=examples(30))
 @given(
     counts=st.lists(st.sampled_from([1, 2, 4]), min_size=6, max_size=6),
-    constraint=st.sampled_from([must_link(["a", "b"], rho=INF), require("c"), implies(["d"], ["e"], rho=0.4)]),
+    constraint=st.sampled_from([must_link(["a", "b"]), require("c"), implies(["d"], ["e"], rho=0.4)]),
     n_alternatives=st.sampled_from([0, 3]),
 )
 def test_members_that_could_be_exchanged_are_tied(counts, constraint, n_alternatives):
     sets = np.arange(4)[:, None] < np.array(counts)
     evidence = Evidence.from_sets(sets, list("abcdef"))
-    constraints = [max_size(3, rho=INF), constraint]
+    constraints = [max_size(3), constraint]
     selection = decide(evidence, constraints=constraints, n_alternatives=n_alternatives)
     summary = summarize(selection, n_draws=0)
     tied = {record["feature"] for record in summary["chosen"] if record["tied"]}
@@ -559,7 +564,7 @@ def test_simulated_importances_tie_within_their_error():
     sets[:, 0] = True
     sets[np.arange(40), 1 + np.arange(40) % 4] = True
     evidence = Evidence.from_sets(sets, list("abcdef"))
-    selection = decide(evidence, prior=Hyperdirichlet(), constraints=max_size(2, rho=INF), random_state=0)
+    selection = decide(evidence, prior=Hyperdirichlet(), constraints=max_size(2), random_state=0)
     tied = {record["feature"]: record["tied"] for record in summarize(selection, n_draws=0)["chosen"]}
     assert tied.pop("a") is False
     assert list(tied.values()) == [True]
@@ -570,7 +575,7 @@ def test_simulated_importances_tie_within_their_error():
 
 def test_what_is_held_unlikely_is_stated_as_prior(evidence):
     unlikely = replace(exclude(["radius", "area"], rho=1.0), from_prior=True)
-    selection = decide(evidence, constraints=[max_size(3, rho=INF), unlikely])
+    selection = decide(evidence, constraints=[max_size(3), unlikely])
     summary = summarize(selection, n_draws=0)
     assert summary["prior"]["unlikely"] == ["radius", "area"]
     assert (
@@ -587,7 +592,7 @@ def test_what_is_held_unlikely_is_stated_as_prior(evidence):
 
 def test_words_of_the_scale_are_shown_as_written(evidence):
     weights = {"texture": "very likely", "area": 10, "symmetry": "likely", "concavity": 3, "radius": "neutral"}
-    selection = decide(evidence, weights, constraints=max_size(3, rho=INF))
+    selection = decide(evidence, weights=weights, constraints=max_size(3))
     study = SimpleNamespace(
         data=None,
         decision=Decision(blocks=BLOCKS, random_state=0),
@@ -654,8 +659,8 @@ def test_missing_values_are_stated(rng):
 
 def test_a_member_without_vote_is_not_of_the_data():
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 5, list("abcde"))
-    with pytest.warns(OptimizationWarning, match="no vote"):
-        selection = decide(evidence, constraints=[exact_size(4, rho=INF)])
+    with pytest.warns(OptimizationWarning, match="No model voted"):
+        selection = decide(evidence, constraints=[exact_size(4)], min_votes=0)
     summary = summarize(selection, n_draws=0)
     stated = {record["feature"]: (record["reasons"], record["data_alone"]) for record in summary["chosen"]}
     assert stated["a"] == stated["b"] == (["data"], True)
@@ -669,8 +674,8 @@ def test_a_member_without_vote_is_not_of_the_data():
 
 def test_what_only_the_prior_speaks_for_is_not_chosen_without_it():
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 5, list("abcde"))
-    with pytest.warns(OptimizationWarning, match="no vote"):
-        selection = decide(evidence, {"d": 3}, constraints=exact_size(3, rho=INF))
+    with pytest.warns(OptimizationWarning, match="No model voted"):
+        selection = decide(evidence, weights={"d": 3}, constraints=exact_size(3))
     summary = summarize(selection, n_draws=0)
     stated = {record["feature"]: (record["reasons"], record["without_prior"]) for record in summary["chosen"]}
     assert stated == {"a": (["data"], True), "b": (["data"], True), "d": (["weight"], False)}
@@ -705,7 +710,7 @@ def test_an_exact_size_is_one_entry_of_two_inequalities(evidence):
 
 def test_what_the_user_wrote_stands_beside_the_constraint(evidence):
     written = replace(exclude(["radius", "area"]), note="r* and a*")
-    selection = decide(evidence, constraints=[max_size(3, rho=INF), written])
+    selection = decide(evidence, constraints=[max_size(3), written])
     for found in (selection, Selection.from_dict(selection.to_dict())):
         entry = summarize(found, n_draws=0)["constraints"][1]
         assert entry["note"] == "r* and a*"
@@ -716,12 +721,12 @@ def test_what_the_user_wrote_stands_beside_the_constraint(evidence):
 
 
 def test_an_earlier_summary_lends_what_the_data_would_tell(data, evidence, monkeypatch):
-    constraints = [max_size(3, rho=INF), must_link(["radius", "area"], rho=0.2)]
+    constraints = [max_size(3), must_link(["radius", "area"], rho=0.2)]
     with_data = summarize(decide(evidence, constraints=constraints, X=data), data, blocks=BLOCKS, n_draws=0)
-    smaller = decide(evidence, constraints=[max_size(2, rho=INF)])
+    smaller = decide(evidence, constraints=[max_size(2)])
     assert summarize(smaller, n_draws=0)["correlation"] is None
     lent = summarize(smaller, blocks=BLOCKS, n_draws=0, earlier=json.loads(json.dumps(with_data)))
-    expected = summarize(decide(evidence, constraints=[max_size(2, rho=INF)], X=data), data, blocks=BLOCKS, n_draws=0)
+    expected = summarize(decide(evidence, constraints=[max_size(2)], X=data), data, blocks=BLOCKS, n_draws=0)
     assert lent["data"] == expected["data"]
     assert lent["displays"] == expected["displays"]
     assert lent["correlation"]["strongest"] == expected["correlation"]["strongest"]
@@ -756,7 +761,7 @@ def test_an_answer_is_part_of_the_summary_and_not_computed_twice(selection, data
 
 def test_a_constraint_with_rho_zero_is_left_out_and_not_counted_as_holding():
     evidence = Evidence.from_sets(np.eye(4, dtype=bool), list("abcd"))
-    selection = decide(evidence, constraints=[max_size(1, rho=0), max_size(3, rho=INF)])
+    selection = decide(evidence, constraints=[max_size(1, rho=0), max_size(3)])
     first, second = summarize(selection, n_draws=0)["constraints"]
     assert (first["left_out"], first["n_inequalities"]) == (True, 0)
     assert (second["left_out"], second["holds"]) == (False, True)
@@ -765,7 +770,7 @@ def test_a_constraint_with_rho_zero_is_left_out_and_not_counted_as_holding():
 
 def test_a_constraint_that_is_left_out_is_not_counted_among_those_that_are_violated():
     evidence = Evidence.from_sets(np.eye(4, dtype=bool), list("abcd"))
-    constraints = [max_size(1, rho=0), max_size(2, rho=INF), exact_size(4, rho=0.5), max_size(3)]
+    constraints = [max_size(1, rho=0), max_size(2), exact_size(4, rho=0.5), max_size(3)]
     summary = summarize(decide(evidence, constraints=constraints), n_draws=0)
     assert summary["lead"].endswith(" 1 of 3 constraints is violated.")
     assert "1 of 3 constraints is violated" in summary["sentences"]["constraints"][0]

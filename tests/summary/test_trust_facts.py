@@ -47,10 +47,10 @@ def data():
 def selection(data):
     X, y = data
     evidence = collect_evidence(X, y, n_models=30, n_features_per_model=3, random_state=0)
-    constraints = [max_size(4, rho=np.inf), cannot_link(["x0", "x1"], rho=2.0)]
+    constraints = [max_size(4), cannot_link(["x0", "x1"], rho=2.0)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ubayfs.OptimizationWarning)  # members without votes
-        return decide(evidence, {"x5": 30, "x0": 8}, constraints=constraints, X=X)
+        return decide(evidence, weights={"x5": 30, "x0": 8}, constraints=constraints, X=X)
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_explanations_are_those_of_the_functions(summary, selection):
 def test_explanations_draw_from_a_generator_in_their_order(rng):
     evidence = Evidence.from_sets(rng.random((20, 30)) < 0.3)
     search = Genetic(n_sets=4, n_generations=2)  # so few that chance decides
-    selection = decide(evidence, {"x0": 5.0}, constraints=max_size(5), optimizer=search, random_state=0)
+    selection = decide(evidence, weights={"x0": 5.0}, constraints=max_size(5), optimizer=search, random_state=0)
     explained = explanations(selection, np.random.default_rng(3), None)
     drawn = np.random.default_rng(3)
     assert explained["substitutes"] == plain(substitutes(selection, drawn))
@@ -126,7 +126,7 @@ def test_a_pair_of_stand_ins_is_alike_and_listed_once(rng):
     X = rng.normal(size=(50, 4))
     X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
     evidence = Evidence.from_sets([[1, 0, 1, 0]] * 18 + [[0, 1, 0, 1]] * 12, list("abcd"))
-    selection = decide(evidence, constraints=max_size(3, rho=np.inf), X=X)
+    selection = decide(evidence, constraints=max_size(3), X=X)
     summary = summarize(selection, n_draws=0)
     every = {frozenset({entry.feature, s.feature}): s for entry in substitutes(selection) for s in entry.stand_ins}
     assert {pair for pair, other in every.items() if other.clear} > {frozenset("ab")}
@@ -408,7 +408,7 @@ def test_members_by_weights_or_constraints_are_counted_apart(summary, selection)
 
 def test_an_opinion_that_changes_nothing_is_reported_as_such():
     evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 0, 1]] * 4, list("abcd"))
-    summary = summarize(decide(evidence, {"a": 1}, constraints=max_size(2, rho=9)), n_draws=0)
+    summary = summarize(decide(evidence, weights={"a": 1}, constraints=max_size(2, rho=9)), n_draws=0)
     assert summary["sentences"]["knowledge"][0] == (
         "Your weights and constraints made no difference: the votes alone would select these features, too."
     )
@@ -422,8 +422,8 @@ def test_an_opinion_that_changes_nothing_is_reported_as_such():
 def test_what_is_kept_out_does_not_make_others_forced():
     """Without the link c is out by its votes; without its weight it stays."""
     evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 1, 1]] * 4, list("abcd"))
-    constraints = [max_size(2, rho=np.inf), cannot_link(["a", "b"], rho=9), cannot_link(["a", "d"], rho=9)]
-    summary = summarize(decide(evidence, {"c": 30}, constraints=constraints), n_draws=0)
+    constraints = [max_size(2), cannot_link(["a", "b"], rho=9), cannot_link(["a", "d"], rho=9)]
+    summary = summarize(decide(evidence, weights={"c": 30}, constraints=constraints), n_draws=0)
     assert [record["feature"] for record in summary["chosen"]] == ["c", "a"]
     assert summary["sentences"]["knowledge"][0] == (
         "All 2 selected features are there by their votes. Your weights and constraints kept out b, which the votes "
@@ -434,9 +434,9 @@ def test_what_is_kept_out_does_not_make_others_forced():
 def test_a_member_that_a_limit_admits_is_one_of_the_votes():
     """By votes a, b, c; the link keeps out b, and d is favored; c is there by its votes."""
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 10 + [[1, 1, 1, 0, 0]] * 8 + [[0, 0, 0, 0, 1]], list("abcde"))
-    constraints = [max_size(3, rho=np.inf), cannot_link(["a", "b"], rho=np.inf)]
-    with pytest.warns(ubayfs.OptimizationWarning, match="no vote"):
-        selection = decide(evidence, {"d": 30, "e": 2}, constraints=constraints)
+    constraints = [max_size(3), cannot_link(["a", "b"])]
+    with pytest.warns(ubayfs.OptimizationWarning, match="No model voted"):
+        selection = decide(evidence, weights={"d": 30, "e": 2}, constraints=constraints)
     summary = summarize(selection, n_draws=0)
     reasons = {record["feature"]: record["reasons"] for record in summary["chosen"]}
     assert reasons == {"d": ["weight"], "a": ["data"], "c": ["data"]}
@@ -472,7 +472,7 @@ def test_every_reason_to_be_out_has_words():
 
 def test_a_member_that_nothing_can_replace_is_reported(data):
     evidence = Evidence.from_sets([[1, 1, 0]] * 5, list("abc"))
-    summary = summarize(decide(evidence, constraints=[max_size(1, rho=np.inf), require("b")]), n_draws=0)
+    summary = summarize(decide(evidence, constraints=[max_size(1), require("b")]), n_draws=0)
     (record,) = summary["chosen"]
     assert (record["feature"], record["replaceable"], record["substitute"]) == ("b", False, [])
 
@@ -488,8 +488,8 @@ def test_the_csv_has_q_selected_again_and_the_substitute(summary):
 def test_reasons_are_found_under_many_inequalities(rng):
     y, x = np.arange(40) % 2, rng.normal(size=40)
     X = np.column_stack([x + 1e-3 * rng.normal(size=(40, 150)).T[j] + (j < 3) * y for j in range(150)])
-    evidence = collect_evidence(X, y, "fisher", n_models=20, n_features_per_model=3, random_state=0)
-    constraints = [max_size(5, rho=float("inf")), decorrelate(0.8)]
+    evidence = collect_evidence(X, y, selector="fisher", n_models=20, n_features_per_model=3, random_state=0)
+    constraints = [max_size(5), decorrelate(0.8)]
     selection = decide(evidence, constraints=constraints, X=X)
     assert selection.problem.utility.system.n_inequalities > 10_000
     found = what_is_out(selection, None)
@@ -505,9 +505,11 @@ def test_a_voted_feature_that_gives_way_to_one_without_votes_is_listed():
     sets = np.zeros((20, 6), dtype=bool)
     sets[:, 0] = sets[:19, 1] = sets[:12, 2] = True
     blocks = {"first": ["a", "b", "c"], "second": ["d", "e", "f"]}
-    limits = [max_size(3, rho=np.inf), max_per_block(2, rho=np.inf)]
-    with pytest.warns(UserWarning, match="no vote"):
-        selection = decide(Evidence.from_sets(sets, list("abcdef")), {"d": 5}, constraints=limits, blocks=blocks)
+    limits = [max_size(3), max_per_block(2)]
+    with pytest.warns(UserWarning, match="No model voted"):
+        selection = decide(
+            Evidence.from_sets(sets, list("abcdef")), weights={"d": 5}, constraints=limits, blocks=blocks
+        )
     assert selection.features == ("a", "b", "d")
     (entry,) = summarize(selection, n_draws=0)["left_out"]
     assert (entry["feature"], entry["count"], entry["because"]) == ("c", 12, "constraint")

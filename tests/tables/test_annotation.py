@@ -193,7 +193,7 @@ def test_the_estimator_takes_annotated_data_by_name(adata):
 @pytest.fixture
 def decided(adata):
     evidence = collect_evidence(adata, target="status", n_models=8, n_features_per_model=3, random_state=0)
-    return evidence, decide(evidence, constraints=[max_size(2, rho=np.inf), decorrelate(0.9)], X=adata)
+    return evidence, decide(evidence, constraints=[max_size(2), decorrelate(0.9)], X=adata)
 
 
 def test_annotations_survive_a_file(adata, decided, tmp_path):

@@ -103,13 +103,13 @@ def test_related_and_reproducibility_beyond_covariates():
     X, y, Z = confounded(2.0, p=40)
     settings = {"selector": "fisher", "n_models": 20, "n_features_per_model": 3, "random_state": 0}
     evidence = collect_evidence(X, y, adjust_for=Z, **settings)
-    selection = decide(evidence, constraints=max_size(2, rho=np.inf))
+    selection = decide(evidence, constraints=max_size(2))
     related = estimate_related(selection, X, y, adjust_for=Z)
     assert related.q_values[0] <= 0.1
     assert (related.q_values[1:6] > 0.1).all()
     plain = collect_evidence(X, y, **settings)
     assert plain.counts[1:6].sum() > 5 * evidence.counts[1:6].sum()
-    assert (estimate_related(decide(plain, constraints=max_size(2, rho=np.inf)), X, y).q_values[1:6] <= 0.1).all()
+    assert (estimate_related(decide(plain, constraints=max_size(2)), X, y).q_values[1:6] <= 0.1).all()
     again = reproduced(X, y, evidence=evidence, adjust_for=Z, n_splits=4, constraints=[max_size(2)], random_state=0)
     assert again.labels[0] == "usually"
     with pytest.raises(InputError, match="adjust_for"):

@@ -25,7 +25,7 @@ INF = np.inf
 
 def decided(counts, weights, n_models=40, size=2, **arguments):
     sets = np.arange(n_models)[:, None] < np.asarray(counts)
-    return decide(Evidence.from_sets(sets), weights, constraints=max_size(size, rho=INF), **arguments)
+    return decide(Evidence.from_sets(sets), weights=weights, constraints=max_size(size), **arguments)
 
 
 @pytest.mark.parametrize("weights", [[5, 1, 1, 1, 1, 1], [3, 1, 1, 1, 2, 7], [0.5, 0.5, 2, 0.5, 2, 0.5]])
@@ -101,16 +101,16 @@ def test_constant_columns_get_no_weight():
     evidence = Evidence.from_sets(sets)
     constant = np.arange(100) >= 4
     evidence = Evidence(evidence.sets, evidence.feature_names, constant, evidence.runs, evidence.failures)
-    found = agreement(decide(evidence, {"x0": 3}, constraints=max_size(2, rho=INF)))
+    found = agreement(decide(evidence, weights={"x0": 3}, constraints=max_size(2)))
     assert found.p_value == 1.0
 
 
 @pytest.mark.parametrize("prior", ["dirichlet", GeneralizedDirichlet(), Hyperdirichlet()])
 def test_decisions_with_none_half_and_all_of_the_weights(prior):
     evidence = Evidence.from_sets(np.eye(4, dtype=bool).repeat([20, 15, 10, 5], axis=0), list("abcd"))
-    constraints = max_size(2, rho=INF)
-    selection = decide(evidence, {"c": 8, "d": 30}, prior=prior, constraints=constraints)
-    half = decide(evidence, {"c": 4.005, "d": 15.005}, prior=prior, constraints=constraints)
+    constraints = max_size(2)
+    selection = decide(evidence, weights={"c": 8, "d": 30}, prior=prior, constraints=constraints)
+    half = decide(evidence, weights={"c": 4.005, "d": 15.005}, prior=prior, constraints=constraints)
     found = agreement(selection, 20).at
     assert found == {"none": ("a", "b"), "half": half.features, "all": selection.features}
     assert (half.features, selection.features) == (("a", "d"), ("a", "d")) or prior != "dirichlet"
@@ -126,8 +126,8 @@ def test_half_of_the_weights_is_another_decision():
 def test_unlikely_features_have_half_the_penalty():
     selection = decide(
         Evidence.from_sets(np.arange(40)[:, None] < [40, 30, 20]),
-        {"x0": "unlikely"},
-        constraints=[max_size(2, rho=INF), exclude("x2", rho=3)],
+        weights={"x0": "unlikely"},
+        constraints=[max_size(2), exclude("x2", rho=3)],
     )
     found = agreement(selection, 20)
     assert (found.p_value, found.statistic) == (None, 0.0)

@@ -7,7 +7,7 @@ import ubayfs
 from ubayfs import InputError, assess, collect_evidence, decide, estimate_related, estimate_reproducibility, max_size
 from ubayfs.trust import cross_validation
 
-TWO = max_size(2, rho=np.inf)
+TWO = max_size(2)
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ SETTINGS = {"selector": "fisher", "n_models": 20, "n_features_per_model": 5, "n_
 
 def test_a_wrong_list_does_not_raise_what_is_selected_again():
     X, y = planted(n_signals=0)
-    six = max_size(6, rho=HARD)
+    six = max_size(6)
     ensemble = {name: value for name, value in SETTINGS.items() if name != "n_splits"}
     votes = collect_evidence(X, y, **ensemble, random_state=0).counts
     wrong = {str(name): "very likely" for name in X.columns[votes == 0][:4]}
@@ -44,7 +44,7 @@ def test_a_wrong_list_does_not_raise_what_is_selected_again():
 
 def test_a_required_feature_is_not_counted():
     X, y = planted()
-    found = reproduced(X, y, constraints=[max_size(4, rho=HARD), require(["g0", "g50"])], **SETTINGS)
+    found = reproduced(X, y, constraints=[max_size(4), require(["g0", "g50"])], **SETTINGS)
     assert found.by_rule == ("g0", "g50")
     assert found.size == 2
     assert found.n_varying == 58
@@ -71,7 +71,7 @@ def test_what_fills_a_place_is_not_counted():
 
 def test_nothing_by_the_data():
     X, y = planted()
-    found = reproduced(X, y, constraints=[max_size(2, rho=HARD), require(["g40", "g50"])], **SETTINGS)
+    found = reproduced(X, y, constraints=[max_size(2), require(["g40", "g50"])], **SETTINGS)
     assert found.size == 0
     assert found.n_undefined == 8
     assert found.stand_ins is None
@@ -89,7 +89,7 @@ def test_without_weights_halves_are_decided_once(monkeypatch):
     monkeypatch.setattr(Decision, "make", counted)
     for weights, n in ((0.01, 1), ({"g50": 5}, 2), ({"g0": "unlikely"}, 2)):
         times.clear()
-        reproduced(X, y, weights=weights, constraints=max_size(3, rho=HARD), **SETTINGS)
+        reproduced(X, y, weights=weights, constraints=max_size(3), **SETTINGS)
         assert len(times) == 1 + n * 16
 
 

@@ -35,7 +35,9 @@ def test_against_all_sets(seed):
     assert [cost.position for cost in costs] == list(range(len(arguments["constraints"])))
     for cost in costs:
         without = decided_without(evidence, arguments, cost.position)
-        value, sets = best_sets(without.problem.utility, selection.mask)
+        # A feature that a hard constraint exempts from `min_votes` stays a candidate.
+        candidates = selection.problem.utility.selectable
+        value, sets = best_sets(replace(without.problem.utility, selectable=candidates), selection.mask)
         assert cost.gain == pytest.approx(value - selection.value, abs=1e-8)
         assert cost.gain >= 0
         assert cost.gain_votes == pytest.approx(cost.gain * selection.posterior.total)
@@ -70,9 +72,7 @@ def problem(evidence, arguments):
 
 
 def test_a_constraint_that_changes_nothing_costs_nothing():
-    selection = maximize(
-        [0.5, 0.4, 0.3, 0.2], [max_size(2, rho=INF), cannot_link([0, 3], rho=5), must_link([1, 2], rho=0)]
-    )
+    selection = maximize([0.5, 0.4, 0.3, 0.2], [max_size(2), cannot_link([0, 3], rho=5), must_link([1, 2], rho=0)])
     size, link, omitted = constraint_costs(selection)
     for cost in (link, omitted):
         assert (cost.gain, cost.gain_votes, cost.added, cost.removed, cost.proved) == (0.0, None, (), (), True)
@@ -93,7 +93,7 @@ def test_a_limit_of_the_size_beside_constraints_on_many_features():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(40, 150)), 2, axis=1) + 0.1 * rng.normal(size=(40, 300))
     evidence = Evidence.from_sets(rng.random((30, 300)) < 0.1)
-    constraints = [max_size(5, rho=INF), decorrelate(0.8), cost_budget(np.ones(300), 4)]
+    constraints = [max_size(5), decorrelate(0.8), cost_budget(np.ones(300), 4)]
     selection = decide(evidence, constraints=constraints, X=X)
     size, pairs, budget = constraint_costs(selection)
     assert (size.proved, budget.proved) == (True, True)  # one limit is left
@@ -115,7 +115,7 @@ def test_limits_of_the_gain_where_a_proof_would_take_long():
     sets = np.zeros((50, 600), dtype=bool)
     sets[np.arange(50)[:, None], (rng.exponential(30, (50, 10)).astype(int)) % 600] = True
     evidence = Evidence.from_sets(sets)
-    selection = decide(evidence, constraints=[max_size(10, rho=INF), decorrelate(0.3)], X=X)
+    selection = decide(evidence, constraints=[max_size(10), decorrelate(0.3)], X=X, min_votes=0)
     size, _ = constraint_costs(selection)
     utility = selection.problem.utility
     assert utility.system.n_inequalities > 10_000
@@ -140,7 +140,7 @@ def test_when_time_runs_out_the_chosen_set_is_known():
                 raise OptimizationError("out of time")
             return Solution(np.array([True, True, False]), float(utility([True, True, False])[0]), 9.0)
 
-    selection = maximize([0.5, 0.4, 0.3], [cannot_link([0, 1], rho=0.1), max_size(2, rho=INF)], optimizer=Impatient())
+    selection = maximize([0.5, 0.4, 0.3], [cannot_link([0, 1], rho=0.1), max_size(2)], optimizer=Impatient())
     link, size = constraint_costs(selection)
     assert (link.added, link.removed, link.proved) == ((), (), False)
     assert link.gain == pytest.approx(np.tanh(0.05))  # at least its penalty
@@ -152,13 +152,13 @@ def test_when_time_runs_out_the_chosen_set_is_known():
 
 def test_only_unlikely_features_are_from_the_prior():
     evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 1], [1, 1, 0]], list("abc"))
-    selection = decide(evidence, {"b": "unlikely"}, constraints=exact_size(2, rho=INF))
+    selection = decide(evidence, weights={"b": "unlikely"}, constraints=exact_size(2))
     assert [cost.from_prior for cost in constraint_costs(selection)] == [False, True]
 
 
 def test_plain_fields():
     """What faces show is made of numbers, texts and tuples."""
-    (cost,) = constraint_costs(maximize([0.5, 0.4], max_size(1, rho=INF)))
+    (cost,) = constraint_costs(maximize([0.5, 0.4], max_size(1)))
     assert isinstance(cost, ConstraintCost)
     assert asdict(cost)["one_more"] == {
         "gain": pytest.approx(0.4), "gain_votes": None, "gain_bound": pytest.approx(0.4), "gain_bound_votes": None,

@@ -48,7 +48,7 @@ class Given:
 
 def one_feature(X, y, **options):
     """Validate with the first feature alone."""
-    usual = {"n_models": 2, "constraints": [max_size(1, rho=math.inf)], "cv": 3, "n_repeats": 2, "random_state": 0}
+    usual = {"n_models": 2, "constraints": [max_size(1)], "cv": 3, "n_repeats": 2, "random_state": 0}
     return validated(X, y, **{"selector": lambda *given: [0], "n_features_per_model": 1, **usual, **options})
 
 

@@ -26,7 +26,7 @@ from ubayfs.trust import constraint_costs, left_out
 INF = np.inf
 
 
-SEEDS = range(20, 40)
+SEEDS = range(8, 28)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def evidence_of(*votes, n_models=20):
 
 
 def test_a_rival_has_as_many_votes_or_more():
-    selection = decide(evidence_of(20, 15, 12, 3), constraints=max_size(2, rho=INF))
+    selection = decide(evidence_of(20, 15, 12, 3), constraints=max_size(2))
     third, fourth = left_out(selection)
     assert (third.feature, third.count, third.because, third.rivals) == ("c", 12, "rival", ("b",))
     assert (third.titles, third.loss_votes) == (("max-size 2",), pytest.approx(3.0))
@@ -105,10 +105,10 @@ def test_a_rival_has_as_many_votes_or_more():
 
 
 def test_the_constraint_that_keeps_it_out_is_named():
-    constraints = [max_size(2, rho=INF), cannot_link(["a", "b"], rho=8), min_size(1)]
+    constraints = [max_size(2), cannot_link(["a", "b"], rho=8), min_size(1)]
     out, *_ = left_out(decide(evidence_of(20, 15, 12, 3), constraints=constraints))
     assert (out.feature, out.because, out.constraints, out.rivals) == ("b", "constraint", (1,), ("a",))
-    soft = [max_size(3, rho=INF), cannot_link(["a", "b"], rho=0.9)]
+    soft = [max_size(3), cannot_link(["a", "b"], rho=0.9)]
     evidence = Evidence.from_sets(np.arange(20)[:, None] < np.array([20, 5, 4, 3]), list("abcd"))
     out, *_ = left_out(decide(evidence, constraints=soft))
     assert (out.feature, out.because, out.violated) == ("b", "constraint", ("cannot-link a, b",))
@@ -116,7 +116,7 @@ def test_the_constraint_that_keeps_it_out_is_named():
 
 def test_constraints_that_only_together_keep_it_out():
     """Without either of two equal exclusions the other one holds; nobody leaves for the feature."""
-    selection = maximize([0.3, 0.2, 0.0], [max_size(2, rho=INF), exclude(1, rho=3), exclude(1, rho=2)])
+    selection = maximize([0.3, 0.2, 0.0], [max_size(2), exclude(1, rho=3), exclude(1, rho=2)])
     (out,) = left_out(selection)
     assert (out.because, out.constraints, out.rivals) == ("constraint", (1, 2), ())
     assert out.violated == ("exclude x1", "exclude x1")
@@ -125,7 +125,7 @@ def test_constraints_that_only_together_keep_it_out():
 def test_constraints_that_only_together_hold_a_rival_in_its_place():
     """A stronger feature than a member is out for a rival alone; that is because of both links, not of few places."""
     links = [cannot_link(["a", "b"], rho=8), cannot_link(["b", "a", "d"], rho=8)]
-    selection = decide(evidence_of(20, 15, 12, 3), constraints=[max_size(2, rho=INF), *links])
+    selection = decide(evidence_of(20, 15, 12, 3), constraints=[max_size(2), *links])
     assert selection.features == ("a", "c")
     strong, weak = left_out(selection)
     assert (strong.feature, strong.because, strong.constraints, strong.rivals) == ("b", "constraint", (1, 2), ("a",))
@@ -133,7 +133,7 @@ def test_constraints_that_only_together_hold_a_rival_in_its_place():
 
 
 def test_hard_constraints_that_exclude_it_together():
-    selection = maximize([0.3, 0.2, 0.1], [max_size(3), must_link([1, 2], rho=INF), exclude(2), at_least_one([0])])
+    selection = maximize([0.3, 0.2, 0.1], [max_size(3), must_link([1, 2]), exclude(2), at_least_one([0])])
     found = {out.feature: out for out in left_out(selection)}
     assert {name: (out.because, out.constraints) for name, out in found.items()} == {
         "x1": ("contradiction", (1, 2)),
@@ -144,11 +144,11 @@ def test_hard_constraints_that_exclude_it_together():
 
 
 def test_the_prior_that_keeps_it_out():
-    selection = decide(evidence_of(20, 15, 2, 0), {"c": 16}, constraints=max_size(2, rho=INF))
+    selection = decide(evidence_of(20, 15, 2, 0), weights={"c": 16}, constraints=max_size(2))
     assert selection.features == ("a", "c")
     (out,) = left_out(selection)
     assert (out.feature, out.because, out.rivals) == ("b", "prior", ("c",))
-    unlikely = decide(evidence_of(20, 10, 9, 0), {"b": "unlikely"}, constraints=max_size(2, rho=INF))
+    unlikely = decide(evidence_of(20, 10, 9, 0), weights={"b": "unlikely"}, constraints=max_size(2))
     (out,) = left_out(unlikely)
     assert (out.feature, out.because, out.constraints) == ("b", "prior", (1,))
 
@@ -156,12 +156,12 @@ def test_the_prior_that_keeps_it_out():
 def test_constant_columns_and_few_votes():
     X = np.random.default_rng(0).normal(size=(10, 3))
     X[:, 1] = 1.0
-    selection = decide(evidence_of(20, 15, 3), constraints=max_size(2, rho=INF), X=X, min_votes=4)
+    selection = decide(evidence_of(20, 15, 3), constraints=max_size(2), X=X, min_votes=4)
     assert [(out.feature, out.because) for out in left_out(selection)] == [("b", "constant"), ("c", "min_votes")]
 
 
 def test_features_that_nothing_speaks_for_are_not_missed():
-    assert [out.feature for out in left_out(decide(evidence_of(9, 5, 0, 0), constraints=max_size(1, rho=INF)))] == ["b"]
+    assert [out.feature for out in left_out(decide(evidence_of(9, 5, 0, 0), constraints=max_size(1)))] == ["b"]
 
 
 def test_a_set_without_proof_may_miss_a_better_one():
@@ -176,13 +176,13 @@ def test_a_set_without_proof_may_miss_a_better_one():
             value = float(utility(chosen)[0])
             return Solution(chosen, value, 10.0)
 
-    (out,) = left_out(maximize([0.1, 0.4], max_size(1, rho=INF), optimizer=First()))
+    (out,) = left_out(maximize([0.1, 0.4], max_size(1), optimizer=First()))
     assert (out.feature, out.because) == ("x1", "search")
     assert out.loss < 0
 
 
 def test_known_costs_are_used(monkeypatch):
-    selection = decide(evidence_of(20, 15, 12), constraints=[max_size(2, rho=INF), require("c")])
+    selection = decide(evidence_of(20, 15, 12), constraints=[max_size(2), require("c")])
     costs = constraint_costs(selection)
     monkeypatch.setattr(sys.modules["ubayfs.trust.left_out"], "constraint_costs", None)
     assert left_out(selection, costs=costs)[0].constraints == (1,)

@@ -85,7 +85,7 @@ def study():
 
 def test_the_number_belongs_to_the_set_and_any_other_set_needs_no_data(study):
     X, y, evidence = study
-    related = estimate_related(decide(evidence, constraints=max_size(5, rho=np.inf)), X, y, n_shuffles=200)
+    related = estimate_related(decide(evidence, constraints=max_size(5)), X, y, n_shuffles=200)
     assert set(related.features) == {f"g{j}" for j in range(5)}
     assert (related.at_least, related.best_guess, related.without_list, related.favored) == (5, 5, None, ())
     assert related.table()["related"].all()
@@ -102,17 +102,17 @@ def test_weights_that_were_raised_beforehand_are_a_list_of_at_least_three(study)
     X, y, evidence = study
     for n_listed, listed in ((2, False), (3, True)):
         weights = {f"g{j}": 5.0 for j in range(n_listed)}
-        selection = decide(evidence, weights=weights, constraints=max_size(5, rho=np.inf))
+        selection = decide(evidence, weights=weights, constraints=max_size(5))
         related = estimate_related(selection, X, y, n_shuffles=200)
         assert (related.without_list is not None) is listed
         assert related.favored == (tuple(weights) if listed else ())
-    everywhere = decide(evidence, weights=2.0, constraints=max_size(5, rho=np.inf))  # the same for all is no list
+    everywhere = decide(evidence, weights=2.0, constraints=max_size(5))  # the same for all is no list
     assert estimate_related(everywhere, X, y, n_shuffles=200).without_list is None
 
 
 def test_what_cannot_be_tested_is_refused(study):
     X, y, evidence = study
-    selection = decide(evidence, constraints=max_size(5, rho=np.inf))
+    selection = decide(evidence, constraints=max_size(5))
     with pytest.raises(InputError) as caught:
         estimate_related(selection, X)
     assert caught.value.argument == "y"
@@ -128,5 +128,5 @@ def test_what_cannot_be_tested_is_refused(study):
 def test_evidence_of_sets_from_elsewhere_has_the_statement_too(study):
     X, y, evidence = study
     sets = Evidence.from_sets(evidence.sets.toarray(), X.columns)
-    related = estimate_related(decide(sets, constraints=max_size(5, rho=np.inf)), X, y, n_shuffles=200)
+    related = estimate_related(decide(sets, constraints=max_size(5)), X, y, n_shuffles=200)
     assert related.at_least == 5

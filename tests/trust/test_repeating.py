@@ -33,7 +33,7 @@ from ubayfs.trust.reproducibility import agreement, reproducibility_of
 from ubayfs.workflow import Decision
 
 FISHER = {"selector": "fisher", "n_models": 20, "n_features_per_model": 5}
-FIVE = max_size(5, rho=np.inf)
+FIVE = max_size(5)
 
 
 def planted(seed, n_signals=5, n_samples=80, n_features=100, strength=1.5):
@@ -107,7 +107,7 @@ def test_a_changed_decision_needs_decisions_only(signals):
     data = FeatureData.from_table(*signals)
     evidence, halves = collect_evidence(data, **FISHER, random_state=0), collect_halves(data, FISHER, 4, random_state=0)
     for size in (2, 4):
-        decision = Decision(constraints=max_size(size, rho=np.inf))
+        decision = Decision(constraints=max_size(size))
         found = reproducibility_of(decision.make(evidence), halves)
         assert found.size == size
         assert found.n_used == 4
@@ -117,10 +117,10 @@ def test_halves_without_a_set_are_counted(signals):
     data = FeatureData.from_table(*signals)
     evidence, halves = collect_evidence(data, **FISHER, random_state=0), collect_halves(data, FISHER, 4, random_state=0)
     selection = decide(evidence, constraints=FIVE)
-    contradiction = Decision(constraints=[exact_size(3, rho=np.inf), min_size(4, rho=np.inf)])
+    contradiction = Decision(constraints=[exact_size(3), min_size(4)], min_votes=0)
     with pytest.raises(EnsembleError, match=r"4 of 4 splits could not be used.*\(4x\) is: No feature set"):
         reproducibility_of(replace(selection, decision=contradiction), halves)
-    empty = Decision(constraints=max_size(0, rho=np.inf))
+    empty = Decision(constraints=max_size(0))
     found = reproducibility_of(replace(selection, decision=empty), halves)
     assert (found.n_used, found.n_undefined, found.complete) == (0, 4, True)
 
@@ -226,7 +226,7 @@ def test_a_decision_on_a_posterior_is_repeated_with_its_prior_and_weights(signal
 
 def test_contradicting_constraints_are_an_error(signals):
     with pytest.raises(InfeasibleError):
-        reproduced(*signals, **FISHER, constraints=[exact_size(3, rho=np.inf), min_size(4, rho=np.inf)], n_splits=2)
+        reproduced(*signals, **FISHER, constraints=[exact_size(3), min_size(4)], n_splits=2)
 
 
 # Evidence that is given

@@ -87,7 +87,7 @@ def test_twins_are_selected_again_as_stand_ins(rng):
     y = np.arange(80) % 2
     signals = rng.normal(size=(80, 3)) + 2 * y[:, None]
     X = np.hstack([*(signals + 0.1 * rng.normal(size=(80, 3)) for _ in range(4)), rng.normal(size=(80, 40))])
-    found = reproduced(X, y, n_models=20, n_features_per_model=3, n_splits=6, constraints=max_size(3, rho=np.inf))
+    found = reproduced(X, y, n_models=20, n_features_per_model=3, n_splits=6, constraints=max_size(3))
     assert found.stand_ins.size == found.size == 3
     assert found.stand_ins.lower > found.lower + 0.2
     assert found.stand_ins.selected_again[0] > found.selected_again[0] + 0.5

@@ -54,7 +54,7 @@ def test_some_members_are_not_replaceable_and_some_losses_are_zero(replaced):
 
 def test_a_loss_is_the_difference_of_the_votes():
     evidence = Evidence.from_sets(np.arange(30)[:, None] % 10 < np.array([9, 7, 6, 2]), list("abcd"))
-    first, second = decide(evidence, constraints=max_size(2, rho=np.inf)).substitutes()
+    first, second = decide(evidence, constraints=max_size(2)).substitutes()
     assert (first.feature, first.removed, first.added) == ("a", ("a",), ("c",))
     assert [one.loss_votes for one in (first, second)] == pytest.approx([9.0, 3.0])
 
@@ -65,7 +65,7 @@ def test_stand_ins_are_counted_over_runs():
     sets[:, 1] = ~sets[:, 0] | (rng.random(60) < 0.1)
     X = rng.normal(size=(50, 8))
     X[:, 1] = -X[:, 0] + 0.1 * rng.normal(size=50)
-    selection = decide(Evidence.from_sets(sets, NAMES), constraints=[max_size(1, rho=np.inf), require("a")], X=X)
+    selection = decide(Evidence.from_sets(sets, NAMES), constraints=[max_size(1), require("a")], X=X)
     (member,) = selection.substitutes()
     assert not member.replaceable
     shift = sets[~sets[:, 0]].mean(axis=0) - sets[sets[:, 0]].mean(axis=0)
@@ -83,26 +83,26 @@ def test_stand_ins_are_counted_over_runs():
 @pytest.mark.parametrize(("n_without", "expected"), [(9, 0), (10, 1)])
 def test_stand_ins_need_ten_runs_that_lack_the_member(n_without, expected):
     sets = [[1, 0]] * 20 + [[0, 1]] * n_without
-    (member,) = decide(Evidence.from_sets(sets, ["a", "b"]), constraints=max_size(1, rho=np.inf)).substitutes()
+    (member,) = decide(Evidence.from_sets(sets, ["a", "b"]), constraints=max_size(1)).substitutes()
     assert len(member.stand_ins) == expected
     assert [one.correlation for one in member.stand_ins] == [None] * expected
 
 
 def test_a_member_without_votes_has_no_stand_ins():
     evidence = Evidence.from_sets([[0, 1]] * 20, ["a", "b"])
-    with pytest.warns(OptimizationWarning, match="no vote"):
-        selection = decide(evidence, constraints=[max_size(1, rho=np.inf), require("a")])
+    with pytest.warns(OptimizationWarning, match="No model voted"):
+        selection = decide(evidence, constraints=[max_size(1), require("a")])
     assert selection.substitutes()[0].stand_ins == ()
 
 
 def test_importances_that_were_given_have_no_votes():
-    first, _ = maximize([0.5, 0.4, 0.3], max_size(2, rho=np.inf)).substitutes()
+    first, _ = maximize([0.5, 0.4, 0.3], max_size(2)).substitutes()
     assert (first.added, first.loss_votes, first.stand_ins) == (("x2",), None, ())
     assert first.loss == pytest.approx(0.2)
 
 
 def test_an_empty_set_has_no_members():
-    assert maximize([0.5, 0.4], max_size(0, rho=np.inf)).substitutes() == ()
+    assert maximize([0.5, 0.4], max_size(0)).substitutes() == ()
 
 
 def test_a_selection_from_a_file_has_no_constraints():
@@ -122,7 +122,7 @@ def test_the_optimizer_of_the_decision_decides(optimizer, monkeypatch):
         seen.append(self)
         return plain(self, *arguments, **named)
 
-    selection = maximize([0.5, 0.4, 0.3], max_size(2, rho=np.inf), optimizer=optimizer, random_state=0)
+    selection = maximize([0.5, 0.4, 0.3], max_size(2), optimizer=optimizer, random_state=0)
     monkeypatch.setattr(kind, method, watched)
     assert [one.added for one in selection.substitutes()] == [("x2",), ("x2",)]
     assert len(seen) >= 2

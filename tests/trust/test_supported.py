@@ -149,15 +149,15 @@ def never(*_):
 def test_a_part_of_the_samples_has_the_size_that_it_supports_itself(planted):
     X, y = planted
     data = FeatureData.from_table(X, y)
-    decision = Decision(constraints=(max_size("supported", rho=np.inf), ubayfs.min_size(1)))
+    decision = Decision(constraints=(max_size("supported"), ubayfs.min_size(1)))
     sized, decide_for = sized_in_parts(Procedure.of(data, SETTINGS), decision, most=7)
-    assert sized.constraints[0] == max_size(7, rho=np.inf)
+    assert sized.constraints[0] == max_size(7)
     for part in (slice(10, 90), slice(20, 80)):
         evidence = ubayfs.collect_evidence(X[part], y[part], **SETTINGS, random_state=1)
         data = FeatureData.from_table(X[part], y[part])
         own = related_of(data, np.zeros(30, dtype=bool), 1000, 0).supported(Decision().posterior(evidence), 7)
         assert own >= 2
-        assert decide_for(data, evidence).constraints == (max_size(own, rho=np.inf), ubayfs.min_size(1))
+        assert decide_for(data, evidence).constraints == (max_size(own), ubayfs.min_size(1))
     fixed = Decision(constraints=(max_size(3),))
     assert sized_in_parts(Procedure.of(data, SETTINGS), fixed) == (fixed, None)
 
@@ -166,7 +166,7 @@ def test_folds_estimate_the_size_anew(planted):
     procedure = Procedure.of(FeatureData.from_table(*planted), SETTINGS)
 
     def validated(n):
-        decision, decide_for = sized_in_parts(procedure, Decision(constraints=[max_size(n, rho=np.inf)]))
+        decision, decide_for = sized_in_parts(procedure, Decision(constraints=[max_size(n)], min_votes=0))
         return validate_procedure(procedure, decision, Options(cv=2, n_repeats=1, baselines=False), None, decide_for)
 
     found = validated("supported")

@@ -18,7 +18,7 @@ from ubayfs.trust.related import related_of
 from ubayfs.trust.trust import Trust
 from ubayfs.trust.validation import Validation, sample_risks
 
-OPTIONS = {"selector": "cox", "n_models": 6, "constraints": [max_size(2, rho=np.inf)], "n_features_per_model": 2}
+OPTIONS = {"selector": "cox", "n_models": 6, "constraints": [max_size(2)], "n_features_per_model": 2}
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ def planted(n=60, p=40, n_signals=3, seed=0):
 
 def quick(X, y, **arguments):
     usual = {"selector": "fisher", "n_models": 10, "cv": 3, "n_repeats": 2, "random_state": 0, "baselines": False}
-    return validated(X, y, **{"constraints": [max_size(3, rho=math.inf)], **usual, **arguments})
+    return validated(X, y, **{"constraints": [max_size(3)], **usual, **arguments})
 
 
 @pytest.fixture(scope="module")
@@ -299,9 +299,7 @@ def test_missing_values():
 def test_weights_and_constraints_are_those_of_the_user():
     X, y = planted()
     X[:, 0] += 3 * y
-    got = quick(
-        X, y, constraints=[exact_size(2, rho=math.inf), require(["x20"])], weights={"x30": 1000}, baselines="most votes"
-    )
+    got = quick(X, y, constraints=[exact_size(2), require(["x20"])], weights={"x30": 1000}, baselines="most votes")
     assert all(chosen == (20, 30) for chosen in got.sets)
     assert got.scores.query("method == 'most votes' and metric == 'auc'")["difference"].item() < -0.2
 
@@ -375,7 +373,7 @@ def test_more_than_half_failed_is_an_error(arguments, words):
 def test_constraints_that_contradict_each_other_in_folds_are_an_error():
     X, y = planted(n=30, p=6)
     selection, _ = decided(X, y, n_models=5, constraints=[max_size(2)])
-    contradiction = Decision(constraints=[exact_size(2, rho=math.inf), exact_size(3, rho=math.inf)])
+    contradiction = Decision(constraints=[exact_size(2), exact_size(3)])
     with pytest.raises(EnsembleError, match="cannot hold together"):
         validate(replace(selection, decision=contradiction), X, y, cv=3)
 
@@ -473,11 +471,11 @@ def validation_runs(monkeypatch, times):
     [
         ({"weights": {"x1": 5}}, "weights"),
         ({"weights": {"x1": "unlikely"}}, "weights"),
-        ({"constraints": [max_size(2, rho=math.inf)]}, "constraints"),
+        ({"constraints": [max_size(2)]}, "constraints"),
         ({"constraints": [max_size(3, price=0.2)]}, "constraints"),
         ({"cv": 2}, "folds of"),
         ({"predictor": LogisticRegression(C=2.0)}, "predictor"),
-        ({"min_votes": 1}, "decision"),
+        ({"min_votes": 2}, "decision"),
         ({"blocks": {"first": ["x0", "x1"]}}, "decision"),
         ({"sizes": [1, 2]}, "sizes"),
         ({"baselines": ["random"]}, "baselines"),

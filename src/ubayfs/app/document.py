@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from .. import __version__
 from .._arguments import feature_hint
 from .._files import read_json, write_atomically
 from .._plain import listing
@@ -83,7 +84,8 @@ class Document:
             state = self._as_in_file(load_study(file), app, state)
         if self._history.damaged:
             self._history = History(path, state.to_plain(), read)
-        self._history.add(f"{STUDY} was changed outside the app", state.to_plain())
+        if by_hand:
+            self._history.add(f"{STUDY} was changed outside the app", state.to_plain())
         self.state = state
 
     def _as_in_file(self, study: Study, app: Mapping[str, Any], state: State) -> State:
@@ -284,7 +286,7 @@ class Document:
         if revision != self.revision:  # a later edit writes them
             return
         state = self.state
-        text = state.study.to_yaml().encode()
+        text = replace(state.study, versions={"ubayfs": __version__}).to_yaml().encode()
         self._digests.append(_digest(text))  # the file may have any of these if the program ends now
         plain = state.to_plain()
         app = {key: plain[key] for key in ("name", "rules")}

@@ -140,7 +140,7 @@ def read_form(
     Examples
     --------
     >>> read_form("max_size", {"n": 10, "strictness": "must"})
-    (max_size(10, rho=inf), {})
+    (max_size(10), {})
     >>> read_form("max_size", {"n": -1, "strictness": "price", "price": 0.1})
     (None, {'n': 'must be a whole number >= 0; got -1.'})
     """

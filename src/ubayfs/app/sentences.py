@@ -39,7 +39,7 @@ def strictness_in_words(constraint: Constraint, n_models: int) -> str:
     Examples
     --------
     >>> from ubayfs import decorrelate, max_size
-    >>> strictness_in_words(max_size(10, price=0.2), 100), strictness_in_words(max_size(10, rho=math.inf), 100)
+    >>> strictness_in_words(max_size(10, price=0.2), 100), strictness_in_words(max_size(10), 100)
     ('wish: one violation costs 20 of 100 votes', 'must')
     >>> strictness_in_words(decorrelate(0.8), 100)
     'wish: the stronger the correlation, the more it costs'

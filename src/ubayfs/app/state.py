@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -17,6 +16,14 @@ from ..knowledge.scale import Stated, as_stated, check_weight
 from ..study.components import texts, time
 from ..study.constraint_terms import arguments_of, plain_constraint, read_constraints
 from ..study.diagnostics import below, known_only, refuse
+from ..study.former_defaults import (
+    FORMER_DEFAULTS,
+    RHO,
+    constraint_with_rho,
+    present_default,
+    with_former_defaults,
+    with_present_defaults,
+)
 from ..study.schema import SECTIONS
 from ..study.study import Study, study_of
 from ..study.weights import Expert, Weights
@@ -79,7 +86,8 @@ class Rule:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the rule in plain types."""
-        return {"constraint": plain_constraint(self.constraint), "on": self.on, "why": self.why}
+        constraint = constraint_with_rho(plain_constraint(self.constraint), present_default(RHO))
+        return {"constraint": constraint, "on": self.on, "why": self.why}
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,10 @@ class State:
         return cls(name, study, tuple(map(Rule, study.constraints)), confirmed, tuple(corrected))
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the state in plain types; the constraints are below ``rules``, the times below ``confirmed``."""
+        """Return the state in plain types; the constraints are below ``rules``, the times below ``confirmed``.
+
+        Defaults that have changed are stated: what lacks them was written by an earlier version.
+        """
         study = {key: part for key, part in self.study.to_dict().items() if key not in ("constraints", "versions")}
         prior = {key: value for key, value in study.get("prior", {}).items() if key != "confirmed"}
         # Always there, so that edits of two experts differ in places of their own.
@@ -133,16 +144,22 @@ class State:
         prior.setdefault("changed_after_votes", {})
         rules = [rule.to_plain() for rule in self.rules]
         more = {"confirmed": dict(self.confirmed), "corrected": list(self.corrected)}
-        return {"name": self.name, "study": {**study, "prior": prior}, "rules": rules, **more}
+        study = with_present_defaults({**study, "prior": prior})
+        return {"name": self.name, "study": study, "rules": rules, **more}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], folder: Path) -> State:
         """Return the state that :meth:`to_plain` gave; paths of its study start at a folder."""
-        rules, times = tuple(Rule(**rule) for rule in plain["rules"]), plain["confirmed"] or {}
+        former = FORMER_DEFAULTS[RHO].former
+        rules = tuple(
+            Rule(**{**rule, "constraint": constraint_with_rho(rule["constraint"], former)}) for rule in plain["rules"]
+        )
+        times = plain["confirmed"] or {}
         times = {"": times} if isinstance(times, str) else dict(times)  # one time in logs of version 0.1
         confirmed = {str(name): time("confirmed", when) for name, when in times.items()}
         corrected = texts("corrected", plain.get("corrected", ()))
-        return cls(plain["name"], study_of(plain["study"], folder), rules, confirmed, corrected)
+        study = study_of(with_former_defaults(plain["study"], (0, 2)), folder)
+        return cls(plain["name"], study, rules, confirmed, corrected)
 
     # -- edits ---------------------------------------------------------------------------------------------------------
 
@@ -254,7 +271,7 @@ class State:
             if rule.constraint.kind == "max_size":
                 made = kind.build(**arguments_of(rule.constraint) | {"n": n})
                 return self.with_rule(position, constraint=made, on=True)
-        return self.with_new_rule(Rule(kind.build(n=n, rho=inf)))
+        return self.with_new_rule(Rule(kind.build(n=n)))
 
     def _rule(self, position: int) -> Rule:
         if not 0 <= position < len(self.rules):

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     resolved = resolve_study(options.requested_study(arguments))
     for line in [*_data(resolved), *_ensemble(resolved), *_decision(resolved), _trust(resolved)]:
         echo(line)
-    echo_advice(advice_facts(resolved.advice))
+    echo_advice(advice_facts((*resolved.default_advice, *resolved.advice)))
     if arguments.time:
         echo(_time(resolved))
     echo("\nThe study is valid.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 _STUDY_SUFFIXES = (".yaml", ".yml")
 _WITHOUT: tuple[str, ...] = ("constraints", "without")
 _PRICE: tuple[str, ...] = ("constraints", "price")
+_STAY_HARD = ("require", "exclude")  # whatever --price says, as are limits of size
 
 
 def _as_size(text: str) -> int | str:
@@ -51,15 +51,15 @@ def add_decision(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="prior weight of a feature, a block or a pattern: votes, or neutral, likely, very likely, unlikely",
     )
-    group = parser.add_argument_group("constraints", "limits of size are hard; links are soft (rho 1, or a price)")
+    group = parser.add_argument_group("constraints", "hard, but for decorrelate; --price softens links")
     for kind, first in _kinds_by_argument():
         group.add_argument(_flag(kind), **_FIRST_ARGUMENTS[first], help=KINDS[kind].meaning.replace(" n ", " N "))
     group.add_argument(
         "--price",
         type=float,
         metavar="SHARE",
-        help="what one violation of the soft constraints among these options costs, as a share of the models: 0.1 is a "
-        "tenth of their votes",
+        help="softens links and decorrelate among these options: what one violation costs, as a share of the models; "
+        "0.1 is a tenth of their votes",
     )
     group.add_argument(
         "--without", action="append", metavar="KIND", help="Remove constraints of the study, such as max_size"
@@ -236,12 +236,8 @@ def _with_weights(prior: Any, stated: list[str] | None, problems: Problems) -> A
 
 
 def _price_of(kind: str, price: float | None) -> dict[str, float]:
-    """Return the price of a constraint given by an option, if there is one and the kind is soft."""
-    from ..constraints import KINDS
-
-    rho = KINDS[kind].parameters.get("rho")
-    hard = rho is not None and rho.default == math.inf
-    return {} if price is None or hard else {"price": price}
+    """Return the price of a constraint given by an option, if there is one and the kind can be softened by it."""
+    return {} if price is None or kind in _STAY_HARD else {"price": price}
 
 
 def _with_constraints(study: Study, arguments: argparse.Namespace, problems: Problems) -> tuple[Constraint, ...]:
@@ -267,10 +263,9 @@ def _with_constraints(study: Study, arguments: argparse.Namespace, problems: Pro
             added += [(kind, {first: names, **_price_of(kind, price)}) for names in value or ()]
         elif value is not None:
             removed.add(kind)
-            limit = {"rho": math.inf} if first == "n" else _price_of(kind, price)  # limits of size hold here
-            added.append((kind, {first: value, **limit}))
+            added.append((kind, {first: value, **({} if first == "n" else _price_of(kind, price))}))
     if price is not None and not any("price" in given for _, given in added):
-        problems(_PRICE, "belongs to soft constraints among the options, such as --cannot-link; there are none.")
+        problems(_PRICE, "softens links among the options, such as --cannot-link; there are none.")
     before = problems.origin.aliases
     made: list[Constraint] = []
     for position, constraint in enumerate(study.constraints):

@@ -144,7 +144,7 @@ def as_price(price: Any) -> float:
         return check_real("price", price, low=0.0, high_open=True)
     except InputError as error:
         meaning = "It is what one unit of violation costs, as a share of the models: 0.5 is half of their votes."
-        rule = f"{error.rule} {meaning} 0 leaves the constraint out, rho=inf makes it hard."
+        rule = f"{error.rule} {meaning} 0 leaves the constraint out; without a price it is hard."
         raise ConstraintError.of("price", rule, price) from None
 
 

@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, get_type_hints
 import numpy as np
 from scipy import sparse
 
-from .._arguments import Array, FeatureIndex, Floats, Ints, entries_of
+from .._arguments import Array, FeatureIndex, Floats, Ints, by_name, entries_of
 from .._plain import ShownAsCard, listed
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
@@ -213,8 +213,8 @@ def builder(
         @wraps(check)
         def build(*args: P.args, **kwargs: P.kwargs) -> Constraint:
             try:
-                if kwargs.get("price") is not None and "rho" in signature.bind_partial(*args, **kwargs).arguments:
-                    rule = "cannot be given together with rho: both say how strict the constraint is."
+                if kwargs.get("price") is not None and "rho" in kwargs:
+                    rule = "cannot be given together with rho: both say how strict the constraint is. Give one of them."
                     raise ConstraintError.of("price", rule, kwargs["price"])
                 return Constraint(kind, tuple(check(*args, **kwargs).items()))
             except InputError as error:
@@ -223,8 +223,8 @@ def builder(
                 raise found from None
 
         build.__signature__ = signature.replace(return_annotation="Constraint")  # type: ignore[attr-defined]
-        KINDS[kind] = Kind(build, inequalities, needs_data)
-        return build
+        KINDS[kind] = Kind(by_name()(build), inequalities, needs_data)
+        return KINDS[kind].build
 
     return decorate
 

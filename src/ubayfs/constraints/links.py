@@ -53,23 +53,26 @@ def _together(context: Context, features: Any, rho: float, on: str) -> Inequalit
 
 
 @builder(_together)
-def must_link(features: Items, rho: float = 1.0, on: str = "features", *, price: float | None = None) -> dict[str, Any]:
+def must_link(
+    features: Items, *, rho: float = math.inf, on: str = "features", price: float | None = None
+) -> dict[str, Any]:
     """Select these features all together or not at all: one inequality per ordered pair.
 
     Parameters
     ----------
     features : iterable of str or int
         At least two, by name or position; with ``on="blocks"`` names or positions of blocks, and likewise below.
-    rho : float
     on : {"features", "blocks"}
-    price : float, optional
-        In place of `rho`, as in every builder: what one unit of violation of one inequality costs, as a share of the
-        models.
+    rho, price : float, optional
+        Softens the constraint, as in every builder; hard if neither is given. `price` is what one unit of violation of
+        one inequality costs, as a share of the models; `rho` is the relaxation of the paper.
 
     Examples
     --------
-    >>> must_link(["radius", "area"], rho=0.5)
-    must_link(['radius', 'area'], rho=0.5)
+    >>> must_link(["radius", "area"])
+    must_link(['radius', 'area'])
+    >>> must_link(["radius", "area"], price=0.3)
+    must_link(['radius', 'area'], price=0.3)
     """
     return _linked(features, rho, on, price, at_least=2)
 
@@ -82,7 +85,7 @@ def _one_sum(context: Context, features: Any, rho: float, on: str, sign: float, 
 
 @builder(partial(_one_sum, sign=1.0, kind="cannot_link"))
 def cannot_link(
-    features: Items, rho: float = 1.0, on: str = "features", *, price: float | None = None
+    features: Items, *, rho: float = math.inf, on: str = "features", price: float | None = None
 ) -> dict[str, Any]:
     """Select at most one of these features: one inequality, so that each further one counts.
 
@@ -107,7 +110,12 @@ def _if_then(context: Context, if_features: Any, then_features: Any, rho: float,
 
 @builder(_if_then)
 def implies(
-    if_features: Items, then_features: Items, rho: float = 1.0, on: str = "features", *, price: float | None = None
+    if_features: Items,
+    then_features: Items,
+    *,
+    rho: float = math.inf,
+    on: str = "features",
+    price: float | None = None,
 ) -> dict[str, Any]:
     """Select a feature on the left only with all features on the right: one inequality per pair.
 
@@ -126,7 +134,7 @@ def implies(
 
 @builder(partial(_one_sum, sign=-1.0, kind="at_least_one"))
 def at_least_one(
-    features: Items, rho: float = 1.0, on: str = "features", *, price: float | None = None
+    features: Items, *, rho: float = math.inf, on: str = "features", price: float | None = None
 ) -> dict[str, Any]:
     """Select at least one of these features: one inequality.
 
@@ -135,7 +143,7 @@ def at_least_one(
     >>> from ubayfs import at_least_one, maximize, max_size
     >>> at_least_one(["CD3", "CD8"])
     at_least_one(['CD3', 'CD8'])
-    >>> maximize([0.5, 0.3, 0.2], [max_size(1, rho=9), at_least_one([1, 2], rho=9)]).indices.tolist()
+    >>> maximize([0.5, 0.3, 0.2], [max_size(1), at_least_one([1, 2])]).indices.tolist()
     [1]
     """
     return _linked(features, rho, on, price)
@@ -152,9 +160,9 @@ def _each(
 
 @builder(partial(_each, coefficient=-1.0, b=-1.0, kind="require"))
 def require(
-    features: Items, rho: float = math.inf, on: str = "features", *, price: float | None = None
+    features: Items, *, rho: float = math.inf, on: str = "features", price: float | None = None
 ) -> dict[str, Any]:
-    """Select these features: one inequality each; hard unless it has a finite `rho` or a `price`.
+    """Select these features: one inequality each.
 
     Examples
     --------
@@ -166,9 +174,9 @@ def require(
 
 @builder(partial(_each, coefficient=1.0, b=0.0, kind="exclude"))
 def exclude(
-    features: Items, rho: float = math.inf, on: str = "features", *, price: float | None = None
+    features: Items, *, rho: float = math.inf, on: str = "features", price: float | None = None
 ) -> dict[str, Any]:
-    """Do not select these features: one inequality each; hard unless it has a finite `rho` or a `price`.
+    """Do not select these features: one inequality each.
 
     Examples
     --------

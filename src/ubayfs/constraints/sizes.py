@@ -36,7 +36,7 @@ def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> In
 
 
 @builder(partial(_limited, sign=1.0, text="max-size"))
-def max_size(n: Annotated[int | str, 0], rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
+def max_size(n: Annotated[int | str, 0], *, rho: float = math.inf, price: float | None = None) -> dict[str, Any]:
     """Select at most `n` features: one inequality of ones.
 
     "supported" is as many as the data support, for studies, which have the data; elsewhere pass the number that
@@ -44,10 +44,8 @@ def max_size(n: Annotated[int | str, 0], rho: float = 1.0, *, price: float | Non
 
     Examples
     --------
-    >>> max_size(10)
+    >>> max_size(10)  # hard
     max_size(10)
-    >>> max_size(10, rho=float("inf"))  # hard
-    max_size(10, rho=inf)
     >>> max_size(10, price=0.2)  # each feature beyond ten must have a fifth of all models' votes
     max_size(10, price=0.2)
     """
@@ -55,13 +53,13 @@ def max_size(n: Annotated[int | str, 0], rho: float = 1.0, *, price: float | Non
 
 
 @builder(partial(_limited, sign=-1.0, text="min-size"))
-def min_size(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
+def min_size(n: int, *, rho: float = math.inf, price: float | None = None) -> dict[str, Any]:
     """Select at least `n` features: one inequality of minus ones.
 
     Examples
     --------
     >>> from ubayfs import log_admissibility, min_size
-    >>> log_admissibility([[1, 1, 0], [1, 0, 0]], min_size(2))  # satisfied by two, violated by one
+    >>> log_admissibility([[1, 1, 0], [1, 0, 0]], min_size(2, rho=1))  # satisfied by two, violated by one
     array([ 0.        , -0.62011451])
     """
     return _size(n, rho, price)
@@ -79,7 +77,7 @@ def _exactly(context: Context, n: int, rho: float) -> Inequalities:
 
 
 @builder(_exactly)
-def exact_size(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
+def exact_size(n: int, *, rho: float = math.inf, price: float | None = None) -> dict[str, Any]:
     """Select exactly `n` features: one inequality for at most, one for at least.
 
     Examples
@@ -101,16 +99,15 @@ def _each_block(context: Context, n: int, rho: float, blocks: Any) -> Inequaliti
 
 
 @builder(_each_block)
-def max_per_block(n: int, rho: float = 1.0, blocks: Any = None, *, price: float | None = None) -> dict[str, Any]:
+def max_per_block(n: int, *, rho: float = math.inf, blocks: Any = None, price: float | None = None) -> dict[str, Any]:
     """Select at most `n` features of each block: one inequality per block.
 
     Parameters
     ----------
     n : int
-    rho : float
-    price : float, optional
-        In place of `rho`, as in every builder: what one unit of violation of one inequality costs, as a share of the
-        models.
+    rho, price : float, optional
+        Softens the constraint, as in every builder; hard if neither is given. `price` is what one unit of violation of
+        one inequality costs, as a share of the models; `rho` is the relaxation of the paper.
     blocks : str or iterable of str, optional
         The blocks that are limited; default all.
 
@@ -134,7 +131,7 @@ def _each_cluster(context: Context, n: int, threshold: float, rho: float) -> Ine
 
 @builder(_each_cluster, needs_data=True)
 def max_per_cluster(
-    n: int = 1, threshold: float = 0.9, rho: float = 1.0, *, price: float | None = None
+    n: int = 1, threshold: float = 0.9, *, rho: float = math.inf, price: float | None = None
 ) -> dict[str, Any]:
     """Select at most `n` features of each cluster that measures the same thing: one inequality per cluster.
 
@@ -146,9 +143,8 @@ def max_per_cluster(
     n : int, default 1
     threshold : float in [0, 1), default 0.9
         Every two features of a cluster have an absolute correlation above it.
-    rho : float
-    price : float, optional
-        In place of `rho`: what each feature more costs, as a share of the models.
+    rho, price : float, optional
+        Softens the constraint: `price` is what each feature more costs, as a share of the models.
 
     Examples
     --------
@@ -166,7 +162,7 @@ def _number_of_blocks(context: Context, n: int, rho: float) -> Inequalities:
 
 
 @builder(_number_of_blocks)
-def max_blocks(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
+def max_blocks(n: int, *, rho: float = math.inf, price: float | None = None) -> dict[str, Any]:
     """Select features of at most `n` blocks: one inequality on blocks.
 
     Examples

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -54,7 +55,7 @@ def _within_budget(context: Context, costs: Any, budget: float, rho: float) -> I
 
 
 @builder(_within_budget)
-def cost_budget(costs: Costs, budget: float, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
+def cost_budget(costs: Costs, budget: float, *, rho: float = math.inf, price: float | None = None) -> dict[str, Any]:
     """Keep the total cost of the selected features within a budget: one inequality.
 
     Parameters
@@ -62,10 +63,8 @@ def cost_budget(costs: Costs, budget: float, rho: float = 1.0, *, price: float |
     costs : mapping of str or int to float, Series, array-like of shape (n_features,), or None
         Features that a mapping does not name cost nothing. None: the column cost of the table that the weights are in.
     budget : float
-    rho : float
-        Per unit of cost.
-    price : float, optional
-        In place of `rho`: what each unit of cost beyond the budget costs, as a share of the models.
+    rho, price : float, optional
+        Softens the constraint, per unit of cost beyond the budget: `price` is a share of the models.
 
     Examples
     --------
@@ -126,16 +125,16 @@ def _numbered(matrix: sparse.csr_array, bounds: Any, names: Any, number: int) ->
 
 
 @builder(_as_given)
-def linear(A: Costs, b: Bounds, rho: Any = 1.0, blocks: Any = None, *, price: Any = None) -> dict[str, Any]:
+def linear(A: Costs, b: Bounds, *, rho: Any = math.inf, blocks: Any = None, price: Any = None) -> dict[str, Any]:
     """Inequalities A z <= b over features or blocks, as they are.
 
     Parameters
     ----------
     A : array-like or sparse array of shape (n_columns,) or (n_inequalities, n_columns), or mapping of features to float
         One column per feature, or per block if `blocks` is given; what a mapping does not name has coefficient 0.
-    b, rho : float or array-like of shape (n_inequalities,)
-    price : float or array-like of shape (n_inequalities,), optional
-        In place of `rho`: what one unit of violation costs, as a share of the models.
+    b : float or array-like of shape (n_inequalities,)
+    rho, price : float or array-like of shape (n_inequalities,), optional
+        Softens the inequalities: `price` is what one unit of violation costs, as a share of the models.
     blocks : bool, mapping, DataFrame or Blocks, optional
         True: the inequalities are on the blocks that are in use anyway. A mapping and the like: on blocks of their own.
 

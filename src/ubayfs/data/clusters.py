@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._arguments import Array, Floats, Ints, check_real
+from .._arguments import Array, Floats, Ints, by_name, check_real
 from . import correlation
 from .blocks import Blocks
 from .feature_data import FeatureData
@@ -20,7 +20,8 @@ from .feature_data import FeatureData
 _APART = 2.0
 
 
-def cluster_features(X: Any, threshold: float = 0.9) -> Blocks:
+@by_name()
+def cluster_features(X: Any, *, threshold: float = 0.9) -> Blocks:
     """Group features that measure the same thing: within a cluster, all pairs are correlated above a threshold.
 
     Clusters are those of complete linkage on ``1 - |r|``, r Pearson's correlation over samples that have both values.

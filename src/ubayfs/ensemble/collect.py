@@ -14,7 +14,7 @@ from typing import Any
 from numpy.random import SeedSequence
 
 from .. import __version__
-from .._arguments import Array, Mask, RandomState, as_seed_sequence, check_int, check_real
+from .._arguments import Array, Mask, RandomState, as_seed_sequence, by_name, check_int, check_real
 from ..data.anndata_object import parts_of
 from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
@@ -34,9 +34,11 @@ from .workers import Units, completed_batches
 MOST_MODELS = 1_000_000  # of one ensemble, about a gigabyte of records
 
 
+@by_name("selector", "n_models", "train_size", "n_features_per_model", "task", "groups")
 def collect_evidence(
     X: Any,
     y: Any = None,
+    *,
     selector: Any = "mrmr",
     n_models: int = 100,
     train_size: float = 0.75,
@@ -152,7 +154,7 @@ def collect_evidence(
     evidence = gather(outcomes, data.feature_names, data.constant, settings, of_all)
     check_failures(evidence.failures, len(outcomes) if part is None else n_models)
     for advice in evidence.advice:
-        advice.warn()
+        advice.warn(stacklevel=3)  # by_name stands between
     return evidence
 
 
@@ -277,7 +279,7 @@ def _run_all(
     """Return what the runs have found, in their order: those of the checkpoint, and those that are done now."""
     stored, damage = ({}, []) if store is None else store.load()
     for reason in damage:
-        Advice("checkpoint_damaged", {"reason": reason}).warn(stacklevel=4)
+        Advice("checkpoint_damaged", {"reason": reason}).warn(stacklevel=5)
     found = {run: outcome for run, outcome in stored.items() if run in runs}
     done = frozenset(found)
     units = Units((run for run in runs if run not in done), len(runs) - len(done))

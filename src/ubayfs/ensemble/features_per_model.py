@@ -25,17 +25,17 @@ def check_per_model(given: Any) -> None:
         check_int("n_features_per_model", given, low=1)
 
 
-def features_per_model(given: int | str | None, n_features: int, max_features: int | None = None) -> int | str:
+def features_per_model(given: int | str | None, n_features: int) -> int | str:
     """Return how many of `n_features` features a run may choose, or "random"; raise if there are not so many.
 
-    Where nothing is given that is `max_features` (10 if it is None), but at most a quarter of the features.
+    Where nothing is given that is a quarter of the features, at least 1 and at most 10.
 
     Examples
     --------
     >>> [features_per_model(None, n_features) for n_features in (3, 8, 30, 1000)]
     [1, 2, 7, 10]
     """
-    default = min(_USUAL if max_features is None else max_features, max(1, n_features // 4))
+    default = min(_USUAL, max(1, n_features // 4))
     if given is None:
         return default
     if isinstance(given, str):

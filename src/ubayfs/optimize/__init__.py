@@ -8,7 +8,7 @@ Both are used through `base`; alternatives lists further sets, infeasibility exp
 >>> from ubayfs.optimize import OPTIMIZERS, Exact
 >>> sorted(OPTIMIZERS)
 ['exact', 'genetic']
->>> maximize([0.5, 0.3, 0.2], max_size(1, rho=10), optimizer=Exact(time_limit=10)).indices.tolist()
+>>> maximize([0.5, 0.3, 0.2], max_size(1), optimizer=Exact(time_limit=10)).indices.tolist()
 [0]
 """
 

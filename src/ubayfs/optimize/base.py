@@ -108,7 +108,7 @@ def best_solution(optimizer: Optimizer, utility: Utility, random_state: Any) -> 
     solution = optimizer.maximize(utility, random_state)
     if np.isneginf(solution.value):
         raise OptimizationError(
-            f"{type(optimizer).__name__} found no set that keeps all hard constraints (rho = inf); use "
+            f"{type(optimizer).__name__} found no set that keeps all hard constraints; use "
             "optimizer='exact', which finds one or names the constraints that contradict each other."
         )
     return solution

@@ -97,9 +97,9 @@ class Exact:
 
     Examples
     --------
-    >>> from ubayfs import Evidence, Exact, decide, max_size
+    >>> from ubayfs import Evidence, Exact, decide
     >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
-    >>> decide(evidence, constraints=max_size(1, rho=10), optimizer=Exact(time_limit=60)).gap
+    >>> decide(evidence, max_size=1, optimizer=Exact(time_limit=60)).gap
     0.0
     """
 

@@ -56,10 +56,10 @@ class Genetic:
 
     Examples
     --------
-    >>> from ubayfs import Evidence, Genetic, decide, max_size
+    >>> from ubayfs import Evidence, Genetic, decide
     >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
     >>> optimizer = Genetic(n_sets=20, n_generations=20)
-    >>> decide(evidence, constraints=max_size(1, rho=10), optimizer=optimizer, random_state=0).features
+    >>> decide(evidence, max_size=1, optimizer=optimizer, random_state=0).features
     ('radius',)
     """
 

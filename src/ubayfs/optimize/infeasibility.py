@@ -32,14 +32,14 @@ def explain_conflict(utility: Utility, limit: Limit | None = None) -> Infeasible
     labels = tuple(utility.system.label(int(row)) for row in conflict.rows)
     positions = tuple(sorted({utility.system.position(int(row)) for row in conflict.rows}))
     shown = InfeasibleError("", labels, positions, conflict.reduced).shown
-    message = f"No feature set satisfies all hard constraints (rho = inf). These cannot hold together: {shown}."
+    message = f"No feature set satisfies all hard constraints. These cannot hold together: {shown}."
     blocked = int((~utility.selectable).sum())
     if blocked:
         reasons = utility.excluded_by
         kinds = ["constant columns" if reason == "constant" else f"those that {reason} excludes" for reason in reasons]
         which = f": {' and '.join(kinds)}" if kinds else ""
         message += f" ({blocked} feature(s) may not be selected at all{which}.)"
-    message += " Drop one of them or make it soft with a finite rho."
+    message += " Drop one of them, or soften it with a price."
     return InfeasibleError(message, labels, positions, conflict.reduced)
 
 

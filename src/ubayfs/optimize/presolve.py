@@ -327,13 +327,23 @@ def required_features(utility: Utility, needs: sparse.csr_array | None = None) -
     rows = _hard_rows_of_length(utility, 1)
     entries = system.A.indptr[rows]
     demanding = utility.admissibility.excess(np.zeros(len(rows)), rows) > 0
-    required = mask_of(system.A.indices[entries[demanding]], utility.n_features)
+    return _with_needed(mask_of(system.A.indices[entries[demanding]], utility.n_features), needs)
+
+
+def needed_features(utility: Utility, features: Mask) -> Mask:
+    """Return some features, those that hard rows on one or two features require, and those that any of these need."""
+    needs = _needs(utility)
+    return _with_needed(features | required_features(utility, needs), needs)
+
+
+def _with_needed(features: Mask, needs: sparse.csr_array) -> Mask:
+    """Return features and all that they need, in as many steps as it takes."""
     needed_by = sparse.csr_array(needs.T, dtype=np.float64)
     while True:
-        more = required | (needed_by @ required.astype(np.float64) > 0)
-        if (more == required).all():
-            return required
-        required = more
+        more = features | (needed_by @ features.astype(np.float64) > 0)
+        if (more == features).all():
+            return features
+        features = more
 
 
 def _over_units(utility: Utility, members: sparse.csr_array) -> Utility:

@@ -2,10 +2,10 @@
 
 A display knows its section of a report and when it applies; to add one, write its module and list it here.
 
->>> from ubayfs import Evidence, decide, max_size
+>>> from ubayfs import Evidence, decide
 >>> from ubayfs.plotting import EvidenceDisplay
 >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
->>> display = EvidenceDisplay.from_selection(decide(evidence, constraints=max_size(1)))
+>>> display = EvidenceDisplay.from_selection(decide(evidence, max_size=1))
 >>> display.chosen
 (True, False)
 """

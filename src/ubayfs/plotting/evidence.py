@@ -58,9 +58,9 @@ class EvidenceDisplay(Display):
 
         Examples
         --------
-        >>> from ubayfs import Evidence, decide, max_size
+        >>> from ubayfs import Evidence, decide
         >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
-        >>> display = EvidenceDisplay.from_selection(decide(evidence, {"area": 3}, constraints=max_size(1)))
+        >>> display = EvidenceDisplay.from_selection(decide(evidence, weights={"area": 3}, max_size=1))
         >>> display.features, display.votes, display.weights
         (('area', 'radius'), (1.0, 2.0), (3.0, 0.01))
         """

@@ -96,8 +96,8 @@ class ProfileDisplay(Display):
 
         Examples
         --------
-        >>> from ubayfs import Evidence, decide, max_size
-        >>> selection = decide(Evidence.from_sets([[1, 0], [1, 0]]), constraints=max_size(1))
+        >>> from ubayfs import Evidence, decide
+        >>> selection = decide(Evidence.from_sets([[1, 0], [1, 0]]), max_size=1)
         >>> display = ProfileDisplay.from_selection(selection, [[0, 1], [1, 0], [4, 1], [5, 0]], ["a", "a", "b", "b"])
         >>> display.groups, display.effect, [round(effect, 2) for effect in display.effects]
         (('a', 'b'), 'difference', [5.66])

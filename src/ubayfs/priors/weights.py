@@ -10,7 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arguments import FeatureIndex, Floats, Mask, as_array, check_choice, entries_of, feature_hint, freeze, nearest
+from .._arguments import (
+    FeatureIndex,
+    Floats,
+    Mask,
+    as_array,
+    by_name,
+    check_choice,
+    entries_of,
+    feature_hint,
+    freeze,
+    nearest,
+)
 from ..data.blocks import Blocks
 from ..exceptions import Advice, InputError, repr_of
 from ..knowledge.matching import Matched, match_rows
@@ -126,7 +137,8 @@ def as_weights(weights: Any) -> Any:
     return read_knowledge(weights) if is_table or is_path(weights) else weights
 
 
-def pool_experts(experts: Mapping[str, Any], pool: str = "mean") -> Experts:
+@by_name()
+def pool_experts(experts: Mapping[str, Any], *, pool: str = "mean") -> Experts:
     """Return what several experts state of the same features as the `weights` of one decision.
 
     Parameters

@@ -3,9 +3,9 @@
 `content` puts a summary into sections (`tables` has its tables), `document` defines the parts of sections, `html` and
 `markdown` write them, `writing` has the other formats. `cards` has what values show of themselves in notebooks.
 
->>> from ubayfs import Evidence, decide, max_size
+>>> from ubayfs import Evidence, decide
 >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
->>> selection = decide(evidence, constraints=max_size(1, rho=10))
+>>> selection = decide(evidence, max_size=1)
 >>> from ubayfs.report import render_markdown
 >>> from ubayfs.summary import summarize
 >>> report = render_markdown(summarize(selection))

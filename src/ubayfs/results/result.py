@@ -253,7 +253,7 @@ def _inputs(study: Study | None, source: str | os.PathLike[str] | None) -> list[
     if study is None:
         return [] if source is None else [Path(source).resolve()]
     paths = [study.folder / path for path in study.inputs]
-    if source is not None and not study.versions:  # studies that results write have versions
+    if source is not None and study.versions.keys() <= {"ubayfs"}:  # results write the versions of other packages, too
         paths.append(Path(source))
     return [path.resolve() for path in paths]
 

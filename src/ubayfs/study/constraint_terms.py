@@ -95,6 +95,8 @@ def _make(kind: str, given: dict[str, Any], wrong: set[str], report: Report) -> 
         if getattr(error, "against", None) not in wrong:
             report((name,), error.rule)
     others = {key: value for key, value in given.items() if key != name}
+    if name in ("rho", "price") and "rho" in KINDS[kind].parameters:
+        others.setdefault("rho", 1.0)  # it may be soft, so that it contradicts nothing
     return _make(kind, others, {*wrong, name}, report)
 
 
@@ -371,7 +373,7 @@ def arguments_of(constraint: Constraint) -> dict[str, Any]:
     --------
     >>> from ubayfs import cost_budget
     >>> arguments_of(cost_budget({"mri": 400.0}, budget=410))
-    {'costs': {'mri': 400.0}, 'budget': 410.0, 'rho': 1.0}
+    {'costs': {'mri': 400.0}, 'budget': 410.0, 'rho': inf}
     """
     return {
         name: value.thaw() if isinstance(value, FrozenMatrix) else dict(value) if _is_pairs(value) else value
@@ -385,8 +387,8 @@ def plain_constraint(constraint: Constraint) -> dict[str, Any]:
     Examples
     --------
     >>> from ubayfs import max_size, must_link
-    >>> plain_constraint(max_size(10)), plain_constraint(must_link(["a", "b"], rho=math.inf))
-    ({'max_size': 10}, {'must_link': {'features': ['a', 'b'], 'rho': 'hard'}})
+    >>> plain_constraint(max_size(10)), plain_constraint(must_link(["a", "b"], rho=1))
+    ({'max_size': 10}, {'must_link': {'features': ['a', 'b'], 'rho': 1}})
     """
     kind, known = constraint.kind, KINDS[constraint.kind].parameters
     first = next(iter(known))

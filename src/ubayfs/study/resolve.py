@@ -44,7 +44,7 @@ from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import Path, Problems, below, reported
 from .inputs import KnowledgeFiles, StudyData
 from .schema import GeneSetBlocks, PrefixBlocks, TableBlocks
-from .study import Study, version_advice
+from .study import Study, default_advice, version_advice
 from .weights import Expert, WeightResolver, Weights
 
 if TYPE_CHECKING:
@@ -405,6 +405,11 @@ class ResolvedStudy:
     def version_advice(self) -> tuple[Advice, ...]:
         """What is different from the version of ubayfs that wrote the study, such as defaults that it relies on."""
         return version_advice(self.study, self.prior.unlikely)
+
+    @property
+    def default_advice(self) -> tuple[Advice, ...]:
+        """Changed defaults that the study relies on, if its file does not carry a version."""
+        return default_advice(self.study)
 
     @property
     def features_per_model(self) -> int | str:

@@ -292,7 +292,9 @@ class DecisionSection(Section):
         default_text=_NO_LIMIT, option=Option("--time-limit", "SECONDS", _seconds)
     )
     min_votes: int = setting(
-        0, Decision.check_argument, "features that fewer models chose cannot be selected",
+        1, Decision.check_argument, "features with fewer votes cannot be selected",
+        details="a weight above the default counts as votes, and what hard constraints require needs none; 0: features "
+        "without votes may fill the set, as in the paper",
         option=Option("--min-votes", "N", int)
     )
     n_alternatives: int = setting(

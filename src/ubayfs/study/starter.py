@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import __version__
 from .._files import write_atomically
 from .._plain import listed
 from ..data.blocks import members_by_prefix
@@ -46,8 +47,8 @@ _PRIOR = f"""\
 prior:
 """
 _CONSTRAINTS = """\
-# What the set must look like. price is what a violation costs, as a share of the models: 0.1 is a tenth of
-# their votes; 'rho: hard' never gives way, and rho is 1 where neither is given, which rarely does.
+# What the set must look like. A constraint is hard unless it has a price: what a violation costs, as a share of
+# the models (0.1 is a tenth of their votes).
 constraints:
 """
 
@@ -99,6 +100,7 @@ def starter_text(
         _section("decision", "constraint_strength", "optimizer", "min_votes", "n_alternatives"),
         "trust:\n" + _line("trust", "level", "full", active=False),
         _section("outputs", "directory", "figures", "reduced_table"),
+        f"# The defaults of this version hold for keys that are not here.\nversions:\n  ubayfs: {__version__}\n",
     ]
     return "\n".join(parts), roles
 
@@ -204,14 +206,14 @@ def _blocks(roles: ColumnRoles, table: Table) -> str:
 
 def _constraints(roles: ColumnRoles, n: int) -> str:
     lines = [
-        f"  - max_size: {{n: {n}, rho: hard}}",
+        f"  - max_size: {n}",
         "  # - decorrelate: 0.8            # avoid pairs of features with a rank correlation above 0.8",
     ]
     names = list(roles.features[:4])
     if len(names) > 1:
-        both, other = ({"features": pair, "rho": 1} for pair in (names[:2], names[-2:]))
-        lines.append(f"  # - must_link: {dump_inline(both)}    # both or none")
-        lines.append(f"  # - cannot_link: {dump_inline(other)}    # not both")
+        softly = {"features": names[-2:], "price": 0.2}
+        lines.append(f"  # - must_link: {dump_inline(names[:2])}    # both or none")
+        lines.append(f"  # - cannot_link: {dump_inline(softly)}    # not both, if it costs few votes")
     if names:
         lines.append(f"  # - require: {dump_inline(names[:1])}    # always selected")
         lines.append(f"  # - exclude: {dump_inline(names[-1:])}    # never selected; patterns are allowed")
@@ -250,7 +252,7 @@ blocks:
   worst: ["worst *"]
 
 constraints:
-  - max_size: {n: 8, rho: hard}  # eight values fit on the form
+  - max_size: 8  # eight values fit on the form
   - must_link: [mean texture, worst texture]  # one measurement gives both
   - cannot_link: [worst radius, worst perimeter, worst area]  # three names for size
   - decorrelate: 0.95  # no two that say the same
@@ -261,6 +263,9 @@ decision:
 
 trust:
   n_repeats: 2  # of the 5 folds, for a first look; 5 is usual
+
+versions:
+  ubayfs: @VERSION@
 """
 
 
@@ -275,7 +280,7 @@ def write_demo(directory: Path) -> None:
     table, knowledge, study = (directory / name for name in DEMO_FILES)
     write_table(_cells(), table)
     write_atomically(knowledge, _KNOWLEDGE.encode())
-    write_atomically(study, _STUDY.encode())
+    write_atomically(study, _STUDY.replace("@VERSION@", __version__).encode())
 
 
 def _cells() -> pd.DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from .. import __version__
 from .._files import ReadBytes, as_path, read_bytes, save_content
+from .._plain import relaxation
 from ..constraints import Constraint
 from ..constraints.sizes import SUPPORTED, with_supported
 from ..data.feature_data import FeatureData
@@ -24,6 +24,15 @@ from .components import FAMILIES, WithFiles
 from .constraint_terms import plain_constraint, read_constraints
 from .diagnostics import Origin, Problems, below, known_only, refuse
 from .diagnostics import Path as KeyPath
+from .former_defaults import (
+    FORMER_DEFAULTS,
+    RHO,
+    present_default,
+    release_of,
+    unstated,
+    with_former_defaults,
+    with_present_defaults,
+)
 from .schema import (
     KEYS,
     SECTIONS,
@@ -39,6 +48,7 @@ from .schema import (
 )
 from .yaml_io import dump_document, read_document
 
+_PRESENT = release_of(__version__) or (0, 0)
 _HEADER = "# A study of ubayfs. Paths are relative to this file.\n\n"
 
 
@@ -61,7 +71,10 @@ class Study:
     outputs : OutputSection
     trust : TrustSection
     versions : mapping of str to str
-        Of the packages that wrote the file; empty when unknown.
+        Of the packages that wrote the file; empty when unknown. A file of an earlier version of ubayfs is read with
+        the defaults of that version.
+    unstated : tuple of str
+        Keys that the file does not state and whose defaults have changed since some version of ubayfs.
     folder : Path
         Relative paths start here: the directory of the study file.
     origin : Origin or None
@@ -102,6 +115,7 @@ class Study:
     outputs: OutputSection = field(default_factory=OutputSection)
     trust: TrustSection = field(default_factory=TrustSection)
     versions: Mapping[str, str] = field(default_factory=dict, compare=False)
+    unstated: tuple[str, ...] = field(default=(), repr=False, compare=False)
     folder: Path = field(default_factory=Path, compare=False)
     origin: Origin | None = field(default=None, repr=False, compare=False)
 
@@ -195,6 +209,8 @@ class Study:
         parts["blocks"] = plain_blocks(self.blocks)
         parts["constraints"] = [plain_constraint(constraint) for constraint in self.constraints]
         parts["versions"] = dict(self.versions)
+        if (release_of(self.versions.get("ubayfs", "")) or _PRESENT) < _PRESENT:
+            parts = with_present_defaults(parts)  # whoever reads an earlier version takes other ones
         return {key: parts[key] for key in KEYS if parts[key]}
 
     def to_yaml(self) -> str:
@@ -287,15 +303,19 @@ def study_of(value: Mapping[str, Any], folder: Path) -> Study:
 def _draft(value: Mapping[Any, Any], folder: Path, problems: Problems) -> Study:
     """Return a study with defaults where something is wrong; that is reported."""
     value = known_only(value, KEYS, "a key of a study", problems)
+    versions_read = value.get("versions") or {}
+    if not isinstance(versions_read, dict):
+        problems(("versions",), f"must map packages to versions; got {repr_of(versions_read)}. It may be left out.")
+        versions_read = {}
+    versions = {str(package): str(version) for package, version in versions_read.items()}
+    not_stated, release = unstated(value), release_of(versions.get("ubayfs", ""))
+    if release is not None:
+        value = with_former_defaults(value, release)
     parts: dict[str, Any] = {key: section.read(value.get(key), problems) for key, section in SECTIONS.items()}
     parts["blocks"] = as_blocks(value.get("blocks"), below(problems, "blocks"))
     constraints = read_constraints(value.get("constraints"), below(problems, "constraints"))
     parts["constraints"] = tuple(constraints.values())
-    versions_read = value.get("versions") or {}
-    if isinstance(versions_read, dict):
-        parts["versions"] = {str(package): str(version) for package, version in versions_read.items()}
-    else:
-        problems(("versions",), f"must map packages to versions; got {repr_of(versions_read)}. It may be left out.")
+    parts |= {"versions": versions, "unstated": not_stated}
     # Entries that could not be read are not among the constraints of the study.
     aliases: dict[KeyPath, KeyPath | str] = {
         ("constraints", new): ("constraints", old) for new, old in enumerate(constraints)
@@ -349,18 +369,37 @@ def version_advice(study: Study, unlikely: Collection[str] = ()) -> tuple[Advice
     `unlikely` are the features that it holds unlikely, once its tables are read.
     """
     written = str(study.versions.get("ubayfs", __version__))
-    before, now = _release(written), _release(__version__)
-    if before == now:
+    before = release_of(written)
+    if before == _PRESENT:
         return ()
     changed = [
         Advice("changed_default", {"key": c.key, "former": c.former, "default": c.default, "written": written})
         for c in CHANGES
         if before is not None and before < c.since and c.concerns(study, unlikely)
     ]
+    changed += [
+        Advice("former_default", {**row.facts(key), "written": written})
+        for key, row in FORMER_DEFAULTS.items()
+        if before is not None and before < row.since and key in study.unstated and _takes(study, key, row.former)
+    ]
     return tuple(changed) or (Advice("other_version", {"written": written, "present": __version__}),)
 
 
-def _release(version: str) -> tuple[int, int] | None:
-    """Return the first two numbers of a version, within which results stay the same."""
-    found = re.match(r"(\d+)\.(\d+)", version)
-    return None if found is None else (int(found[1]), int(found[2]))
+def default_advice(study: Study) -> tuple[Advice, ...]:
+    """Return the changed defaults that a study file without a version relies on."""
+    if "ubayfs" in study.versions:
+        return ()
+    return tuple(
+        Advice("present_default", row.facts(key))
+        for key, row in FORMER_DEFAULTS.items()
+        if key in study.unstated and _takes(study, key, present_default(key))
+    )
+
+
+def _takes(study: Study, key: str, value: Any) -> bool:
+    """Return whether a study still has a value of a key: an option of the command line may have changed it."""
+    if key == RHO:
+        stated = [constraint.rho for constraint in study.constraints if isinstance(constraint.rho, float)]
+        return value in map(relaxation, stated)
+    section, _, name = key.partition(".")
+    return bool(getattr(getattr(study, section), name) == value)

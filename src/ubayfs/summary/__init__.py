@@ -4,9 +4,9 @@
 say) compute values with codes and numbers; the modules of sentences alone make text. Reports and the command line only
 render.
 
->>> from ubayfs import Evidence, decide, max_size
+>>> from ubayfs import Evidence, decide
 >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
->>> selection = decide(evidence, constraints=max_size(1, rho=10))
+>>> selection = decide(evidence, max_size=1)
 >>> from ubayfs.summary import summarize
 >>> summary = summarize(selection)
 >>> summary["proved"], summary["gap"]
@@ -136,9 +136,9 @@ def summarize(
 
     Examples
     --------
-    >>> from ubayfs import Evidence, decide, max_size
+    >>> from ubayfs import Evidence, decide
     >>> evidence = Evidence.from_sets([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 0]], ["a", "b", "c", "d"])
-    >>> summary = summarize(decide(evidence, constraints=[max_size(2, rho=10)]), n_draws=0)
+    >>> summary = summarize(decide(evidence, max_size=2), n_draws=0)
     >>> summary["headline"]
     '2 of 4 features were chosen.'
     >>> summary["proof"]

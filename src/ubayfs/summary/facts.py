@@ -163,7 +163,7 @@ def _common(parts: list[Mapping[str, Any]], key: str) -> Any:
 def _stability(evidence: Evidence) -> dict[str, Any] | None:
     if evidence.n_models < 2:
         return None
-    found = stability(evidence.sets, _CONFIDENCE)
+    found = stability(evidence.sets, confidence=_CONFIDENCE)
     if np.isnan(found.value):
         return None
     interval = {"low": number(found.lower), "high": number(found.upper), "confidence": _CONFIDENCE}

@@ -21,7 +21,7 @@ _REDUNDANCY = "Mean absolute Pearson correlation over all pairs (redundancy rate
 _REMEDIES = {
     "time_limit": "More time may close the gap.",
     "size_not_limited": "A maximal size would make the choice meaningful.",
-    "without_votes": "A minimum of 1 vote excludes such features.",
+    "without_votes": "With a minimum of 1 vote, only weights or hard constraints select such features.",
     "runs_failed": "",
     "many_features_per_model": "With at most {quarter} the votes say more.",
     "chains_disagree": "More draws, larger weights or a Dirichlet prior help.",
@@ -150,7 +150,8 @@ def _question(facts: Facts) -> list[str]:
         f"Constraints: {'; '.join(constraints)}." if constraints else "No constraints were set.",
     ]
     if facts["min_votes"]:
-        lines.append(f"Only features with at least {counted(facts['min_votes'], 'vote')} could be chosen.")
+        least = counted(facts["min_votes"], "vote")
+        lines.append(f"A feature needed at least {least} unless its weight or hard constraints asked for it.")
     return [line for line in lines if line]
 
 

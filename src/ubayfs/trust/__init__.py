@@ -5,9 +5,9 @@ it; `reproducibility` and `cross_validation` are made of that, on halves and on 
 `redecide` changes one decision: substitutes of members, agreement of weights and votes; so do `left_out` (also for the
 costs of constraints) and `questions`, what an expert should be asked.
 
->>> from ubayfs import Evidence, decide, max_size
+>>> from ubayfs import Evidence, decide
 >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
->>> selection = decide(evidence, constraints=max_size(1, rho=10))
+>>> selection = decide(evidence, max_size=1)
 >>> from ubayfs.trust import left_out, substitutes
 >>> [(found.feature, found.added) for found in substitutes(selection)]
 [('radius', ('area',))]

@@ -46,12 +46,12 @@ class Assessment(ShownAsCard):
     Examples
     --------
     >>> import numpy as np
-    >>> from ubayfs import Evidence, assess, decide, max_size
+    >>> from ubayfs import Evidence, assess, decide
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 20)
     >>> X = rng.normal(size=(40, 5)) + 2 * y[:, None]
     >>> evidence = Evidence.from_sets([[1, 1, 0, 0, 0], [1, 0, 0, 1, 0]])  # of another ensemble
-    >>> found = assess(decide(evidence, constraints=max_size(1)), X, y)
+    >>> found = assess(decide(evidence, max_size=1), X, y)
     >>> found
     Assessment(1 feature: related)
     >>> found.not_done["reproducibility"]
@@ -127,10 +127,10 @@ def assess(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from ubayfs import assess, collect_evidence, decide, max_size
+    >>> from ubayfs import assess, collect_evidence, decide
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> evidence = collect_evidence(X, y, n_models=20, n_features_per_model=5, random_state=0)
-    >>> found = assess(decide(evidence, constraints=max_size(6, rho=10)), X, y, n_splits=5)
+    >>> found = assess(decide(evidence, max_size=6), X, y, n_splits=5)
     >>> found
     Assessment(6 features: related, reproducibility)
     >>> found.related.at_least

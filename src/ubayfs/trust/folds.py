@@ -281,7 +281,7 @@ class FoldEvaluation:
         free = decision.but(weights=DEFAULT_WEIGHT, prior="dirichlet")
         found, failures = list[Scores](), list[str]()
         for size in self.sizes:
-            limited = free.but(constraints=(*others, max_size(size, rho=math.inf)))
+            limited = free.but(constraints=(*others, max_size(size)))
             try:
                 chosen = tuple(limited.make(posterior, data).indices.tolist())
             except InfeasibleError as error:

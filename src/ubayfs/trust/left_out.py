@@ -50,7 +50,7 @@ class Change:
 
 @dataclass(frozen=True)
 class ConstraintCost(Change):
-    """What would be gained without a constraint; see :class:`Change`.
+    """What would be gained without a constraint, with the same features to select from; see :class:`Change`.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ def constraint_costs(
     >>> from ubayfs import Evidence, cannot_link, decide, max_size, trust
     >>> sets = [[1, 1, 0, 0]] * 20 + [[1, 0, 1, 0]] * 15 + [[1, 0, 0, 1]] * 5
     >>> evidence = Evidence.from_sets(sets, ["a", "b", "c", "d"])
-    >>> selection = decide(evidence, constraints=[max_size(2, rho=10), cannot_link(["a", "b"], rho=10)])
+    >>> selection = decide(evidence, constraints=[max_size(2), cannot_link(["a", "b"])])
     >>> selection.features
     ('a', 'c')
     >>> for cost in trust.constraint_costs(selection):
@@ -224,7 +224,7 @@ def left_out(
     >>> from ubayfs import Evidence, cannot_link, decide, max_size, trust
     >>> sets = [[1, 1, 0, 0]] * 20 + [[1, 0, 1, 0]] * 15 + [[1, 0, 0, 1]] * 5
     >>> evidence = Evidence.from_sets(sets, ["a", "b", "c", "d"])
-    >>> selection = decide(evidence, constraints=[max_size(2, rho=10), cannot_link(["a", "b"], rho=10)])
+    >>> selection = decide(evidence, constraints=[max_size(2), cannot_link(["a", "b"])])
     >>> for out in trust.left_out(selection):
     ...     print(out.feature, out.count, out.because, out.titles, out.rivals, round(out.loss_votes, 6))
     b 20 constraint ('cannot-link a, b',) ('a',) 20.0

@@ -27,10 +27,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._arguments import Floats, Ints, Mask, RandomState, check_int, mask_of
+from .._arguments import Floats, Ints, Mask, RandomState, by_name, check_int, mask_of
 from ..constraints.constraint import inequalities, one_row
 from ..exceptions import InputError
 from ..knowledge.scale import UNLIKELY, UNLIKELY_PRICE, votes
+from ..optimize.presolve import needed_features
 from ..priors import Posterior
 from ..priors.dirichlet import DirichletPosterior
 from ..selection import Selection
@@ -68,9 +69,9 @@ class Question:
 
     Examples
     --------
-    >>> from ubayfs import Evidence, decide, max_size, questions
+    >>> from ubayfs import Evidence, decide, questions
     >>> sets = [[1, 1, 0, 0]] * 20 + [[1, 0, 1, 0]] * 15 + [[1, 0, 0, 1]] * 5
-    >>> selection = decide(Evidence.from_sets(sets, ["crp", "il6", "tnf", "age"]), constraints=max_size(2, rho=10))
+    >>> selection = decide(Evidence.from_sets(sets, ["crp", "il6", "tnf", "age"]), max_size=2)
     >>> first = questions(selection)[0]
     >>> first.feature, first.word, first.added, first.removed
     ('il6', 'unlikely', ('tnf',), ('il6',))
@@ -87,8 +88,9 @@ class Question:
     proved: bool
 
 
+@by_name()
 def questions(
-    selection: Selection, n: int = 10, random_state: RandomState = 0, node_limit: int | None = None
+    selection: Selection, *, n: int = 10, random_state: RandomState = 0, node_limit: int | None = None
 ) -> tuple[Question, ...]:
     """Find the features whose relevance would change the set most if an expert knew it.
 
@@ -115,9 +117,9 @@ def questions(
 
     Examples
     --------
-    >>> from ubayfs import Evidence, decide, max_size, questions
+    >>> from ubayfs import Evidence, decide, questions
     >>> sets = [[1, 1, 0, 0]] * 20 + [[1, 0, 1, 0]] * 15 + [[1, 0, 0, 1]] * 5
-    >>> selection = decide(Evidence.from_sets(sets, ["a", "b", "c", "d"]), constraints=max_size(2, rho=10))
+    >>> selection = decide(Evidence.from_sets(sets, ["a", "b", "c", "d"]), max_size=2)
     >>> for found in questions(selection):
     ...     print(found.feature, found.word, found.added, found.removed, round(found.gain_votes, 2))
     b unlikely ('c',) ('b',) 15.0
@@ -132,8 +134,8 @@ def questions(
     asked = _unstated(posterior)
     lowered = _Lowered(again, posterior)
     found = [q for position in np.flatnonzero(asked & selection.mask) if (q := lowered.question(int(position)))]
-    others, unseen = np.flatnonzero(asked & ~selection.mask & again.problem.utility.selectable), 0.0
-    raised = _Raised.of(again, posterior, float(posterior.weights[others].min(initial=np.inf)))
+    raised = _Raised.of(again, posterior, float(posterior.weights[asked].min(initial=np.inf)))
+    others, unseen = np.flatnonzero(asked & ~selection.mask & raised.reach), 0.0
     if n and raised.gain > 0:
         likely, unseen = raised.closest(others, [question.share for question in found], n)
         found += likely
@@ -216,6 +218,7 @@ class _Raised:
     base: Utility  # with the total of votes after the raise, but without the raise itself
     gain: float  # importance that the raise adds
     total: float  # of votes and weights after the raise
+    reach: Mask  # features that may be selected once they are raised, of shape (n_features,)
 
     @classmethod
     def of(cls, again: Redecider, posterior: Posterior, weight: float) -> _Raised:
@@ -225,7 +228,9 @@ class _Raised:
         total = posterior.total + raised
         system = priced(utility.system, n_models, total, utility.constraint_strength)
         theta = utility.theta * (posterior.total / total)
-        return cls(again, replace(utility, theta=theta, system=system), raised / total, total)
+        enough = posterior.counts + raised >= again.problem.min_votes
+        reach = utility.selectable | (enough & ~again.problem.unselectable["constant"])
+        return cls(again, replace(utility, theta=theta, system=system), raised / total, total, reach)
 
     @cached_property
     def present(self) -> float:
@@ -233,9 +238,22 @@ class _Raised:
         return float(self.base(self.again.selection.mask)[0])
 
     @cached_property
+    def _with_room(self) -> Utility:
+        """The utility whose sets have room for one more feature in the inequalities in which all of them count."""
+        bound = self.base.system.b.copy()
+        for row, coefficients in full_rows(replace(self.base, selectable=self.reach)).items():
+            bound[row] -= coefficients.min()
+        return replace(self.base, system=replace(self.base.system, b=bound))
+
+    @cached_property
+    def _helping(self) -> Mask:
+        """The features that may satisfy inequalities, of shape (n_features,)."""
+        return _may_help(replace(self.base, selectable=self.reach))
+
+    @cached_property
     def room(self) -> Answer:
         """The best set that leaves room for one more feature."""
-        return self.again.decide(_with_room(self.base), self.again.selection.mask)
+        return self.again.decide(self._with_room, self.again.selection.mask)
 
     def closest(self, positions: Ints, shares: list[float], n: int) -> tuple[list[Question], float]:
         """Return the questions that may be among the best n, beside others with `shares`.
@@ -260,14 +278,20 @@ class _Raised:
 
     def _bounds(self, positions: Ints) -> Floats:
         """Return upper bounds of the shares of some features."""
-        best = self.again.decide(self.base, self.again.selection.mask, nearest=False)
-        highest = float(self.base(best.chosen)[0]) if best.proved and best.chosen is not None else np.inf
+        highest = self._highest(self.base)
         score = np.full(len(positions), highest)
+        if (beyond := ~self.base.selectable[positions]).any():  # sets with one of these are none of the base
+            score[beyond] = self._highest(replace(self.base, selectable=self.reach))
         if self.room.proved:
-            free = ~_may_help(self.base)[positions]
-            without = -np.inf if self.room.chosen is None else float(_with_room(self.base)(self.room.chosen)[0])
+            free = ~self._helping[positions]
+            without = -np.inf if self.room.chosen is None else float(self._with_room(self.room.chosen)[0])
             score[free] = np.minimum(score, without + self.base.theta[positions])[free]
         return self._share(np.maximum(score + self.gain, highest))
+
+    def _highest(self, utility: Utility) -> float:
+        """Return the score of the best set, or infinity if it is not known."""
+        best = self.again.decide(utility, self.again.selection.mask, nearest=False)
+        return float(utility(best.chosen)[0]) if best.proved and best.chosen is not None else np.inf
 
     def _share(self, score: Any) -> Floats:
         """Return what scores are above that of the present set, as a share of what the raise is worth."""
@@ -283,12 +307,15 @@ class _Raised:
         columns = np.concatenate([positions, np.tile(members, n)])
         sets = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(n, self.base.n_features))
         attained: Mask = self._share(self.base(sets) + self.gain) >= bounds - _SAME
-        return attained & ~room[positions]
+        # One that was no candidate before may bring more than the raise is worth.
+        return attained & ~room[positions] & (self.base.selectable | ~self._helping)[positions]
 
     def _raised(self, position: int, attained: bool) -> Question | None:
         """Return what raising a feature changes: its set is known, or found by a decision."""
         begin, own = self.again.selection.mask, mask_of([position], self.base.n_features)
         changed = replace(self.base, theta=self.base.theta + self.gain * own)
+        if not self.base.selectable[position]:
+            changed = replace(changed, selectable=needed_features(changed, self.base.selectable | own) & self.reach)
         if attained and self.room.chosen is not None:
             answer = Answer(self.room.chosen | own, 0.0, 0.0, True)
         else:
@@ -297,14 +324,6 @@ class _Raised:
         if value <= self.present + score_tolerance(value):
             return None
         return _question(self.again, position, LIKELY, answer, value - self.present, self.gain, self.total)
-
-
-def _with_room(utility: Utility) -> Utility:
-    """Return a utility whose sets have room for any one more feature in the inequalities in which all of them count."""
-    bound = utility.system.b.copy()
-    for row, coefficients in full_rows(utility).items():
-        bound[row] -= coefficients.min()
-    return replace(utility, system=replace(utility.system, b=bound))
 
 
 def _may_help(utility: Utility) -> Mask:

@@ -228,9 +228,9 @@ def substitutes(
 
     Examples
     --------
-    >>> from ubayfs import Evidence, decide, max_size
+    >>> from ubayfs import Evidence, decide
     >>> sets = [[1, 1, 0, 0]] * 20 + [[1, 0, 1, 0]] * 15 + [[1, 0, 0, 1]] * 5
-    >>> selection = decide(Evidence.from_sets(sets, ["a", "b", "c", "d"]), constraints=max_size(2, rho=10))
+    >>> selection = decide(Evidence.from_sets(sets, ["a", "b", "c", "d"]), max_size=2)
     >>> [(found.feature, found.added, round(found.loss_votes, 6)) for found in selection.substitutes()]
     [('a', ('c',), 25.0), ('b', ('c',), 5.0)]
     >>> stand_in = selection.substitutes()[1].stand_ins[0]
@@ -374,10 +374,10 @@ def agreement(
 
     Examples
     --------
-    >>> from ubayfs import Evidence, decide, max_size, trust
+    >>> from ubayfs import Evidence, decide, trust
     >>> sets = [[1, 1, 0, 0, 0]] * 8 + [[1, 0, 1, 0, 0]] * 9
     >>> evidence = Evidence.from_sets(sets, ["a", "b", "c", "d", "e"])
-    >>> found = trust.agreement(decide(evidence, {"a": 3, "b": 3}, constraints=max_size(2, rho=10)))
+    >>> found = trust.agreement(decide(evidence, weights={"a": 3, "b": 3}, max_size=2))
     >>> found.at
     {'none': ('a', 'c'), 'half': ('a', 'b'), 'all': ('a', 'b')}
     >>> round(found.statistic, 2), round(found.p_value, 1)

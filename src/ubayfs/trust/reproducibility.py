@@ -163,12 +163,12 @@ class Reproducibility(ShownAsCard):
     Examples
     --------
     >>> import numpy as np
-    >>> from ubayfs import collect_evidence, decide, estimate_reproducibility, max_size
+    >>> from ubayfs import collect_evidence, decide, estimate_reproducibility
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 30)
     >>> X = rng.normal(size=(60, 40))
     >>> X[:, :2] += 2 * y[:, None]
-    >>> selection = decide(collect_evidence(X, y, n_models=10, random_state=0), constraints=max_size(2, rho=np.inf))
+    >>> selection = decide(collect_evidence(X, y, n_models=10, random_state=0), max_size=2)
     >>> found = estimate_reproducibility(selection, X, y, n_splits=4)
     >>> found.size, found.labels[:3].tolist()
     (2, ['usually', 'usually', 'rarely'])
@@ -523,9 +523,9 @@ def estimate_reproducibility(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from ubayfs import collect_evidence, decide, max_size
+    >>> from ubayfs import collect_evidence, decide
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> selection = decide(collect_evidence(X, y, n_models=20, random_state=0), constraints=max_size(5, rho=10))
+    >>> selection = decide(collect_evidence(X, y, n_models=20, random_state=0), max_size=5)
     >>> found = estimate_reproducibility(selection, X, y, n_splits=5)
     >>> low, high = found.selected_again
     >>> f"about {low:.1f} to {high:.1f} of these {found.size} would be selected again"

@@ -130,12 +130,12 @@ class Validation(ShownAsCard):
     Examples
     --------
     >>> import numpy as np
-    >>> from ubayfs import collect_evidence, decide, max_size, validate
+    >>> from ubayfs import collect_evidence, decide, validate
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 20)
     >>> X = rng.normal(size=(40, 20))
     >>> X[:, :2] += 3 * y[:, None]
-    >>> selection = decide(collect_evidence(X, y, n_models=5, random_state=0), constraints=max_size(2, rho=np.inf))
+    >>> selection = decide(collect_evidence(X, y, n_models=5, random_state=0), max_size=2)
     >>> validation = validate(selection, X, y, cv=2, n_repeats=1, baselines=[])
     >>> validation.main_metric, validation.n_done
     ('auc', 2)

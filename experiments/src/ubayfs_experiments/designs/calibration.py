@@ -102,7 +102,7 @@ def _planted(study: Study, votes: Mapping[str, Any], n_shuffles: int, rng: np.ra
     blocks = blocks_of(len(study.related))
     selections = {
         "votes alone": _decide(evidence, []),
-        "at most one per block": _decide(evidence, [ubayfs.max_per_block(1, rho=np.inf)], blocks=blocks),
+        "at most one per block": _decide(evidence, [ubayfs.max_per_block(1)], blocks=blocks),
         "four wrong ones required": _decide(evidence, [ubayfs.require(wrong[:N_FORCED])]),
         "three signals and two wrong ones very likely": _weighted(evidence, right, "very likely"),
         "ten wrong ones very likely": _weighted(evidence, wrong, "very likely"),
@@ -151,7 +151,7 @@ def _weighted(evidence: ubayfs.Evidence, listed: list[int], weight: Any) -> ubay
 
 
 def _decide(evidence: ubayfs.Evidence, constraints: list[ubayfs.Constraint], **options: Any) -> ubayfs.Selection:
-    every = [ubayfs.max_size(MAX_SIZE, rho=np.inf), *constraints]
+    every = [ubayfs.max_size(MAX_SIZE), *constraints]
     return ubayfs.decide(evidence, constraints=every, min_votes=0, **options)
 
 

@@ -99,7 +99,7 @@ def _asked(
     hits: list[int] = []
     while True:
         weights: Any = words or 0.01
-        selection = ubayfs.decide(evidence, weights=weights, constraints=ubayfs.max_size(MAX_SIZE, rho=np.inf))
+        selection = ubayfs.decide(evidence, weights=weights, constraints=ubayfs.max_size(MAX_SIZE))
         hits.append(len(related & set(selection.features)))
         feature = choose(selection, words, rng) if len(hits) <= N_QUESTIONS else None
         if feature is None:

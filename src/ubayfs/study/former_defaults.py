@@ -1,0 +1,128 @@
+"""Defaults of earlier versions: a study file that carries such a version is read with them.
+
+A default that changes gets one row in `FORMER_DEFAULTS`; the present one stands in the schema or in a builder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .._plain import relaxation
+from ..constraints import KINDS
+from .schema import SECTIONS
+
+Release = tuple[int, int]
+# The relaxation of constraints, where it is neither stated nor derived from data; these kinds were hard before, too.
+RHO = "constraints.rho"
+_ALWAYS_HARD = ("require", "exclude")
+
+
+@dataclass(frozen=True)
+class FormerDefault:
+    """A default that is another one since a release."""
+
+    since: Release
+    former: Any
+
+    def facts(self, key: str) -> dict[str, Any]:
+        """Return what advice says of it."""
+        since = ".".join(map(str, self.since))
+        return {"key": key, "former": self.former, "present": present_default(key), "since": since}
+
+
+FORMER_DEFAULTS: dict[str, FormerDefault] = {
+    RHO: FormerDefault((0, 3), 1),
+    "decision.min_votes": FormerDefault((0, 3), 0),
+}
+
+
+def present_default(key: str) -> Any:
+    """Return the default of a key that this version has, as a file states it.
+
+    >>> {key: (row.former, present_default(key)) for key, row in FORMER_DEFAULTS.items()}
+    {'constraints.rho': (1, 'hard'), 'decision.min_votes': (0, 1)}
+    """
+    if key == RHO:
+        return relaxation(KINDS["max_size"].parameters["rho"].default)
+    section, _, name = key.partition(".")
+    return SECTIONS[section].defaults()[name]
+
+
+def release_of(version: str) -> Release | None:
+    """Return the first two numbers of a version, within which results stay the same.
+
+    >>> release_of("0.2.1"), release_of("unknown")
+    ((0, 2), None)
+    """
+    found = re.match(r"(\d+)\.(\d+)", version)
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+def unstated(study: Mapping[Any, Any]) -> tuple[str, ...]:
+    """Return the keys with a changed default that the content of a study file does not state."""
+    return tuple(key for key in FORMER_DEFAULTS if any(True for _ in _places(study, key)))
+
+
+def with_former_defaults(study: Mapping[Any, Any], release: Release) -> dict[Any, Any]:
+    """Return the content of a study file with the defaults of a release stated where they were other ones."""
+    changed = {key: row.former for key, row in FORMER_DEFAULTS.items() if release < row.since}
+    return _stated(study, changed)
+
+
+def with_present_defaults(study: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return the content of a study file in which nothing depends on the version that reads it.
+
+    >>> with_present_defaults({"constraints": [{"max_size": 5}]})
+    {'constraints': [{'max_size': {'n': 5, 'rho': 'hard'}}], 'decision': {'min_votes': 1}}
+    """
+    return _stated(study, {key: present_default(key) for key in FORMER_DEFAULTS})
+
+
+def _stated(study: Mapping[Any, Any], defaults: Mapping[str, Any]) -> dict[Any, Any]:
+    """Return a study with values of keys that it does not state; what cannot be read stays as it is."""
+    found = dict(study)
+    for key, default in defaults.items():
+        section, _, name = key.partition(".")
+        for place in list(_places(found, key)):
+            if key == RHO:
+                entries = list(found[section])
+                entries[place] = constraint_with_rho(entries[place], default)
+                found[section] = entries
+            else:
+                found[section] = {**(found.get(section) or {}), name: default}
+    return found
+
+
+def _places(study: Mapping[Any, Any], key: str) -> Iterator[Any]:
+    """Yield where a key is not stated: positions of constraints, or once for a section."""
+    section, _, name = key.partition(".")
+    given = study.get(section)
+    if key == RHO:
+        entries = given if isinstance(given, list | tuple) else ()
+        yield from (position for position, entry in enumerate(entries) if constraint_with_rho(entry, 1) is not entry)
+    elif given is None or (isinstance(given, Mapping) and name not in given):
+        yield section
+
+
+def constraint_with_rho(entry: Any, rho: Any) -> Any:
+    """Return a constraint, as a file has it, with a relaxation if it states none and has one.
+
+    >>> constraint_with_rho({"max_size": 5}, 1), constraint_with_rho({"must_link": {"features": ["a", "b"]}}, "hard")
+    ({'max_size': {'n': 5, 'rho': 1}}, {'must_link': {'features': ['a', 'b'], 'rho': 'hard'}})
+    >>> constraint_with_rho({"require": ["a"]}, 1), constraint_with_rho("decorrelate", 1)
+    ({'require': ['a']}, 'decorrelate')
+    """
+    if isinstance(entry, str):
+        kind, given = entry, None
+    elif isinstance(entry, Mapping) and len(entry) == 1:
+        ((kind, given),) = entry.items()
+    else:
+        return entry
+    known = KINDS[kind].parameters if kind in KINDS else {}
+    if "rho" not in known or kind in _ALWAYS_HARD:
+        return entry
+    arguments = dict(given) if isinstance(given, Mapping) else {} if given is None else {next(iter(known)): given}
+    return entry if {"rho", "price"} & arguments.keys() else {kind: {**arguments, "rho": rho}}
