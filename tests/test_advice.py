@@ -80,7 +80,6 @@ def very_likely(constraints, features):
     ("constraints", "limit", "label"),
     [
         ([max_size(2)], 2, "max-size 2"),
-        ([max_size(2)], 2, "max-size 2"),
         ([max_size(3), max_size(1), must_link(["a", "b"])], 1, "max-size 1"),
         ([exact_size(3)], 3, "exact-size 3 (at most)"),
         ([max_size(0)], 0, "max-size 0"),

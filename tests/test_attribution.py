@@ -56,7 +56,7 @@ def evidence_of(seed, n_models=60):
 )
 def test_every_set_is_as_good_as_a_direct_decision(seed, weights, link, size, hard):
     evidence = evidence_of(seed)
-    constraints = [max_size(size, rho=5), must_link(link, rho=INF if hard else 0.3), cannot_link(NAMES[:3], rho=0.2)]
+    constraints = [max_size(size, rho=5), must_link(link if hard else 0.3), cannot_link(NAMES[:3], rho=0.2)]
     selection = decide(evidence, weights=weights, constraints=constraints)
     found = attribution(selection)
     neutral = decide(evidence, constraints=constraints)
@@ -97,17 +97,17 @@ VOTES = Evidence.from_sets([[i < n for n in (10, 8, 6, 4, 2, 1, 1, 0)] for i in 
         ([max_size(2), require("a")], {"a": "rule", "b": "data"}),  # it is always there, whatever the votes
         ([max_size(2), require("f")], {"a": "data", "f": "rule"}),
         ([max_size(2), require("h")], {"a": "data", "h": "rule"}),
-        ([max_size(3), require("a"), must_link(["a", "e"], rho=INF)], {"a": "rule", "b": "data", "e": "rule"}),
-        ([max_size(3), require("a"), implies("a", "f", rho=INF)], {"a": "rule", "b": "data", "f": "rule"}),
-        ([max_size(3), must_link(["a", "f"], rho=INF)], {"a": "data", "b": "data", "f": "rule"}),
-        ([max_size(3), must_link(["a", "h"], rho=INF)], {"a": "data", "b": "data", "h": "rule"}),
-        ([max_size(2), at_least_one(["d", "e"], rho=INF)], {"a": "data", "d": "rule"}),
+        ([max_size(3), require("a"), must_link(["a", "e"])], {"a": "rule", "b": "data", "e": "rule"}),
+        ([max_size(3), require("a"), implies("a", "f")], {"a": "rule", "b": "data", "f": "rule"}),
+        ([max_size(3), must_link(["a", "f"])], {"a": "data", "b": "data", "f": "rule"}),
+        ([max_size(3), must_link(["a", "h"])], {"a": "data", "b": "data", "h": "rule"}),
+        ([max_size(2), at_least_one(["d", "e"])], {"a": "data", "d": "rule"}),
         ([max_size(2), require("f", rho=20.0)], {"a": "data", "f": "rule"}),
         ([max_size(2), require("a", rho=20.0)], {"a": "data", "b": "data"}),  # it would be there without
-        ([max_size(2), at_least_one(["a", "e"], rho=INF)], {"a": "data", "b": "data"}),
-        ([exact_size(3, rho=INF)], {"a": "data", "b": "data", "c": "data"}),
+        ([max_size(2), at_least_one(["a", "e"])], {"a": "data", "b": "data"}),
+        ([exact_size(3)], {"a": "data", "b": "data", "c": "data"}),
         # A minimum brings in what would stay out.
-        ([exact_size(3, rho=INF), exclude(NAMES[2:], rho=5.0)], {"a": "data", "b": "data", "c": "rule"}),
+        ([exact_size(3), exclude(NAMES[2:], rho=5.0)], {"a": "data", "b": "data", "c": "rule"}),
     ],
 )
 def test_rules(constraints, expected):
@@ -117,15 +117,15 @@ def test_rules(constraints, expected):
 @pytest.mark.parametrize(
     ("constraints", "expected"),
     [
-        ([max_size(2), cannot_link(["a", "b"], rho=INF)], {"a": "data", "c": "data"}),
-        ([exact_size(2, rho=INF), max_per_block(1, rho=INF)], {"a": "data", "d": "data"}),
-        ([max_size(2), exclude(["a"], rho=INF)], {"b": "data", "c": "data"}),
-        ([cost_budget({**dict.fromkeys(NAMES, 9), "b": 2, "d": 2}, 4, rho=INF)], {"b": "data", "d": "data"}),
+        ([max_size(2), cannot_link(["a", "b"])], {"a": "data", "c": "data"}),
+        ([exact_size(2), max_per_block(1)], {"a": "data", "d": "data"}),
+        ([max_size(2), exclude(["a"])], {"b": "data", "c": "data"}),
+        ([cost_budget({**dict.fromkeys(NAMES, 9), "b": 2, "d": 2}, 4)], {"b": "data", "d": "data"}),
         # c is there by its votes, given the rule on f.
-        ([exact_size(2, rho=INF), require("f"), cannot_link(["f", "a"], rho=INF), cannot_link(["f", "b"], rho=INF)],
+        ([exact_size(2), require("f"), cannot_link(["f", "a"]), cannot_link(["f", "b"])],
          {"c": "data", "f": "rule"}),
-        ([exact_size(2, rho=INF), require("f", rho=30), cannot_link(["f", "a"], rho=INF),
-          cannot_link(["f", "b"], rho=INF), at_least_one(["c", "d"], rho=INF)],
+        ([exact_size(2), require("f", rho=30), cannot_link(["f", "a"]),
+          cannot_link(["f", "b"]), at_least_one(["c", "d"])],
          {"c": "data", "f": "rule"}),
     ],
 )  # fmt: skip
@@ -143,7 +143,7 @@ def test_weights():
     assert why({"a": 50}, max_size(2)) == {"a": "data", "b": "data"}  # it would be there without the weight
     assert why({"b": "unlikely"}, max_size(2)) == {"a": "data", "c": "weight"}
     assert why({"f": 50}, max_size(3), require("e")) == {"a": "data", "e": "rule", "f": "weight"}
-    assert why({"h": 50}, max_size(3), must_link(["a", "h"], rho=INF)) == {"a": "data", "b": "data", "h": "rule"}
+    assert why({"h": 50}, max_size(3), must_link(["a", "h"])) == {"a": "data", "b": "data", "h": "rule"}
 
 
 def best_sets(votes, holds):
@@ -167,8 +167,8 @@ def test_reasons_are_those_of_the_literal_definition(order, raised, most, cannot
     evidence = Evidence.from_sets([[i < votes[name] for name in "abcdef"] for i in range(32)], list("abcdef"))
     first, second = of
     made = {
-        "require": require(first), "must_link": must_link(of, rho=INF), "implies": implies(first, second, rho=INF),
-        "at_least_one": at_least_one(of, rho=INF),
+        "require": require(first), "must_link": must_link(of), "implies": implies(first, second),
+        "at_least_one": at_least_one(of),
     }  # fmt: skip
     kept = {
         "none": lambda s: True, "require": lambda s: first in s, "must_link": lambda s: (first in s) == (second in s),
@@ -178,11 +178,11 @@ def test_reasons_are_those_of_the_literal_definition(order, raised, most, cannot
     def limits(members):
         return len(members) <= most and not set(cannot) <= members
 
-    constraints = [max_size(most, rho=INF), cannot_link(cannot, rho=INF), *([made[demand]] if demand != "none" else [])]
+    constraints = [max_size(most), cannot_link(cannot), *([made[demand]] if demand != "none" else [])]
     if demand in ("must_link",) and set(of) == set(cannot):
         return
     try:
-        selection = decide(evidence, {} if raised is None else {raised: 100.0}, constraints=constraints)
+        selection = decide(evidence, weights={} if raised is None else {raised: 100.0}, constraints=constraints)
     except UBayFSError:
         assert not any(limits({a, b}) and kept({a, b}) for a in "abcdef" for b in "abcdef")
         return

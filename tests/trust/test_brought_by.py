@@ -59,7 +59,7 @@ def test_what_fills_a_place_is_not_counted():
     X, y = planted(n_signals=2)
     X[["g0", "g1"]] += 3 * y[:, None]
     few = {**SETTINGS, "n_features_per_model": 2}
-    five, two = (reproduced(X, y, constraints=max_size(n, rho=HARD), **few) for n in (5, 2))
+    five, two = (reproduced(X, y, constraints=max_size(n), min_votes=0, **few) for n in (5, 2))
     assert five.selected.sum() == 5
     assert five.size == two.size == 2
     assert len(five.filling) == 3
