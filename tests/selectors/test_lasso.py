@@ -422,6 +422,8 @@ def test_settings_that_do_not_belong_together_are_refused():
         Lasso(min_penalty=0.1)
     with pytest.raises(InputError, match='order "entry" has neither curves nor pairs'):
         Wide(order="entry")
+    with pytest.raises(InputError, match="curves must be"):
+        Lasso(curves="yes")
     with pytest.raises(InputError, match="penalty_factor must be"):
         Lasso(penalty_factor=0)
     with pytest.raises(InputError, match="cannot do task 'multilabel'"):
