@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._arguments import Array, Floats, Generators, Ints, Mask, check_choice, check_real
+from .._arguments import Array, Floats, Generators, Ints, Mask, check_bool, check_choice, check_real
 from ..data.categories import CategoryTable
 from ..data.covariates import outside
 from ..data.matrix import feature_chunks
@@ -90,6 +90,8 @@ class Lasso(JointSelector):
     min_penalty: float = 1e-4
 
     def __post_init__(self) -> None:
+        for name in ("curves", "pairs"):
+            check_bool(name, getattr(self, name))
         check_real("penalty_factor", self.penalty_factor, low=0, low_open=True)
         check_choice("order", self.order, ("weight", "entry"))
         check_real("min_penalty", self.min_penalty, low=0, low_open=True, high=1, high_open=True)
