@@ -56,7 +56,7 @@ def evidence_of(seed, n_models=60):
 )
 def test_every_set_is_as_good_as_a_direct_decision(seed, weights, link, size, hard):
     evidence = evidence_of(seed)
-    constraints = [max_size(size, rho=5), must_link(link if hard else 0.3), cannot_link(NAMES[:3], rho=0.2)]
+    constraints = [max_size(size, rho=5), must_link(link, rho=INF if hard else 0.3), cannot_link(NAMES[:3], rho=0.2)]
     selection = decide(evidence, weights=weights, constraints=constraints)
     found = attribution(selection)
     neutral = decide(evidence, constraints=constraints)
