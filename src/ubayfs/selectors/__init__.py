@@ -2,7 +2,7 @@
 
 >>> from ubayfs.selectors import SELECTORS
 >>> sorted(name for name, selector in SELECTORS.items() if "regression" in selector.tasks)
-['hsic', 'laplacian', 'lasso', 'mrmr', 'rfe', 'tree']
+['hsic', 'laplacian', 'lasso', 'mrmr', 'rfe', 'tree', 'wide']
 """
 
 from .adapters import as_selector, check_task, describe
@@ -10,7 +10,7 @@ from .base import ElementarySelector, PerRunSelector
 from .fisher import Fisher
 from .hsic import HSIC
 from .laplacian import Laplacian
-from .lasso import Lasso
+from .lasso import Lasso, Wide
 from .mrmr import MRMR
 from .registry import SELECTORS
 from .rfe import RFE
@@ -27,6 +27,7 @@ __all__ = [
     "Lasso",
     "PerRunSelector",
     "Tree",
+    "Wide",
     "as_selector",
     "check_task",
     "describe",

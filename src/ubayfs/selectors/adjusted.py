@@ -92,6 +92,11 @@ class Residuals(Runs):
         return np.asarray(raw - inside.transpose(0, 2, 1) @ inside)
 
     @property
+    def bases(self) -> list[Floats]:
+        """Of each run, an orthonormal basis of the constant and the covariates, of shape (n_samples_of_run, rank)."""
+        return self._own
+
+    @property
     def degrees(self) -> Floats:
         """Number of samples of each run minus the rank of constant and covariates, of shape (n_models,)."""
         return np.array([len(basis) - basis.shape[1] for basis in self._own], dtype=np.float64)

@@ -7,7 +7,7 @@ from .cox import Cox
 from .fisher import Fisher
 from .hsic import HSIC
 from .laplacian import Laplacian
-from .lasso import Lasso
+from .lasso import Lasso, Wide
 from .mrmr import MRMR
 from .rfe import RFE
 from .tree import Tree
@@ -23,5 +23,6 @@ SELECTORS: dict[str, ElementarySelector] = {
         MRMR(),
         RFE(),
         Tree(),
+        Wide(),
     )
 }

@@ -251,6 +251,11 @@ class Runs:
         self.subsamples = subsamples
 
     @property
+    def bases(self) -> list[Floats]:
+        """Of each run, an orthonormal basis of the constant (and the covariates), (n_samples_of_run, rank)."""
+        return [np.full((n, 1), n**-0.5) for n in self.subsamples.sum(axis=1).tolist()]
+
+    @property
     def degrees(self) -> Floats:
         """Degrees of freedom of each run, of shape (n_models,)."""
         return self.subsamples.sum(axis=1) - 1.0

@@ -1,0 +1,174 @@
+"""Lassos on many subsamples, all columns of which count, though few are looked at.
+
+Each lasso is solved on a working set of columns (:mod:`~ubayfs.selectors._active_sets`), along penalties that fall to the
+wanted one. Then one matrix product gives the correlations of all columns with the residuals of all lassos; columns that
+violate the penalty join, until there are none. So the working set decides how long it takes, never the solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from .._arguments import Floats, Ints
+from ..data.covariates import outside
+from ..data.matrix import feature_chunks
+from ._active_sets import minimize
+from ._lasso_columns import LassoColumns, Pairs
+from ._subsample import COLLINEAR
+from .threads import each_block
+
+# Penalties on the way, each with the same share of the last, and columns that join a working set at a time.
+N_STEPS, JOINING = 5, 50
+
+# Columns whose correlation is within this share of the penalty may be copies of active ones; the first one counts.
+NEAR = 1e-7
+
+# Entries of the products of columns of the lassos that are solved side by side, so that they stay in the cache.
+CACHE_ENTRIES = 1 << 19
+
+# No column has anything to do with a target when the largest correlation, of order one, is a rounding error.
+_UNRELATED = 1e-12
+
+
+class LassoFits:
+    """One lasso for each output of each run.
+
+    Parameters
+    ----------
+    columns : LassoColumns
+    targets : ndarray of shape (n_lassos, n_samples)
+        Outside of the bases of the runs, 0 outside of these.
+    runs : ndarray of int of shape (n_lassos,)
+        The run of each.
+
+    Attributes
+    ----------
+    members : list of ndarray of int
+        Positions of the columns of each working set; see :class:`~ubayfs.selectors._lasso_columns.LassoColumns`.
+    weights : ndarray of shape (n_lassos, n_most)
+        Of the columns of the working sets.
+    pairs : list of sequences of (int, int)
+        The products that each lasso has.
+    """
+
+    def __init__(self, columns: LassoColumns, targets: Floats, runs: Ints) -> None:
+        self._columns, self._targets, self._runs = columns, targets, runs
+        self._known = np.zeros((len(runs), columns.n_columns), dtype=bool)
+        self.members = [np.empty(0, dtype=np.intp) for _ in runs]
+        self.pairs: list[Pairs] = [() for _ in runs]
+        self._gram, self._c, self.weights = np.zeros((len(runs), 0, 0)), *np.zeros((2, len(runs), 0))
+        self._root: Floats | None = None  # of the weights of samples, (n_lassos, n_samples)
+        self._bases: Sequence[Floats] = ()  # of weighted samples
+
+    def top_penalties(self) -> Floats:
+        """Return the penalty of each lasso at which the first column of any output of its run enters; (n_lassos,).
+
+        Where no column has anything to do with the target it is 1, above all correlations.
+        """
+        largest = self._columns.largest(self._residuals(), self._runs)
+        of_runs = np.zeros(len(self._columns.sizes))
+        np.maximum.at(of_runs, self._runs, largest)
+        return np.where(of_runs > _UNRELATED, of_runs, 1.0)[self._runs]
+
+    def descend(self, top: Floats, penalty: Floats) -> None:
+        """Solve all lassos, from the penalties `top` where they are 0."""
+        levels = [top * (penalty / top) ** (k / N_STEPS) for k in range(1, N_STEPS)]
+        for level, following in zip([top, *levels], [*levels, penalty], strict=True):
+            if level is not top:
+                self._solve(level)
+            self._join(range(len(top)), following)
+        self.settle(penalty)
+
+    def settle(self, penalty: Floats) -> None:
+        """Solve all lassos, and look at all columns until none violates the penalty."""
+        left: Iterable[int] = range(len(penalty))
+        self._solve(penalty)
+        while left := self._join(left, (1.0 - NEAR) * penalty):
+            self._solve(penalty, left)
+        self._first_of_copies(penalty)
+
+    def add_products(self, heads: Ints, penalty: Floats, n_most: int) -> None:
+        """Let products with the first features of each run join that violate the penalty, at most so many."""
+        self.pairs = self._columns.best_products(self._residuals(), self._runs, heads, penalty, n_most)
+        for lasso, pairs in enumerate(self.pairs):
+            self._extend(lasso, 2 * self._columns.n_features + np.arange(len(pairs)))
+        self.settle(penalty)
+
+    # -- working sets ------------------------------------------------------------------------------------------------
+
+    def _join(self, lassos: Iterable[int], levels: Floats) -> list[int]:
+        """Let columns join that correlate with the residual above the level; return the lassos that got any."""
+        own = np.fromiter(lassos, dtype=np.intp)
+        joining = self._columns.above(self._residuals(own), self._runs[own], levels[own], self._known[own], JOINING)
+        extended = [(lasso, new) for lasso, new in zip(own.tolist(), joining, strict=True) if len(new)]
+        for lasso, new in extended:
+            self._known[lasso, new] = True
+            self._extend(lasso, new)
+        return [lasso for lasso, _ in extended]
+
+    def _extend(self, lasso: int, new: Ints) -> None:
+        before = self.members[lasso]
+        self.members[lasso] = np.concatenate([before, new])
+        k, more = len(before), len(before) + len(new)
+        if more > self._c.shape[1]:
+            room = max(more, self._c.shape[1] + JOINING) - self._c.shape[1]
+            self._gram = np.pad(self._gram, ((0, 0), (0, room), (0, room)))
+            self._c, self.weights = (np.pad(array, ((0, 0), (0, room))) for array in (self._c, self.weights))
+        every = self._take(lasso, self.members[lasso])
+        products = every[k:] @ every.T / len(every.T)
+        self._gram[lasso, k:more, :more] = products
+        self._gram[lasso, :k, k:more] = products[:, :k].T
+        target = self._targets[lasso, self._columns.subsamples[self._runs[lasso]]]
+        self._c[lasso, k:more] = every[k:] @ target / len(target)
+
+    def _take(self, lasso: int, columns: Ints) -> Floats:
+        run = int(self._runs[lasso])
+        found = self._columns.take(run, columns, self.pairs[lasso])
+        if self._root is None:
+            return found
+        return outside(self._bases[run], (found * self._root[lasso, self._columns.subsamples[run]]).T).T
+
+    def _solve(self, penalty: Floats, lassos: Sequence[int] | None = None) -> None:
+        """Solve lassos on their working sets."""
+        own = np.arange(len(penalty)) if lassos is None else np.asarray(lassos)
+        width = max((len(self.members[lasso]) for lasso in own.tolist()), default=0)
+        if width == 0:
+            return
+
+        def solve(part: slice) -> None:
+            some = own[part]
+            self.weights[some, :width] = minimize(
+                self._gram[some, :width, :width], self._c[some, :width], self.weights[some, :width], penalty[some]
+            )
+
+        each_block(solve, feature_chunks(len(own), max(1, CACHE_ENTRIES // width**2)))
+
+    def _residuals(self, lassos: Ints | None = None) -> Floats:
+        """Return what columns must correlate with, of shape (n_lassos, n_samples)."""
+        own = np.arange(len(self._runs)) if lassos is None else lassos
+        found = self._targets[own].copy()
+        for row, lasso in zip(found, own.tolist(), strict=True):
+            active = np.flatnonzero(self.weights[lasso])
+            if len(active):
+                fitted = self.weights[lasso, active] @ self._take(lasso, self.members[lasso][active])
+                row[self._columns.subsamples[self._runs[lasso]]] -= fitted
+        return found if self._root is None else found * self._root[own]
+
+    def _first_of_copies(self, penalty: Floats) -> None:
+        """Give the weight of a column to the first of its copies in the run, if it is not that itself."""
+        correlations = self._c - (self._gram @ self.weights[:, :, None])[:, :, 0]
+        near = (np.abs(correlations) >= (1.0 - NEAR) * penalty[:, None]) & (self.weights == 0)
+        for lasso in np.flatnonzero(near.any(axis=1)).tolist():
+            gram, weights, members = self._gram[lasso], self.weights[lasso], self.members[lasso]
+            others = np.flatnonzero(near[lasso])
+            for column in np.flatnonzero(weights).tolist():
+                sizes, own = gram[others, others], gram[column, column]
+                same = np.abs(gram[others, column]) >= (1.0 - COLLINEAR) * np.maximum(sizes, own)
+                copies = others[same & (members[others] < members[column])]
+                if len(copies):
+                    first = copies[members[copies].argmin()]
+                    weights[first] = weights[column] * np.sign(gram[first, column])
+                    weights[column] = 0.0
+                    others = others[others != first]
