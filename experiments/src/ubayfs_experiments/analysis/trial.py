@@ -83,7 +83,7 @@ def conditions(frame: pd.DataFrame) -> pd.DataFrame:
         })  # fmt: skip
     found = pd.DataFrame(rows).sort_values("all", ascending=False, kind="stable", ignore_index=True)
     meets = found["ahead"] & found["not_behind"]
-    winner = int((meets if meets.any() else found["all"]).to_numpy().argmax())
+    winner = int(meets.to_numpy().argmax())  # the first that meets them, else the first
     return found.assign(meets=meets, default=np.arange(len(found)) == winner)
 
 

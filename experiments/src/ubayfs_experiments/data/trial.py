@@ -177,19 +177,22 @@ def _of_table(table: Floats, p: int, rng: np.random.Generator) -> Floats:
 # -- what the signals say ----------------------------------------------------------------------------------------------
 
 
-def _standard(X: Floats) -> Floats:
-    return np.asarray((X - X.mean(axis=0)) / X.std(axis=0), dtype=np.float64)
+def standardized(X: Floats) -> Floats:
+    """Return columns of mean 0 and standard deviation 1; constant ones are 0."""
+    centered = X - X.mean(axis=0)
+    deviation = centered.std(axis=0)
+    return np.asarray(centered / np.where(deviation > 0, deviation, 1.0), dtype=np.float64)
 
 
 def _u_shaped(X: Floats) -> Floats:
     """Let every other signal be U-shaped, the others straight."""
-    Z = _standard(X)
+    Z = standardized(X)
     return np.where(np.arange(Z.shape[1]) % 2 == 0, np.minimum(Z**2, 9.0), Z)
 
 
 def _products(X: Floats) -> Floats:
     """Let signals act in pairs: the first straight, the second only through the product with the first."""
-    Z = np.clip(_standard(X), -3.0, 3.0)
+    Z = np.clip(standardized(X), -3.0, 3.0)
     C = Z.copy()
     C[:, 1::2] = Z[:, 0::2] * Z[:, 1::2]
     return C
@@ -199,10 +202,10 @@ EFFECTS: dict[str, Callable[[Floats], Floats]] = {
     "linear": lambda X: X,
     "log": lambda X: np.log(X + 0.5 * (X.min() == 0)),
     "ranks": lambda X: norm.ppf((rankdata(X, axis=0) - 0.5) / len(X)),
-    "saturated": lambda X: np.tanh(2 * _standard(X)),
+    "saturated": lambda X: np.tanh(2 * standardized(X)),
     "u": _u_shaped,
     "products": _products,
-    "steps": lambda X: (_standard(X) > 0.7).astype(np.float64),
+    "steps": lambda X: (standardized(X) > 0.7).astype(np.float64),
 }
 
 
@@ -229,10 +232,10 @@ def draw(design: Design, table: Floats | None, rng: np.random.Generator) -> tupl
     else:
         X = FEATURES[design.features](2 * design.n + FRESH, design.p, rng)
     signals = rng.choice(X.shape[1], design.k, replace=False)
-    says = _standard(EFFECTS[design.effect](X[:, signals]))
+    says = standardized(EFFECTS[design.effect](X[:, signals]))
     q = N_CLASSES if design.target in ("three classes", "labels") else 1
     W = _weights(design.k, design.target, q, rng)
-    predictors = design.strength * _standard(says @ W)
+    predictors = design.strength * standardized(says @ W)
     return Part(X, _target(design.target, predictors, rng), design.target), signals
 
 

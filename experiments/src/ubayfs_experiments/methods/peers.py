@@ -47,7 +47,8 @@ def path_shares(X: Floats, y: Floats, rng: np.random.Generator) -> tuple[Floats,
     from sklearn.linear_model import lasso_path
 
     n, p = X.shape
-    X, y = (X - X.mean(axis=0)) / X.std(axis=0), y - y.mean()
+    deviation = X.std(axis=0)
+    X, y = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0), y - y.mean()
     penalties = np.abs(X.T @ y).max() / n * PENALTIES
     times = np.zeros((p, len(penalties)))
     for _ in range(N_PAIRS):

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import norm, rankdata
 
 from ..data.planted import Floats
-from ..data.trial import Part
+from ..data.trial import Part, standardized
 from .elastic_net import ElasticNets
 from .peers import integrated_score, path_shares
 
@@ -21,13 +21,6 @@ FOLDS, N_TREES = 5, 200
 BOOSTING = {"n_estimators": 300, "learning_rate": 0.05, "subsample": 0.5, "max_features": 0.2}
 PENALTIES = {"lasso": np.geomspace(1.0, 0.01, 50), "logistic": np.geomspace(1.0, 0.03, 20)}
 N_HALVES, EXPECTED_FALSE, THRESHOLD = 50, 1.0, 0.9  # of stability selection
-
-
-def standardized(X: Floats) -> Floats:
-    """Return columns of mean 0 and standard deviation 1; constant ones are 0."""
-    centered = X - X.mean(axis=0)
-    deviation = centered.std(axis=0)
-    return np.asarray(centered / np.where(deviation > 0, deviation, 1.0), dtype=np.float64)
 
 
 def half_ranks(X: Floats) -> Floats:
