@@ -14,6 +14,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 
 import ubayfs
+from ubayfs.selectors import Lasso
 
 Ensemble = Callable[[], ubayfs.Evidence]
 
@@ -26,6 +27,7 @@ TASKS = {
     "lasso": "binary multiclass regression",
     "laplacian": "binary multiclass multilabel regression unsupervised",
 }
+ENTRY = Lasso(order="entry")  # what "lasso" was when ensembles were recorded
 REAL = {"breast cancer": load_breast_cancer, "wine": load_wine, "diabetes": load_diabetes}
 
 
@@ -66,24 +68,25 @@ def most_different_means(X: NDArray[Any], y: NDArray[Any], n_features: int, rng:
 def ensembles() -> dict[str, Ensemble]:
     """Return the ensembles by name."""
     found: dict[str, Ensemble] = {}
-    for selector, tasks in TASKS.items():
+    for name, tasks in TASKS.items():
+        selector = ENTRY if name == "lasso" else name
         for task in tasks.split():
-            found[f"{selector}, {task}"] = partial(_collected, *table(task), selector, task=task)
+            found[f"{name}, {task}"] = partial(_collected, *table(task), selector, task=task)
         X, y = table("binary")
-        found[f"{selector}, float32"] = partial(_collected, X.astype(np.float32), y, selector, train_size=0.6)
-        found[f"{selector}, groups"] = partial(_collected, X, y, selector, groups=np.arange(len(X)) // 3, n_models=20)
-        found[f"{selector}, wide"] = partial(_collected, *table("binary", 50, 600), selector, n_features_per_model=20)
-        found[f"{selector}, any workers"] = partial(_for_any_workers, *table("binary", 60, 50), selector, n_models=60)
-        for name, load in REAL.items():
-            if (task := "regression" if name == "diabetes" else "binary") in tasks:
+        found[f"{name}, float32"] = partial(_collected, X.astype(np.float32), y, selector, train_size=0.6)
+        found[f"{name}, groups"] = partial(_collected, X, y, selector, groups=np.arange(len(X)) // 3, n_models=20)
+        found[f"{name}, wide"] = partial(_collected, *table("binary", 50, 600), selector, n_features_per_model=20)
+        found[f"{name}, any workers"] = partial(_for_any_workers, *table("binary", 60, 50), selector, n_models=60)
+        for data, load in REAL.items():
+            if (task := "regression" if data == "diabetes" else "binary") in tasks:
                 X, y = load(return_X_y=True, as_frame=True)
-                settings = {"n_models": 6, "n_features_per_model": 5, "task": task if name == "diabetes" else None}
-                found[f"{selector}, {name}"] = partial(_collected, X, y, selector, **settings)
+                settings = {"n_models": 6, "n_features_per_model": 5, "task": task if data == "diabetes" else None}
+                found[f"{name}, {data}"] = partial(_collected, X, y, selector, **settings)
     X, y = table("binary")
     names = [f"gene {j}" for j in range(X.shape[1])]
     ordered = pd.Categorical(table("multiclass")[1], ["low", "middle", "high"], ordered=True)
     found |= {
-        "mixed list": partial(_collected, X, y, ["mrmr", "tree", "lasso"]),
+        "mixed list": partial(_collected, X, y, ["mrmr", "tree", ENTRY]),
         "estimator": partial(_collected, X, y, LogisticRegression(C=0.5)),
         "scikit-learn selector": partial(_collected, X, y, SelectKBest(k=4)),
         "function": partial(_collected, X, y, most_different_means),

@@ -396,7 +396,7 @@ def test_selectors_that_cannot_do_the_task_name_those_that_can(X, y):
     measured = X["area"] * 2.0
     refused(
         "selector 'fisher' cannot do task 'regression', only binary, multiclass. Selectors that can: 'hsic', "
-        "'laplacian', 'lasso', 'mrmr', 'rfe', 'tree'",
+        "'laplacian', 'lasso', 'mrmr', 'rfe', 'tree', 'wide'",
         collect,
         X,
         measured,
@@ -408,10 +408,10 @@ def test_selectors_that_cannot_do_the_task_name_those_that_can(X, y):
         collect,
         X,
     )
-    refused("selector 'lasso' cannot do task 'multilabel'", collect, X, np.eye(2)[y], selector=["tree", "lasso"])
+    refused("selector 'hsic' cannot do task 'multilabel'", collect, X, np.eye(2)[y], selector=["tree", "hsic"])
     refused(
-        "selector must be one of 'cox', 'fisher', 'hsic', 'laplacian', 'lasso', 'mrmr', 'rfe', 'tree'; got 'mrnr'. Did "
-        "you mean 'mrmr'?",
+        "selector must be one of 'cox', 'fisher', 'hsic', 'laplacian', 'lasso', 'mrmr', 'rfe', 'tree', 'wide'; got "
+        "'mrnr'. Did you mean 'mrmr'?",
         collect,
         X,
         y,

@@ -14,7 +14,7 @@ from ubayfs.ensemble.subsampling import plan_subsamples
 from ubayfs.exceptions import EnsembleError
 from ubayfs.selectors.registry import SELECTORS
 
-EXACT = ("fisher", "mrmr", "cox")
+EXACT = ("fisher", "mrmr", "cox", "lasso", "wide")
 
 
 def planted(seed=0, n=120, p=60):

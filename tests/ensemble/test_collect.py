@@ -120,7 +120,7 @@ def test_runs_do_not_depend_on_batches_and_their_order(table):
     for runs in [range(40, 60), (7,), range(8, 40, 2), range(9, 40, 2), (0, 1, 2, 4, 6), (3, 5)]:
         batch = run_batch(X, task, runs)
         assert tuple(batch) == tuple(runs)
-        found |= {run: tuple(outcome) for run, outcome in batch.items()}
+        found |= {run: tuple(outcome.columns) for run, outcome in batch.items()}
     assert [found[run] for run in range(60)] == rows_of(collect(table))
 
 

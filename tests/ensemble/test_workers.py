@@ -147,13 +147,13 @@ def test_errors_in_threads_over_columns_are_those_of_the_runs(table, always_wort
 @pytest.mark.parametrize(
     ("selector", "n_runs", "n_workers", "recorded", "expected"),
     [
-        ("lasso", 100, 1, False, 25),
-        ("lasso", 100, 2, False, 13),
-        ("lasso", 100, 16, False, 2),
-        ("lasso", 20, 16, False, 1),
-        ("lasso", 1, 1, False, 1),
-        ("lasso", 10**9, 16, False, 25),
-        ("lasso", 10**9, 1, True, 1),
+        ("rfe", 100, 1, False, 25),
+        ("rfe", 100, 2, False, 13),
+        ("rfe", 100, 16, False, 2),
+        ("rfe", 20, 16, False, 1),
+        ("rfe", 1, 1, False, 1),
+        ("rfe", 10**9, 16, False, 25),
+        ("rfe", 10**9, 1, True, 1),
         ("tree", 10, 1, False, 50),
         ("tree", 10, 2, False, 2),
         ("tree", 100, 1, True, 5),
@@ -162,7 +162,7 @@ def test_errors_in_threads_over_columns_are_those_of_the_runs(table, always_wort
         ("fisher", 110, 1, False, 55),
         ("fisher", 100, 16, False, 7),
         ("fisher", 10**9, 16, False, 100),
-        (["fisher", "lasso"], 100, 16, False, 2),
+        (["fisher", "rfe"], 100, 16, False, 2),
     ],
 )
 def test_the_unit_of_work_follows_the_work(selector, n_runs, n_workers, recorded, expected):
@@ -177,11 +177,11 @@ def runs_per_unit(shape, selector, n_runs, n_workers, recorded=False):
 
 @pytest.mark.parametrize("n_workers", [1, 2, 3, 16, 40])
 @pytest.mark.parametrize("n_runs", [1, 2, 15, 16, 17, 20, 64, 100, 1000])
-@pytest.mark.parametrize("selector", ["lasso", "fisher"])
+@pytest.mark.parametrize("selector", ["rfe", "fisher"])
 def test_every_worker_has_a_task_while_there_are_runs(selector, n_workers, n_runs):
     size = runs_per_unit((60, 12), selector, n_runs, min(n_workers, n_runs))
     n_tasks = -(-n_runs // size)
-    if selector == "lasso":
+    if selector == "rfe":
         assert n_tasks >= min(n_workers, n_runs)
     # Joint selectors lose with every further call; at worst a share is empty because all others are of whole runs.
     assert size <= -(-n_runs // min(n_workers, n_runs))
@@ -379,7 +379,7 @@ def test_selectors_see_aligned_tables(table):
         askew[...] = data.X
         assert not askew.flags.aligned
         found, expected = (list(batches.run_batch(X, task, range(3)).values()) for X in (askew, data.X))
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(*[[run.columns for run in runs] for runs in (found, expected)])
         assert seen[-2].flags.aligned
         assert seen[-2].strides == askew.strides
         assert seen[-1] is data.X

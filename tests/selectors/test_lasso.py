@@ -1,296 +1,502 @@
+"""The lasso and `wide` against a literal version: one run at a time, all columns, scikit-learn's solver."""
+
+import warnings
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
-import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression, lars_path
-from sklearn.utils.fixes import parse_version
+from scipy import sparse
+from scipy.special import ndtri
+from scipy.stats import rankdata
+from sklearn.linear_model import Lasso as ReferenceLasso
 
+from ubayfs import Evidence, Survival, collect_evidence, decide, max_size
+from ubayfs.data.categories import CategoryTable
+from ubayfs.data.covariates import basis_of
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.exceptions import InputError, UBayFSError
-from ubayfs.selectors import _lasso_path
-from ubayfs.selectors._lasso_path import LassoPath, WorkingSet, squares
-from ubayfs.selectors._lasso_path import logistic as logistic_loss
-from ubayfs.selectors.lasso import Lasso
+from ubayfs.data.hazards import RiskSets
+from ubayfs.data.missing import filled
+from ubayfs.exceptions import InputError
+from ubayfs.report import render_markdown
+from ubayfs.selectors import SELECTORS, Lasso, Wide, _lasso_fits, _score_columns
+from ubayfs.selectors._active_sets import minimize
+from ubayfs.selectors._lasso_columns import LassoColumns
+from ubayfs.selectors._lasso_fits import LassoFits
+from ubayfs.selectors._score_columns import ScoreColumns
+from ubayfs.selectors.adjusted import without_covariates
+from ubayfs.selectors.base import CURVE, STRAIGHT, UNSAID
+from ubayfs.selectors.category_numbers import numbers_of_several
+from ubayfs.selectors.lasso import _targets
+from ubayfs.selectors.threads import column_threads
+from ubayfs.summary import summarize
 
-# scikit-learn 1.8 has l1_ratio alone say what penalty="l1" said before, and deprecates the penalty.
-L1 = {"l1_ratio": 1.0} if parse_version(sklearn.__version__) >= parse_version("1.8") else {"penalty": "l1"}
-
-
-def standardize(X):
-    return (X - X.mean(axis=0)) / X.std(axis=0)
-
-
-def literal_lasso(X, y, penalty, logistic, n_steps=60_000, tolerance=1e-13):
-    """Accelerated proximal gradient steps on all columns; intercept free. Returns (intercept, weights)."""
-    n, p = X.shape
-    Z = np.column_stack([np.ones(n), X])
-    rate = (4 if logistic else 1) * n / np.linalg.norm(Z, 2) ** 2
-    theta = previous = np.zeros(p + 1)
-    momentum = 1.0
-    for _ in range(n_steps):
-        next_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        point = theta + (momentum - 1) / next_momentum * (theta - previous)
-        response = Z @ point
-        if logistic:
-            response = 1 / (1 + np.exp(-response))
-        new = point + rate * Z.T @ (y - response) / n
-        new[1:] = np.sign(new[1:]) * np.maximum(np.abs(new[1:]) - rate * penalty, 0)
-        if (new - theta) @ (point - new) > 0:  # restart when the momentum points uphill
-            next_momentum = 1.0
-        previous, theta, momentum = theta, new, next_momentum
-        if np.abs(theta - previous).max() < tolerance:
-            break
-    return theta[0], theta[1:]
+TASKS = ("binary", "multiclass", "multilabel", "regression", "survival")
+SWITCHES = [(False, False), (True, False), (False, True), (True, True)]
+N_FEATURES = 8
 
 
-def full_weights(path, p):
-    weights = np.zeros(p)
-    weights[path.active] = path.weights
-    return weights
+# -- the literal version -----------------------------------------------------------------------------------------------
 
 
-def problem(seed, n, p, logistic, correlation=0.5):
+def standardized(x):
+    x = x - x.mean()
+    return x / x.std() if x.std() > 0 else x
+
+
+def literal_straight(x):
+    """a of one feature, NaN where a value is missing."""
+    found, present = np.full(len(x), np.nan), ~np.isnan(x)
+    own = x[present]
+    if np.ptp(own) == 0:
+        found[present] = 0.0
+    else:
+        scores = ndtri((rankdata(own) - 0.5) / len(own))
+        found[present] = standardized(standardized(own) + scores)
+    return found
+
+
+def literal_bent(a):
+    found, present = np.full(len(a), np.nan), ~np.isnan(a)
+    own = a[present]
+    squares = np.clip(own, -2.5, 2.5) ** 2
+    left = squares - squares.mean()
+    if (own**2).sum() > 0:
+        left = left - own * (own @ left) / (own @ own)
+    found[present] = standardized(left) if (left**2).sum() > 1e-10 * (squares**2).sum() else 0.0
+    return found
+
+
+def solve(Z, y, penalty):
+    model = ReferenceLasso(alpha=penalty, tol=1e-14, max_iter=10**6, fit_intercept=False)
+    return model.fit(np.asfortranarray(Z), y).coef_
+
+
+class Literal:
+    """One run, by the words of the definition; `own` are the columns of categories, NaN for other features."""
+
+    def __init__(self, X, rows, design=None, own=None, curves=False, pairs=False, factor=1.5):
+        self.p, self.rows, self.factor, self.pairs = X.shape[1], rows, factor, pairs
+        self.basis = basis_of(np.empty((rows.sum(), 0)) if design is None else design[rows])
+        self.straight = np.column_stack([literal_straight(x) for x in X.T])
+        self.values = np.clip(np.nan_to_num(self.straight), -3, 3)[rows]
+        columns = [self.column(x[rows], X[rows, j]) for j, x in enumerate(self.straight.T)]
+        for j, x in enumerate(() if own is None else own.T):
+            if not np.isnan(x).any():
+                columns[j], self.values[:, j] = self.column(x), np.clip(standardized(x), -3, 3)
+        self.owners = [(j,) for j in range(self.p)]
+        if curves:
+            several = set() if own is None else set(np.flatnonzero(~np.isnan(own).any(axis=0)))
+            bent = [self.column(literal_bent(a)[rows], X[rows, j]) for j, a in enumerate(self.straight.T)]
+            columns += [0 * b if j in several else b / factor for j, b in enumerate(bent)]
+            self.owners = self.owners * 2
+        self.Z = np.column_stack(columns)
+
+    def column(self, x, raw=None):
+        if raw is not None and not np.nanmin(raw) < np.nanmax(raw):
+            return np.zeros(len(x))
+        x = np.nan_to_num(x)
+        left = x - self.basis @ (self.basis.T @ x)
+        left = left - self.basis @ (self.basis.T @ left)
+        if (left**2).sum() <= 1e-10 * (x**2).sum():
+            return np.zeros(len(x))
+        return left / np.sqrt((left**2).mean())
+
+    def outside(self, values, basis=None):
+        basis = self.basis if basis is None else basis
+        return values - basis @ (basis.T @ values)
+
+    def squares(self, outputs):
+        outputs = self.outside(outputs)
+        outputs = outputs / outputs.std(axis=0).max()
+        penalty = 0.2 * np.abs(self.Z.T @ outputs / len(outputs)).max()
+        weights = [solve(self.Z, y, penalty) for y in outputs.T]
+        columns = [self.Z] * len(weights)
+        owners = [self.owners] * len(weights)
+        if self.pairs:
+            heads = self.best(weights, owners, 5)
+            found = [
+                self.with_products(y - self.Z @ w, heads, penalty) for y, w in zip(outputs.T, weights, strict=True)
+            ]
+            columns, owners = zip(*found, strict=True)
+            weights = [solve(Z, y, penalty) for Z, y in zip(columns, outputs.T, strict=True)]
+        self.check_optimal(columns, outputs, weights, penalty)
+        return weights, owners
+
+    def check_optimal(self, columns, outputs, weights, penalty):
+        for Z, y, w in zip(columns, outputs.T, weights, strict=True):
+            assert np.abs(Z.T @ (y - Z @ w)).max() / len(y) <= penalty * (1 + 1e-5)
+
+    def with_products(self, gradient, heads, penalty):
+        products = {}
+        for i in heads:
+            for j in range(self.p):
+                if i != j:
+                    products[min(i, j), max(i, j)] = self.column(self.values[:, i] * self.values[:, j]) / self.factor
+        sizes = {pair: abs(gradient @ x) / len(gradient) for pair, x in products.items()}
+        kept = sorted((pair for pair in sizes if sizes[pair] > penalty), key=lambda pair: (-sizes[pair], pair))[:30]
+        return np.column_stack([self.Z, *(products[pair] for pair in kept)]), [*self.owners, *kept]
+
+    def cox(self, time, event):
+        risk_sets, n = RiskSets.of(time, event), len(time)
+        Z, owners, weights, eta = self.Z, self.owners, np.zeros(self.Z.shape[1]), np.zeros(n)
+        penalty = None
+        for step in range(5 if self.pairs else 4):
+            eta = np.clip(eta - eta.mean(), -5, 5)
+            expected = np.exp(eta) * risk_sets.cumulative_hazard(np.exp(eta))
+            w = np.maximum(expected, 1e-3)
+            response, root = eta + (event - expected) / w, np.sqrt(w)
+            basis = np.linalg.qr(self.basis * root[:, None])[0]
+            target = self.outside(root * response, basis)
+            if penalty is None:
+                penalty = 0.2 * np.abs(Z.T @ (root * target)).max() / n
+            if step == 4:
+                gradient = root * (target - self.outside(root[:, None] * Z, basis) @ weights)
+                Z, owners = self.with_products(gradient, self.best([weights], [owners], 5), penalty)
+            weighted = self.outside(root[:, None] * Z, basis)
+            weights = solve(weighted, target, penalty)
+            eta = response - (target - weighted @ weights) / root
+        return [weights], [owners]
+
+    def best(self, weights, owners, n_features):
+        scores = np.zeros(self.p)
+        for own, features in zip(weights, owners, strict=True):
+            for weight, some in zip(np.abs(own), features, strict=True):
+                for feature in some:
+                    scores[feature] = max(scores[feature], weight)
+        scores /= scores.max() or 1.0
+        order = np.argsort(-scores, kind="stable")
+        return order[scores[order] > 1e-8][:n_features].tolist()
+
+    def choose(self, target, n_features=N_FEATURES):
+        values = np.asarray(target.values)[self.rows]
+        if target.task == "survival":
+            found = self.cox(values[:, 0], values[:, 1])
+        elif target.task in ("regression", "multilabel"):
+            columns = values.reshape(len(values), -1).astype(float)
+            found = self.squares(columns)
+        else:
+            first = 1 if target.n_classes == 2 else 0
+            found = self.squares((values[:, None] == np.arange(first, target.n_classes)).astype(float))
+        return self.best(*found, n_features)
+
+
+def make_table(seed, task, n=50, p=30, gaps=False):
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, p)) + correlation * rng.normal(size=(n, 1))
-    score = X[:, 0] - 2 * X[:, p // 2] + X[:, p - 1] + rng.normal(size=n) * 2
-    y = (score > np.median(score)).astype(float) if logistic else standardize(score)
-    return standardize(X), y
+    X = rng.normal(size=(n, p)) * np.exp(rng.normal(size=p))
+    X[:, 0] = np.exp(X[:, 0] / X[:, 0].std())
+    X[:, 3], X[:, 4] = np.round(2 * X[:, 3] / X[:, 3].std()), X[:, 4] > 0
+    X[:, 5] = 3.3
+    Z = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
+    signal = Z[:, 0] + Z[:, 1] ** 2 + Z[:, 2] * Z[:, 6] - Z[:, 7] + 0.7 * rng.normal(size=n)
+    if gaps:
+        X[rng.random(X.shape) < 0.15] = np.nan
+        X[: n // 2, 8] = np.nan
+    y = {
+        "binary": signal > np.median(signal),
+        "multiclass": np.digitize(signal, np.quantile(signal, [0.3, 0.7])),
+        "multilabel": np.column_stack([signal > 0, Z[:, 7] > 0, Z[:, 9] + rng.normal(size=n) > 0]).astype(int),
+        "regression": signal,
+        "survival": Survival(np.exp(-signal / 2), rng.random(n) < 0.8) if task == "survival" else None,
+    }[task]
+    subsamples = np.array([rng.permutation(n) < 0.75 * n for _ in range(3)])
+    return X, y, subsamples
 
 
-@pytest.mark.parametrize("logistic", [False, True])
-@pytest.mark.parametrize(("n", "p"), [(40, 8), (20, 50)])
-def test_solution_at_every_event_is_that_of_a_literal_solver(logistic, n, p):
-    X, y = problem(1, n, p, logistic)
-    path = LassoPath(X, (logistic_loss if logistic else squares)(y))
-    n_events = 0
-    for event in path.events(0.1 * path.top):
-        intercept, weights = literal_lasso(X, y, event.penalty, logistic)
-        np.testing.assert_allclose(full_weights(path, p), weights, atol=1e-6)
-        assert path.intercept == pytest.approx(intercept, abs=1e-6)
-        n_events += 1
-    assert n_events >= 5
+def choices(selector, data, subsamples, design=None, n_features=N_FEATURES, seed=0):
+    rngs = [np.random.default_rng([seed, run]) for run in range(len(subsamples))]
+    if design is None:
+        found = selector.select_many(data.X, data.target, subsamples, n_features, rngs)
+    else:
+        found = selector.select_adjusted(data.X, data.target, design, subsamples, n_features, rngs)
+    return [picks.tolist() for picks in found]
 
 
-@given(seed=st.integers(0, 10**6), n=st.integers(8, 40), p=st.integers(2, 40), logistic=st.booleans())
-def test_optimality_conditions_hold_at_and_between_events(seed, n, p, logistic):
-    X, y = problem(seed, n, p, logistic)
-    path = LassoPath(X, (logistic_loss if logistic else squares)(y))
-    last = path.top * (1 + 1e-9)
-    for event in path.events(0.01 * path.top):
-        assert event.penalty <= last * (1 + 1e-9)
-        last = event.penalty
-        weights = full_weights(path, p)
-        response = path.intercept + X @ weights
-        residual = y - (1 / (1 + np.exp(-response)) if logistic else response)
-        correlations = X.T @ residual / n
-        slack = 1e-7 * path.top
-        assert abs(residual.mean()) < slack
-        assert np.abs(correlations).max() <= event.penalty + slack
-        active = weights != 0
-        np.testing.assert_allclose(correlations[active], event.penalty * np.sign(weights[active]), atol=slack)
-        assert event.enters == (event.feature in path.active)
+@pytest.mark.parametrize(("curves", "pairs"), SWITCHES)
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("kind", ["complete", "gaps", "covariates", "gaps and covariates"])
+def test_choices_are_those_of_the_literal_version(curves, pairs, task, kind):
+    for seed in range(2):
+        X, y, subsamples = make_table([seed, 1], task, gaps="gaps" in kind)
+        data = FeatureData.from_table(X, y, missing="available", max_missing=1.0)
+        design = None
+        if "covariates" in kind:
+            rng = np.random.default_rng(seed)
+            design = np.column_stack([rng.normal(size=len(X)), np.arange(len(X)) % 3 == 0])
+            X[:, 9] = 2 - 5 * design[:, 0]  # nothing is left of it on either scale but what its ranks add
+        factor = (1.5, 2.5)[seed]
+        found = choices(Lasso(curves=curves, pairs=pairs, penalty_factor=factor), data, subsamples, design)
+        for rows, picks in zip(subsamples, found, strict=True):
+            literal = Literal(X, rows, design, None, curves, pairs, factor)
+            assert picks == literal.choose(data.target), seed
 
 
-@given(seed=st.integers(0, 10**6), n=st.integers(6, 30), p=st.integers(2, 60))
-def test_linear_path_is_that_of_lars(seed, n, p):
-    X, y = problem(seed, n, p, logistic=False)
-    alphas, _, coefs = lars_path(X, y, method="lasso")
-    path = LassoPath(X, squares(y))
-    events = list(path.events(0.05 * path.top))
-    knots = alphas[alphas > 0.05 * path.top * (1 + 1e-6)]
-    np.testing.assert_allclose([e.penalty for e in events][: len(knots)], knots, rtol=1e-6)
-    # Between two knots the same columns are active.
-    active = set()
-    for k, event in enumerate(events[: len(knots) - 1]):
-        active = active | {event.feature} if event.enters else active - {event.feature}
-        assert active == set(np.flatnonzero(np.abs(coefs[:, k] + coefs[:, k + 1]) > 1e-10))
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("adjusted", [False, True])
+def test_categories_are_one_number_of_the_run(task, adjusted):
+    X, y, subsamples = make_table([5, 1], task, gaps=True)
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(X).rename(columns=str)
+    strong = np.digitize(np.nan_to_num(X[:, 7]), [-1, 0, 1])
+    for name, codes in (("11", rng.integers(0, 4, len(X))), ("12", strong), ("13", rng.integers(0, 2, len(X)))):
+        frame[name] = pd.Categorical(np.array(list("abcd"))[codes])
+    frame.loc[3, "12"] = None
+    data = FeatureData.from_table(frame, y, missing="available", max_missing=1.0)
+    assert isinstance(data.X, CategoryTable)
+    several = data.X.several
+    assert several.tolist() == [11, 12]
+    design = rng.normal(size=(len(X), 2)) if adjusted else None
+    found = choices(Wide(), data, subsamples, design, seed=9)
+    for run, (rows, picks) in enumerate(zip(subsamples, found, strict=True)):
+        basis = basis_of(np.empty((rows.sum(), 0)) if design is None else design[rows])
+        part = data.X.take(several)
+        coded = without_covariates(part.coded[rows], basis) if adjusted else filled(part.coded[rows], "mean")
+        own = np.full((rows.sum(), X.shape[1]), np.nan)
+        own_rng = np.random.default_rng([9, run])
+        own[:, several] = numbers_of_several(part, coded, basis, data.target.take(rows), own_rng)
+        plain = data.X.values.copy()
+        plain[:, several] = 0.0
+        assert picks == Literal(plain, rows, design, own, True, True).choose(data.target)
 
 
-def test_logistic_solution_is_that_of_saga(cancer):
-    X, y = standardize(cancer[0].to_numpy()), cancer[1].to_numpy().astype(float)
-    path = LassoPath(X, logistic_loss(y))
-    events = []
-    for event in path.events(1e-4 * path.top):
-        events.append(event)
-        if len(path.active) == 10:
-            break
-    penalty = events[-1].penalty
-    other = LogisticRegression(
-        C=1 / (penalty * len(y)), solver="saga", tol=1e-9, max_iter=100_000, random_state=0, **L1
-    ).fit(X, y)
-    np.testing.assert_allclose(full_weights(path, 30), other.coef_[0], atol=1e-4)
-    chosen = Lasso()(*cancer, 10, np.random.default_rng(0))
-    assert len(chosen) == 10
-    assert chosen.tolist() == path.active
+def test_straight_and_bent_columns_are_those_of_the_definition():
+    X, _, _ = make_table(3, "regression", gaps=True)
+    X[:, 10], X[:, 11], X[2, 12] = 1e-300 * X[:, 10], 1e300 * X[:, 11], -1.7e308
+    columns = ScoreColumns.of(X, np.empty(0, dtype=np.intp))
+    rows = columns.rows(slice(0, 30))
+    safe = X.copy()
+    safe[:, 10], safe[:, 11], safe[:, 12] = X[:, 10] * 1e300, X[:, 11] * 1e-300, X[:, 12] * 1e-300
+    expected = np.array([literal_straight(x) for x in safe.T])
+    np.testing.assert_allclose(rows, expected, atol=1e-12)
+    np.testing.assert_allclose(
+        columns.bent(rows, slice(0, 30)), np.array([literal_bent(a) for a in expected]), atol=1e-9
+    )
+    assert not columns.bend[2, [4, 5]].any()  # two values, and one
 
 
-@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-def test_chosen_features_are_those_active_under_one_penalty(task, rng):
-    X = rng.normal(size=(60, 30))
-    score = X[:, 3] - X[:, 7] + 0.5 * X[:, 11] * (X[:, 3] > 0) + rng.normal(size=60)
-    y = {"binary": score > 0, "multiclass": np.digitize(score, [-1, 1]), "regression": score}[task]
-    chosen = Lasso()(X, y, 6, rng)
-    assert len(chosen) == 6
-    logistic = task != "regression"
-    outputs = [standardize(score)] if task == "regression" else [(y == c) * 1.0 for c in np.unique(y)]
-    X = standardize(X)
-
-    def first_active(penalty):
-        weights = [literal_lasso(X, output, penalty, logistic)[1] for output in outputs]
-        return set(np.flatnonzero((np.abs(weights) > 1e-9).any(axis=0)))
-
-    # Halving finds the largest penalty with 6 active features; entering one by one, 5 just above it.
-    low, high = 0.0, 1.0
-    for _ in range(30):
-        middle = (low + high) / 2
-        low, high = (middle, high) if len(first_active(middle)) >= 6 else (low, middle)
-    assert set(chosen) == first_active(low)
-    assert set(chosen[:5]) == first_active(high)
-    for n_features in range(1, 6):
-        np.testing.assert_array_equal(Lasso()(X, y, n_features, rng), chosen[:n_features])
+# -- what must not matter ----------------------------------------------------------------------------------------------
 
 
-def test_copies_of_a_column_never_enter_beside_it(rng):
-    X = rng.normal(size=(30, 6))
-    y = X[:, 1] + X[:, 4] + 0.5 * rng.normal(size=30)
-    for target in (y, y > 0, np.digitize(y, [-1, 1])):
-        once = Lasso()(X, target, 6, rng)
-        np.testing.assert_array_equal(Lasso()(np.column_stack([X, X, -X]), target, 6, rng), once)
-        np.testing.assert_array_equal(Lasso()(np.column_stack([X, X + 1e-14]), target, 6, rng), once)
+@pytest.mark.parametrize("name", ["lasso", "wide"])
+@pytest.mark.parametrize("task", TASKS)
+def test_order_of_columns_only_permutes_votes(name, task):
+    X, y, subsamples = make_table(11, task, n=60, p=80)
+    order = np.random.default_rng(0).permutation(80)
+    data, permuted = (FeatureData.from_table(table, y) for table in (X, X[:, order]))
+    # All that have a weight: the features of a pair may be equally good, and the first comes first then.
+    found, expected = (choices(SELECTORS[name], own, subsamples, n_features=80) for own in (permuted, data))
+    assert [set(order[picks].tolist()) for picks in found] == [set(picks) for picks in expected]
+    if name == "lasso":
+        assert [order[picks].tolist() for picks in found] == expected
 
 
-def test_tied_features_enter_by_position():
-    # Orthogonal columns with equal correlation to y.
-    X = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]] * 5, dtype=float)
-    y = X @ [1.1, 1.1, 0.0]
-    np.testing.assert_array_equal(Lasso()(X[:, [2, 1, 0]], y, 3, np.random.default_rng(0)), [1, 2])
-    np.testing.assert_array_equal(Lasso()(X, y, 1, np.random.default_rng(0)), [0])
-
-
-def test_few_rows_and_few_columns(rng):
-    X = rng.normal(size=(6, 40))
-    for y in ([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2], rng.normal(size=6)):
-        chosen = Lasso()(X, y, 20, rng)
-        assert 1 <= len(chosen) <= 20
-        assert len(set(chosen)) == len(chosen)
-    assert set(Lasso()(X[:, :2], [0, 0, 0, 1, 1, 1], 10, rng)) <= {0, 1}
-    # A column that separates the classes perfectly.
-    X[:, 9] = [0, 0, 0, 1, 1, 1]
-    assert Lasso()(X, [0, 0, 0, 1, 1, 1], 3, rng)[0] == 9
-
-
-@given(
-    seed=st.integers(0, 10**6), n=st.integers(3, 10), p=st.integers(1, 8), task=st.sampled_from(["two", "three", "y"])
-)
-def test_coarse_data_with_many_ties_never_fail(seed, n, p, task):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 2, size=(n, p)).astype(float)
-    y = {"two": np.arange(n) % 2, "three": np.arange(n) % 3, "y": np.arange(n) + 0.5}[task]
-    chosen = Lasso()(X, y, p, rng)
-    assert len(set(chosen)) == len(chosen) <= p
-    assert (X[:, chosen] != X[0, chosen]).any(axis=0).all()
-
-
-def test_absent_class_is_ignored_and_a_single_one_refused(rng):
-    X = rng.normal(size=(30, 12))
-    y = np.repeat([0, 1, 2], 10)
+@pytest.mark.parametrize("name", ["lasso", "wide"])
+@pytest.mark.parametrize("task", ["binary", "multiclass", "survival"])
+def test_neither_blocks_nor_working_sets_nor_threads_change_votes(name, task, monkeypatch):
+    X, y, subsamples = make_table(12, task, n=60, p=90)
+    X[:, 20:30] = np.round(X[:, 20:30])
+    X[:, 40:50] = X[:, [0, 1, 2, 6, 7] * 2]
     data = FeatureData.from_table(X, y)
-    two = Lasso().select_many(data.X, data.target, (y < 2)[None], 4, [rng])[0]
-    np.testing.assert_array_equal(two, Lasso()(X[y < 2], y[y < 2], 4, rng))
-    with pytest.raises(UBayFSError, match="one class only"):
-        Lasso().select_many(data.X, data.target, (y == 1)[None], 4, [rng])
+    expected = choices(SELECTORS[name], data, subsamples)
+    for entries, joining, cache in ((1, 50, 1), (100, 3, 1 << 19), (700, 1000, 1 << 12)):
+        monkeypatch.setattr(_score_columns, "BLOCK_ENTRIES", entries)
+        monkeypatch.setattr(_lasso_fits, "JOINING", joining)
+        monkeypatch.setattr(_lasso_fits, "CACHE_ENTRIES", cache)
+        with column_threads(2):
+            assert choices(SELECTORS[name], data, subsamples) == expected
+        prepared = SELECTORS[name].prepared(data.X)
+        assert choices(prepared, data, subsamples) == expected
 
 
-def test_smallest_penalty_ends_the_walk(rng):
-    X = rng.normal(size=(40, 20))
-    y = X[:, 0] + 0.1 * rng.normal(size=40)
-    np.testing.assert_array_equal(Lasso(min_penalty=0.9)(X, y, 20, rng), [0])
-    assert len(Lasso()(X, y, 20, rng)) > 10
-    with pytest.raises(InputError, match=r"min_penalty must be a number in \(0, 1\); got 0"):
-        Lasso(min_penalty=0)
-
-
-@pytest.fixture
-def always_screened(monkeypatch):
-    """Working sets for few columns too; a list of how many columns were members after each renewal."""
-    sizes, renew = [], WorkingSet.renew
-
-    def noted(self, vectors, levels):
-        renew(self, vectors, levels)
-        sizes.append(len(self.columns))
-
-    monkeypatch.setattr(_lasso_path, "_FEW_COLUMNS", 0)
-    monkeypatch.setattr(WorkingSet, "renew", noted)
-    return sizes
-
-
-def walk(X, y, logistic):
-    path = LassoPath(X, (logistic_loss if logistic else squares)(y))
-    return [(e.feature, e.enters, e.penalty / path.top) for e in path.events(0.01 * path.top)]
-
-
-@pytest.mark.parametrize("logistic", [False, True])
-@pytest.mark.parametrize("correlation", [0.0, 0.5, 3.0])
-@pytest.mark.parametrize(("n", "p"), [(15, 200), (60, 120), (200, 12)])
-def test_working_set_changes_no_event(n, p, correlation, logistic, always_screened, monkeypatch):
-    X, y = problem(3, n, p, logistic, correlation)
-    # Copies, which tie, and columns that are barred because the active ones determine them.
-    X = np.column_stack([X, -X[:, ::7], standardize(X[:, :1] + X[:, 1:2])])
-    screened = walk(X, y, logistic)
-    assert len(always_screened) < 400
-    assert min(always_screened) < X.shape[1] / 2  # the search did leave columns out
-    monkeypatch.setattr(_lasso_path, "_FEW_COLUMNS", X.shape[1])
-    complete = walk(X, y, logistic)
-    assert [event[:2] for event in screened] == [event[:2] for event in complete]
-    np.testing.assert_allclose([e[2] for e in screened], [e[2] for e in complete], atol=1e-10)
-    assert len(complete) >= 10
-
-
-@given(
-    seed=st.integers(0, 10**6), n=st.integers(2, 12), p=st.integers(1, 60), turn=st.floats(0, 2),
-    share=st.floats(0.1, 1),
-)  # fmt: skip
-def test_bound_of_a_working_set_is_never_wrong(seed, n, p, turn, share):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, p))
-    X *= np.sqrt(n) / np.linalg.norm(X, axis=0)
-    known = rng.normal(size=(2, n))
-    levels = share * np.abs(known @ X).max(axis=1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_lasso_path, "_FEW_COLUMNS", 0)
-        working_set = WorkingSet(X)
-        working_set.renew(known, levels)
-    reaching = np.flatnonzero((np.abs(known @ X) >= levels[:, None]).any(axis=0))
-    assert set(reaching) <= set(working_set.columns)
-    asked = known * rng.uniform(-2, 2, size=(2, 1)) + turn * rng.normal(size=(2, n))
-    np.testing.assert_allclose(working_set.products(asked), asked @ X[:, working_set.columns], atol=1e-12)
-    sizes = np.abs(np.delete(asked @ X, working_set.columns, axis=1)).max(axis=1, initial=0)
-    assert not working_set.others_are_below(asked, sizes - 1e-9) or len(working_set.columns) == p
-    # What was just looked at is known without looking again.
-    assert working_set.others_are_below(known, levels)
-
-
-def test_columns_near_a_level_are_found_again_after_a_turn(monkeypatch):
-    monkeypatch.setattr(_lasso_path, "_FEW_COLUMNS", 0)
-    X = np.sqrt(3) * np.eye(3)
-    working_set = WorkingSet(X)
-    working_set.renew(np.array([[1.0, 0, 0]]), np.array([1.0]))
-    assert working_set.columns.tolist() == [0]
-    # A multiple of the known vector is known; one in another direction may belong to any column.
-    assert working_set.others_are_below(np.array([[5.0, 0, 0]]), np.array([5.0]))
-    assert not working_set.others_are_below(np.array([[0, 0.9, 0]]), np.array([1.5]))
-    working_set.renew(np.array([[1.0, 0, 0], [0, 0.9, 0]]), np.array([1.0, 1.5]))
-    assert working_set.columns.tolist() == [0, 1]
-    assert working_set.others_are_below(np.array([[0, 0.9, 0]]), np.array([1.5]))
-
-
-def test_many_columns_and_models_choose_the_same_with_and_without_a_working_set(load_set, stratified, monkeypatch):
-    X, y = load_set("COL")
+@pytest.mark.parametrize("curves", [False, True])
+def test_of_copies_the_first_is_selected(curves):
+    """The product of a feature and its copy is a curve; so this is without pairs."""
+    selector = Lasso(curves=curves)
+    X, y, subsamples = make_table(13, "regression", n=50, p=40)
     data = FeatureData.from_table(X, y)
-    subsamples = stratified(y, 3, 0.75, 0)
-    rngs = [np.random.default_rng(0)] * 3
-    screened = Lasso().select_many(data.X, data.target, subsamples, 15, rngs)
-    monkeypatch.setattr(_lasso_path, "_FEW_COLUMNS", data.n_features)
-    complete = Lasso().select_many(data.X, data.target, subsamples, 15, rngs)
-    assert [a.tolist() for a in screened] == [b.tolist() for b in complete]
+    expected = choices(selector, data, subsamples)
+    doubled = FeatureData.from_table(np.column_stack([X, -2 * X, X]), y)
+    assert choices(selector, doubled, subsamples) == expected
+    ahead = choices(selector, FeatureData.from_table(np.column_stack([X[:, ::-1], X]), y), subsamples)
+    assert [[39 - j for j in picks] for picks in ahead] == expected
+
+
+def test_sparse_tables_are_seen_as_dense_ones():
+    rng = np.random.default_rng(2)
+    X = np.where(rng.random((60, 50)) < 0.2, rng.gamma(2.0, size=(60, 50)), 0.0)
+    X[:, 7], X[:, 8] = 0.0, rng.normal(size=60)
+    y = (X[:, 0] + X[:, 8] + rng.normal(size=60) > 0.5).astype(int)
+    for dtype in (np.float64, np.float32):
+        settings = {"selector": "wide", "n_models": 12, "random_state": 0}
+        dense = collect_evidence(X.astype(dtype), y, **settings)
+        found = collect_evidence(sparse.csr_array(X.astype(dtype)), y, **settings)
+        assert (dense.sets != found.sets).nnz == 0
+        np.testing.assert_array_equal(dense.carriers, found.carriers)
+
+
+# -- the solver --------------------------------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(3, 40), k=st.integers(1, 60), share=st.floats(0.01, 0.9))
+def test_optimality_conditions_hold(seed, n, k, share):
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(4, k, n)) + rng.normal(size=(4, 1, n))
+    Z[1] = np.sign(Z[1])  # columns that determine others
+    Z[2, k // 2 :] = Z[2, : k - k // 2]
+    y = rng.normal(size=(4, n))
+    gram, c = Z @ Z.transpose(0, 2, 1) / n, (Z @ y[:, :, None])[:, :, 0] / n
+    penalty = share * np.abs(c).max(axis=1)
+    weights = minimize(gram, c, np.zeros_like(c), penalty)
+    left = c - (gram @ weights[:, :, None])[:, :, 0]
+    scale = np.abs(c).max(axis=1, keepdims=True)
+    assert (np.abs(left) <= penalty[:, None] * (1 + 1e-8) + 1e-9 * scale).all()
+    active = weights != 0
+    gap = (left - penalty[:, None] * np.sign(weights)) / scale
+    assert np.abs(gap[active]).max(initial=0.0) < 1e-8
+
+
+def test_all_columns_satisfy_the_conditions_of_every_run():
+    X, y, subsamples = make_table(4, "multiclass", n=60, p=400)
+    data = FeatureData.from_table(X, y)
+    scores = ScoreColumns.of(X, np.empty(0, dtype=np.intp))
+    bases = [np.full((rows.sum(), 1), rows.sum() ** -0.5) for rows in subsamples]
+    none = np.empty((3, 0, 60)), np.empty(0, dtype=np.intp)
+    columns = LassoColumns(scores, subsamples, bases, True, 1.5, none)
+    targets, of_run = _targets(data.target, columns)
+    fits = LassoFits(columns, targets, of_run)
+    top = fits.top_penalties()
+    assert (top[:3] == top[0]).all()  # one penalty for all outputs
+    fits.descend(top, 0.2 * top)
+    assert np.all(columns.largest(fits.residuals(), of_run) <= 0.2 * top * (1 + 1e-8))
+    for lasso, (members, weights) in enumerate(zip(fits.members, fits.weights, strict=True)):
+        active = np.flatnonzero(weights)
+        run = of_run[lasso]
+        Z = columns.take(run, members[active])
+        correlations = Z @ fits.residuals()[lasso, subsamples[run]] / Z.shape[1]
+        np.testing.assert_allclose(correlations, 0.2 * top[lasso] * np.sign(weights[active]), atol=1e-12)
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["lasso", "wide"])
+def test_bad_tables_have_a_right_answer(name):
+    def counts(X, y, **settings):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", category=UserWarning, module="ubayfs")
+            settings = {"n_models": 5, "random_state": 0, "n_features_per_model": 3, **settings}
+            data = FeatureData.from_table(X, y, missing="available")
+            return collect_evidence(data, selector=name, **settings).counts.tolist()
+
+    rng = np.random.default_rng(0)
+    y = np.arange(20) % 2
+    noise = rng.normal(size=20)
+    assert counts(noise[:, None], y, n_features_per_model=1) == [5]  # p = 1
+    assert counts((y * 1.0)[:, None], y, n_features_per_model=1) == [5]
+    lone = np.zeros((20, 3))
+    lone[0] = 1.0  # constant in runs without the first sample
+    with pytest.warns(match="voted|chose"):
+        found = collect_evidence(lone, y, selector=name, n_models=8, n_features_per_model=2, random_state=1)
+    assert found.failures == ()
+    assert found.n_empty > 0
+    copies = counts(np.column_stack([noise, noise, noise]), y)
+    assert copies[0] == 5
+    assert copies[2] == 0
+    assert name == "wide" or copies[1] == 0
+    other = rng.normal(size=20)
+    huge = np.column_stack([y * 1e300 + 1e300 * noise, 1e-300 * y + 1e-300 * other, 1e308 * np.sign(noise), noise])
+    assert counts(huge, y)[:2] == [5, 5]
+    assert counts(huge, 1e300 * (noise + 3 * y), task="regression")[0] == 5
+    few = np.array([0] * 3 + [1] * 3 + [2] * 14)
+    assert counts(np.column_stack([few == 0, few == 1, noise]).astype(float), few)[:2] == [5, 5]
+
+
+def test_settings_that_do_not_belong_together_are_refused():
+    with pytest.raises(InputError, match='min_penalty belongs to order="entry"'):
+        Lasso(min_penalty=0.1)
+    with pytest.raises(InputError, match='order "entry" has neither curves nor pairs'):
+        Wide(order="entry")
+    with pytest.raises(InputError, match="penalty_factor must be"):
+        Lasso(penalty_factor=0)
+    with pytest.raises(InputError, match="cannot do task 'multilabel'"):
+        collect_evidence(np.eye(4), np.eye(4, dtype=int)[:, :2], selector=Lasso(order="entry"))
+    assert SELECTORS["wide"] == Wide()
+    assert not Lasso(order="entry").joint
+
+
+def test_the_path_is_still_there():
+    X, y, _ = make_table(5, "binary")
+    found = collect_evidence(X, y, selector=Lasso(order="entry"), n_models=4, random_state=0)
+    assert found.settings["selector_kinds"] == ["lasso"]
+    assert found.counts.sum() == 4 * 7
+
+
+# -- what carried a vote -----------------------------------------------------------------------------------------------
+
+
+def planted():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 40))
+    y = X[:, 0] + 1.5 * (X[:, 1] ** 2 - 1) + 1.5 * X[:, 0] * X[:, 2] + 0.5 * rng.normal(size=200)
+    return X, y
+
+
+def test_evidence_knows_what_carried_votes(tmp_path):
+    X, y = planted()
+    settings = {"n_models": 20, "random_state": 0, "n_features_per_model": 4}
+    found = collect_evidence(X, y, selector="wide", **settings)
+    assert found.counts[:3].tolist() == [20, 20, 20]
+    assert found.reasons(1).curve == 20
+    assert found.reasons(2).pairs == {0: 20}
+    assert found.reasons(0).straight + sum(found.reasons(0).pairs.values()) == 20
+    assert collect_evidence(X, y, selector="lasso", **settings).carriers is None
+
+    found.save(tmp_path / "evidence.npz")
+    np.testing.assert_array_equal(Evidence.load(tmp_path / "evidence.npz").carriers, found.carriers)
+    other = collect_evidence(X, y, selector="mrmr", **settings)
+    merged = other.merge(found)
+    assert merged.carriers.tolist() == [UNSAID] * other.sets.nnz + found.carriers.tolist()
+    parts = {str(k): collect_evidence(X, y, selector="wide", part=(k, 3), **settings) for k in (1, 2, 3)}
+    np.testing.assert_array_equal(Evidence.join(parts).carriers, found.carriers)
+    mixed = collect_evidence(X, y, selector=["wide", "mrmr"], **settings)
+    ends = mixed.sets.indptr
+    assert (mixed.carriers[ends[1] : ends[2]] == UNSAID).all()
+    assert (mixed.carriers[: ends[1]] > UNSAID).all()
+    for stop in (True, False):
+        checked = collect_evidence(
+            X,
+            y,
+            selector="wide",
+            checkpoint=tmp_path / "runs",
+            on_progress=None,
+            **{**settings, "n_models": 7 if stop else 20},
+        )
+    np.testing.assert_array_equal(checked.carriers, found.carriers)
+    with pytest.raises(InputError, match="votes needs as many carriers"):
+        replace(found, carriers=found.carriers[1:])
+
+
+def test_curves_and_pairs_are_carried_only_where_they_are_asked_for():
+    X, y = planted()
+    settings = {"n_models": 6, "random_state": 0, "n_features_per_model": 4}
+    curves = collect_evidence(X, y, selector=Lasso(curves=True), **settings)
+    assert set(curves.carriers.tolist()) == {STRAIGHT, CURVE}
+    pairs = collect_evidence(X, y, selector=Lasso(pairs=True), **settings)
+    assert CURVE not in pairs.carriers
+    assert pairs.reasons(2).pairs[0] == 6
+
+
+def test_report_says_what_votes_were_for():
+    X, y = planted()
+    names = [f"gene {j}" for j in range(40)]
+    evidence = collect_evidence(
+        pd.DataFrame(X, columns=names), y, selector="wide", n_models=20, random_state=0, n_features_per_model=4
+    )
+    summary = summarize(decide(evidence, constraints=[max_size(3)]), n_draws=0)
+    text = " ".join(render_markdown(summary).split())
+    assert "20 for a U-shaped relation" in text
+    assert "20 together with gene 0" in text
+    assert "20 of 20 models selected gene 1, 20 of them for a U-shaped relation" in text

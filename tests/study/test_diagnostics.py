@@ -381,8 +381,8 @@ data: {{path: {path}, features_in: {orientation}{key}{rule_key}{file_sheet}, tar
 groups: {groups}, ignore: {ignore}, missing: {missing}, task: {task}, \
 max_missing: {max_missing}, duplicates: {duplicates}, keep: {keep}, encoding: {encoding}, below_detection: {detection}}}
 evidence: {{n_models: {n_models}, train_size: {train_size}, n_features_per_model: {per_model}, seed: {seed}, \
-n_jobs: {jobs}, selector: [{selector}, {{name: lasso, min_penalty: {penalty}}}, \
-{{name: lasso, {setting}: 0.02}}], {unknown_key}}}
+n_jobs: {jobs}, selector: [{selector}, {{name: lasso, order: entry, min_penalty: {penalty}}}, \
+{{name: lasso, order: entry, {setting}: 0.02}}], {unknown_key}}}
 prior: {{kind: {{name: {kind}, n_chains: {chains}, set_weights: [{{set: [{set_member}, area], weight: {set_weight}}}, \
 {{set: {set_block}, weight: 1}}, {{{set_keys}: [texture], weight: 2}}]}}, weights: {{default: {default}, \
 features: {{{feature}: likely, area: {weight}}}, {level}: {{"{pattern}": 1}}, blocks: {{{of_block}: 2}}}}, \

@@ -15,7 +15,7 @@ NAMES = ["a", "b", "c", "d", "7", "x*"]
 VALID = {
     "data": {"path": "d.csv", "target": "y", "ignore": ["id"], "missing": "error", "task": "binary"},
     "evidence": {
-        "selector": ["mrmr", {"name": "lasso", "min_penalty": 0.1}],
+        "selector": ["mrmr", {"name": "lasso", "order": "entry", "min_penalty": 0.1}],
         "n_models": 9,
         "train_size": 0.5,
         "seed": 1,

@@ -129,7 +129,18 @@ weights = st.one_of(
 selectors = st.one_of(
     st.sampled_from(["mrmr", "fisher", "laplacian"]),
     st.lists(
-        st.sampled_from(["mrmr", Lasso(0.01), Tree(max_depth=2), RFE(C=0.1), Laplacian(3)]), min_size=1, max_size=3
+        st.sampled_from(
+            [
+                "mrmr",
+                Lasso(curves=True, penalty_factor=2.5),
+                Lasso(order="entry", min_penalty=0.01),
+                Tree(max_depth=2),
+                RFE(C=0.1),
+                Laplacian(3),
+            ]
+        ),
+        min_size=1,
+        max_size=3,
     ),
 )
 priors = st.sampled_from(

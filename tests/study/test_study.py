@@ -68,7 +68,7 @@ def test_every_sentence(load):
     study = load("""
 data: {path: d.xlsx, sheet: first, target: 2, task: binary, groups: patient, ignore: [id, "x*"], missing: median}
 evidence:
-  selector: [mrmr, {name: lasso, min_penalty: 1e-3}, {name: tree}]
+  selector: [mrmr, {name: lasso, order: entry, min_penalty: 1e-3}, {name: tree}]
   n_models: 50
   train_size: 0.5
   n_features_per_model: 7
@@ -92,7 +92,7 @@ outputs: {directory: out, figures: [svg, pdf], reduced_table: true, n_draws: 0}
 versions: {ubayfs: 0.1.0}
 """)
     assert study.data == DataSection("d.xlsx", "first", "2", "binary", "patient", ("id", "x*"), "median")
-    selector = ("mrmr", Named("lasso", (("min_penalty", 0.001),)), "tree")
+    selector = ("mrmr", Named("lasso", (("order", "entry"), ("min_penalty", 0.001))), "tree")
     assert study.evidence == EvidenceSection(selector, 50, 0.5, 7, 12345678901234567890, -1)
     kind = Named("hyperdirichlet", (("set_weights", ((("a", "b"), 2), ("size", 1))), ("n_chains", 3)))
     weights = Weights(0.1, (("a", 5.0), ("no", "likely")), (("r*", "very likely"),), (("size", "unlikely"),))
@@ -105,7 +105,7 @@ versions: {ubayfs: 0.1.0}
     assert study.decision == DecisionSection(2, Named("genetic", (("n_sets", 20),)), None, 1, 0, None)
     assert study.outputs == OutputSection("out", ("svg", "pdf"), True, 0)
     assert study.versions == {"ubayfs": "0.1.0"}
-    assert study.selector == ["mrmr", Lasso(min_penalty=0.001), "tree"]
+    assert study.selector == ["mrmr", Lasso(order="entry", min_penalty=0.001), "tree"]
 
 
 def test_keys_without_a_value_take_their_defaults(load):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Floats, Generators, Ints, Mask
+from .._arguments import Array, Floats, Generators, Mask
 from ..data.categories import CategoryTable
 from ..data.covariates import basis_of
 from ..data.feature_data import Target
@@ -23,7 +23,7 @@ from ..data.mapped_array import TableFile
 from ..data.missing import filled, varying_columns
 from ..exceptions import InputError
 from ..selectors.adjusted import target_without_covariates, without_covariates
-from ..selectors.base import ElementarySelector, checked_columns
+from ..selectors.base import Choice, ElementarySelector, checked_columns
 from ..selectors.categories import one_vote_per_feature
 from ..selectors.category_numbers import numbers_for
 from ..selectors.threads import column_threads
@@ -31,7 +31,7 @@ from .evidence import RunFailure
 from .subsampling import SubsamplePlan
 
 # What a run found: chosen columns in ascending order, or a failure; and that of some runs by their numbers.
-Outcome = Ints | RunFailure
+Outcome = Choice | RunFailure
 Batch = dict[int, Outcome]
 
 
@@ -68,7 +68,7 @@ class EnsembleTask:
         if isinstance(X, CategoryTable) and not self.knows_categories(selector):
             return True
         if self.design is not None:
-            return not selector.adjusts or self.fill is not None
+            return not selector.adjusts or (self.fill is not None and not selector.adjusts_gaps)
         return self.fill is not None and not selector.takes_gaps
 
     def prepared(self, X: Array, n_threads: int) -> EnsembleTask:
@@ -171,14 +171,17 @@ def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, ru
         return [_failure(runs[0], selector, error)]
     outcomes: list[Outcome] = []
     for run, rows, picks, size in zip(runs, subsamples, found, sizes, strict=True):
+        columns, carriers = picks if isinstance(picks, Choice) else Choice(picks)
         try:
-            columns = checked_columns(picks, X.shape[1], max(sizes), selector.name)[:size]
+            columns = checked_columns(columns, X.shape[1], max(sizes), selector.name)[:size]
         except InputError as error:
             outcomes.append(_failure(run, selector, error))
             continue
         # What does not vary in the subsample cannot tell its samples apart, whatever a foreign selector thinks.
         own = np.asfortranarray(X[np.ix_(rows, columns)])  # few columns, each in one piece
-        outcomes.append(np.sort(columns[varying_columns(own)]))
+        kept = np.flatnonzero(varying_columns(own))
+        kept = kept[np.argsort(columns[kept])]
+        outcomes.append(Choice(columns[kept], None if carriers is None else carriers[kept]))
     return outcomes
 
 
@@ -193,9 +196,7 @@ def _select(
 
         return one_vote_per_feature(X, select, subsamples, most, rngs)
     if not task.copies(X, selector):
-        if task.design is None:
-            return selector.select_many(X, task.target, subsamples, most, rngs)
-        return selector.select_adjusted(X, task.target, task.design, subsamples, most, rngs)
+        return selector.choices(X, task.target, task.design, subsamples, most, rngs)
     alone = (_select_alone(X, task, selector, rows, most, rng) for rows, rng in zip(subsamples, rngs, strict=True))
     return [picks for found in alone for picks in found]
 

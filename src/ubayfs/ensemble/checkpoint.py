@@ -27,6 +27,7 @@ import numpy as np
 
 from .._files import as_path, read_bytes, read_json, write_atomically
 from ..exceptions import Advice, EnsembleError, InputError, repr_of
+from ..selectors.base import Choice
 from .batches import Batch, Outcome
 from .evidence import RunFailure
 
@@ -118,11 +119,7 @@ class Checkpoint:
 
     def save(self, batch: Batch) -> None:
         """Store finished runs at once."""
-        contents = [
-            asdict(outcome) if isinstance(outcome, RunFailure) else {"run": run, "columns": outcome.tolist()}
-            for run, outcome in batch.items()
-        ]
-        lines = [json.dumps(content).encode() for content in contents]
+        lines = [json.dumps(_content(run, outcome)).encode() for run, outcome in batch.items()]
         try:
             if self._log is None:
                 self._log = open(self.directory / f"runs-{uuid.uuid4().hex[:12]}.log", "xb")  # noqa: SIM115
@@ -152,11 +149,23 @@ class Checkpoint:
         return hashlib.sha256(self.ensemble.encode() + content).hexdigest()[:16].encode()
 
 
+def _content(run: int, outcome: Outcome) -> dict[str, Any]:
+    """Return the content of the line of a run."""
+    if isinstance(outcome, RunFailure):
+        return asdict(outcome)
+    said = {} if outcome.carriers is None else {"carriers": outcome.carriers.tolist()}
+    return {"run": run, "columns": outcome.columns.tolist(), **said}
+
+
 def _outcome(content: dict[str, Any]) -> tuple[int, Outcome]:
     """Return a run and what it found, from the content of a line."""
-    if "columns" in content:
-        return content["run"], np.array(content["columns"], dtype=np.intp)
-    return content["run"], RunFailure(**content)
+    if "columns" not in content:
+        return content["run"], RunFailure(**content)
+    columns, carriers = (
+        None if name not in content else np.array(content[name], dtype=np.intp) for name in ("columns", "carriers")
+    )
+    assert columns is not None
+    return content["run"], Choice(columns, carriers)
 
 
 def as_directory(checkpoint: Any) -> Path:

@@ -24,7 +24,7 @@ from ..selectors.adapters import as_selector, check_task, describe, kind_of
 from ..selectors.base import ElementarySelector
 from .batches import Batch, EnsembleTask
 from .checkpoint import Checkpoint, as_directory, identity, read_manifest
-from .evidence import Evidence, RunFailure, check_failures
+from .evidence import Evidence, RunFailure, check_failures, joined_carriers
 from .features_per_model import RANDOM, check_per_model, features_per_model, most_features
 from .parts import part_settings, runs_of
 from .progress import Progress, as_progress
@@ -323,7 +323,8 @@ def gather(
     """Return what runs have found as evidence over features of these names, some of them constant."""
     found = {run: outcome for run, outcome in outcomes.items() if not isinstance(outcome, RunFailure)}
     failures = tuple(outcome for outcome in outcomes.values() if isinstance(outcome, RunFailure))
-    sets = sets_matrix(list(found.values()), len(feature_names))
+    sets = sets_matrix([choice.columns for choice in found.values()], len(feature_names))
+    carriers = joined_carriers((choice.carriers, len(choice.columns)) for choice in found.values())
     ensemble = identity(settings)
     runs = tuple(f"{ensemble}:{run}" for run in found)
-    return Evidence(sets, feature_names, constant, runs, failures, dict(settings), notes)
+    return Evidence(sets, feature_names, constant, runs, failures, dict(settings), notes, carriers)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from .._arguments import Array, Mask, as_array, check_feature_names, freeze
 from .._files import ReadBytes, as_path, load_record, read_bytes, save_record
 from .._plain import ShownAsCard, decode, plain
 from ..exceptions import Advice, EnsembleError, InputError
+from ..selectors.base import CURVE, STRAIGHT, UNSAID
 from .features_per_model import features_advice
 
 _KIND, _VERSION = "ubayfs evidence", 1
@@ -71,6 +72,10 @@ class Evidence(ShownAsCard):
         settings of its ``"parts"``.
     notes : tuple of Advice
         What must be known about the data that the runs saw.
+    carriers : ndarray of int32 of shape (n_votes,) or None
+        What carried each vote, in the order of ``sets.indices``: -1 the feature as it is, -2 a curve of it, otherwise
+        the position of the feature that it acts together with; -3 where the selector of the run does not say. None if
+        no selector does.
 
     Examples
     --------
@@ -89,6 +94,7 @@ class Evidence(ShownAsCard):
     failures: tuple[RunFailure, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[Advice, ...] = ()
+    carriers: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
         n_models, n_features = self.sets.shape
@@ -102,6 +108,13 @@ class Evidence(ShownAsCard):
             raise InputError.of(
                 "evidence", f"of {n_models} runs needs as many identities, or none; got {len(self.runs)}."
             )
+        if self.carriers is not None:
+            if (
+                self.carriers.shape != (self.sets.nnz,)
+                or not ((self.carriers >= UNSAID) & (self.carriers < n_features)).all()
+            ):
+                raise InputError.of("evidence", f"of {self.sets.nnz} votes needs as many carriers, or none.")
+            freeze(self.carriers)
         for array in (self.sets.data, self.sets.indices, self.sets.indptr, self.feature_names, self.constant):
             freeze(array)
 
@@ -141,6 +154,22 @@ class Evidence(ShownAsCard):
     def counts(self) -> NDArray[np.int64]:
         """How many runs chose each feature, of shape (n_features,)."""
         return freeze(np.bincount(self.sets.indices, minlength=self.n_features).astype(np.int64))
+
+    def reasons(self, feature: int) -> VoteReasons | None:
+        """Return what carried the votes for a feature; None if no selector says.
+
+        Examples
+        --------
+        >>> from dataclasses import replace
+        >>> sets = Evidence.from_sets([[1, 1], [1, 0]])
+        >>> replace(sets, carriers=np.array([1, 0, -2], dtype=np.int32)).reasons(0)
+        VoteReasons(straight=0, curve=1, pairs={1: 1})
+        """
+        if self.carriers is None:
+            return None
+        found = Counter(self.carriers[self.sets.indices == feature].tolist())
+        pairs = {partner: n for partner, n in found.most_common() if partner >= 0}
+        return VoteReasons(found[STRAIGHT], found[CURVE], pairs)
 
     @property
     def n_empty(self) -> int:
@@ -193,7 +222,8 @@ class Evidence(ShownAsCard):
             "settings": dict(self.settings),
             "notes": [plain(vars(note)) for note in self.notes],
         }
-        return metadata, {"indptr": self.sets.indptr, "indices": self.sets.indices, "constant": self.constant}
+        arrays = {"indptr": self.sets.indptr, "indices": self.sets.indices, "constant": self.constant}
+        return metadata, arrays if self.carriers is None else {**arrays, "carriers": self.carriers}
 
     @classmethod
     def from_record(cls, metadata: Mapping[str, Any], arrays: Mapping[str, Array]) -> Evidence:
@@ -212,7 +242,8 @@ class Evidence(ShownAsCard):
             failures = tuple(decode(RunFailure, failure) for failure in metadata["failures"])
             notes = tuple(Advice.from_dict(note) for note in metadata.get("notes", ()))
             runs, constant = tuple(map(str, metadata["runs"])), arrays["constant"].astype(bool)
-            return cls(sets, names, constant, runs, failures, settings, notes)
+            carriers = arrays["carriers"].astype(np.int32) if "carriers" in arrays else None
+            return cls(sets, names, constant, runs, failures, settings, notes, carriers)
         except (InputError, LookupError, TypeError, ValueError, AttributeError) as error:
             raise EnsembleError(f"its parts do not fit together ({error!r}).") from error
 
@@ -230,7 +261,7 @@ class Evidence(ShownAsCard):
         EnsembleError
             If the file is missing, damaged, of a newer format, or something else.
         """
-        metadata, arrays = load_record(as_path(path), _KIND, _VERSION, "indptr|indices|constant", read)
+        metadata, arrays = load_record(as_path(path), _KIND, _VERSION, "indptr|indices|constant|carriers", read)
         try:
             return cls.from_record(metadata, arrays)
         except EnsembleError as error:
@@ -293,7 +324,25 @@ class Evidence(ShownAsCard):
             tuple(failure for part in parts for failure in part.failures),
             settings,
             max((part.notes for part in parts), key=len),  # of one data set
+            joined_carriers([(part.carriers, part.sets.nnz) for part in parts]),
         )
+
+
+class VoteReasons(NamedTuple):
+    """How many votes for a feature were for itself, for a curve of it, and for acting together with others."""
+
+    straight: int
+    curve: int
+    pairs: dict[int, int]  # by the position of the other feature, most votes first
+
+
+def joined_carriers(parts: Iterable[tuple[Any, int]]) -> NDArray[np.int32] | None:
+    """Return what carried the votes of all parts, each with its number of votes; None if no part says."""
+    parts = list(parts)
+    if all(carriers is None for carriers, _ in parts):
+        return None
+    said = [np.full(n, UNSAID) if carriers is None else carriers for carriers, n in parts]
+    return np.concatenate(said).astype(np.int32)
 
 
 def check_failures(failures: tuple[RunFailure, ...], n_runs: int) -> None:

@@ -11,7 +11,7 @@ from .._plain import cost_range, cost_text, counted, listing, price_text, relaxa
 from ..data.target import TASKS
 from ..plotting.profile import effect_text
 from ..summary.sentences import constraint_state, target_words
-from ..summary.trust_sentences import MARKS, levels_text, mark_text, replacement, why_out
+from ..summary.trust_sentences import MARKS, levels_text, mark_text, replacement, votes_for_text, why_out
 from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name
 from .document import Cell, Column, Table
 
@@ -53,6 +53,7 @@ def chosen(summary: Record) -> tuple[Table, ...]:
         "feature": (Column("Feature"), lambda r: Cell(r["feature"], badges=marks_of(r))),
         "identical_to": (Column("Identical to"), lambda r: listing(r["identical_to"], 3)),
         "count": (Column("Models that chose it", True), lambda r: Cell(f"{r['count']:,}{models}", r["share"])),
+        "votes_for": (Column("Of these models"), lambda r: votes_for_text(r["votes_for"])),
         "q": (Column("Related to the target"), lambda r: related_text(r["q"], r["related"])),
         "selected_again": (Column("Selected again"), lambda r: Cell("", badges=(r["selected_again"],))),
         "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),

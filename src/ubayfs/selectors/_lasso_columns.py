@@ -1,7 +1,7 @@
 """The columns of lassos on many subsamples: straight and bent ones of all features, and products of some.
 
-Column j is the straight one of feature j, column p + j its bent one, and from 2p on stand products of two features. In a
-run a column has mean 0 and variance 1, or, where there are covariates, is what these leave of it, of variance 1; bent
+Column j is the straight one of feature j, column p + j its bent one, and from 2p on stand products of two features. In
+a run a column has mean 0 and variance 1, or, where there are covariates, is what these leave of it, of variance 1; bent
 ones and products are divided by the penalty factor then. No column of a run is made but those that its lasso looks at:
 correlations of all columns with vectors that lie outside of the constant and the covariates are matrix products with
 the columns of all samples, over their norms in the run.
@@ -10,6 +10,7 @@ the columns of all samples, over their norms in the run.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -40,9 +41,9 @@ class LassoColumns:
         Whether there are bent columns.
     factor : float
         What bent columns and products are divided by.
-    own : ndarray of shape (n_models, n_own, n_samples)
-        Straight columns that differ from run to run, of variance 1 there and 0 outside, of the features `own_features`;
-        they have no bent one.
+    own : ndarray of shape (n_models, n_own, n_samples), and ndarray of int of shape (n_own,)
+        Straight columns that differ from run to run, of variance 1 there and 0 outside, and their features, which have
+        no bent columns.
     """
 
     def __init__(
@@ -52,15 +53,13 @@ class LassoColumns:
         bases: Sequence[Floats],
         curves: bool,
         factor: float,
-        own: Floats,
-        own_features: Ints,
+        own: tuple[Floats, Ints],
     ) -> None:
         self.n_features, n_samples = scores.straight.shape
         self._scores, self._factor = scores, factor
         self.subsamples, self.bases = subsamples, bases
         self.sizes = subsamples.sum(axis=1)
-        self._own, self._own_features = own, own_features
-        self._place = {int(feature): place for place, feature in enumerate(own_features)}
+        self._own, self._own_features = own
         self.n_columns = self.n_features * (2 if curves else 1)
         self._directions = np.zeros((len(bases), max(basis.shape[1] for basis in bases), n_samples))
         for directions, basis, rows in zip(self._directions, bases, subsamples, strict=True):
@@ -168,16 +167,20 @@ class LassoColumns:
         which, columns, sizes = (np.concatenate(own) for own in zip(*parts, strict=True))
         order = np.lexsort((columns, -sizes, which))
         starts = np.searchsorted(which[order], np.arange(len(vectors) + 1))
-        return [columns[order[a : min(b, a + n_most)]] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        return [columns[order[a : min(b, a + n_most)]] for a, b in pairwise(starts.tolist())]
 
     # -- products ----------------------------------------------------------------------------------------------------
 
     def _values(self, run: int, features: Ints) -> Floats:
         """Return what products are made of, of shape (k, n_samples): straight columns, clipped; 0 for gaps."""
         rows = np.nan_to_num(self._scores.rows(features), nan=0.0, copy=False)
-        for k in np.flatnonzero(np.isin(features, self._own_features)).tolist():
-            rows[k] = self._own[run, self._place[int(features[k])]]
+        self._put_own(rows, run, features)
         return _clipped(rows)
+
+    def _put_own(self, rows: Floats, run: int, features: Ints) -> None:
+        """Put the columns of the run in the rows of features that have their own."""
+        here = np.flatnonzero(np.isin(features, self._own_features))
+        rows[here] = self._own[run, np.searchsorted(self._own_features, features[here])]
 
     def best_products(self, vectors: Floats, runs: Ints, heads: Ints, levels: Floats, n_most: int) -> list[Pairs]:
         """Return the products with one of the first features of a run that correlate most with each vector.
@@ -228,17 +231,13 @@ class LassoColumns:
         order = np.lexsort((high, low, which))
         starts = np.searchsorted(which[order], np.arange(len(vectors) + 1))
         found: list[Pairs] = []
-        for start, stop in zip(starts[:-1], starts[1:], strict=True):
+        for start, stop in pairwise(starts.tolist()):
             mine = order[start:stop]
             best = mine[np.sort(best_first(sizes[mine] / sizes[mine].max(initial=1e-300), n_most))]
             found.append(list(zip(low[best].tolist(), high[best].tolist(), strict=True)))
         return found
 
     # -- the columns of a run ----------------------------------------------------------------------------------------
-
-    def feature_of(self, columns: Ints) -> Ints:
-        """Return the features of straight and bent columns."""
-        return columns % self.n_features
 
     def take(self, run: int, columns: Ints, pairs: Pairs = ()) -> Floats:
         """Return columns of a run, of shape (k, n_samples_of_run).
@@ -252,8 +251,7 @@ class LassoColumns:
         made = self._scores.rows(features)
         bent = columns[single] >= self.n_features
         made[bent] = self._scores.bent(made[bent], features[bent])
-        for k in np.flatnonzero(np.isin(features, self._own_features) & ~bent).tolist():
-            made[k] = self._own[run, self._place[int(features[k])]]
+        self._put_own(made, run, features)
         found[single] = np.nan_to_num(made[:, rows], nan=0.0, copy=False)
         if not single.all():
             chosen = np.array([pairs[i] for i in columns[~single] - 2 * self.n_features])

@@ -1,8 +1,8 @@
 """Lassos on many subsamples, all columns of which count, though few are looked at.
 
-Each lasso is solved on a working set of columns (:mod:`~ubayfs.selectors._active_sets`), along penalties that fall to the
-wanted one. Then one matrix product gives the correlations of all columns with the residuals of all lassos; columns that
-violate the penalty join, until there are none. So the working set decides how long it takes, never the solution.
+Each lasso is solved on a working set of columns (:mod:`~ubayfs.selectors._active_sets`), along penalties that fall to
+the wanted one. Then one matrix product gives the correlations of all columns with the residuals of all lassos; columns
+that violate the penalty join, until there are none. So the working set decides how long it takes, never the solution.
 """
 
 from __future__ import annotations
@@ -51,23 +51,32 @@ class LassoFits:
         Of the columns of the working sets.
     pairs : list of sequences of (int, int)
         The products that each lasso has.
+    of_runs : list of lists of int
+        The lassos of each run.
     """
 
     def __init__(self, columns: LassoColumns, targets: Floats, runs: Ints) -> None:
         self._columns, self._targets, self._runs = columns, targets, runs
-        self._known = np.zeros((len(runs), columns.n_columns), dtype=bool)
-        self.members = [np.empty(0, dtype=np.intp) for _ in runs]
+        self.n_features = columns.n_features
+        self.of_runs = [np.flatnonzero(runs == run).tolist() for run in range(len(columns.sizes))]
         self.pairs: list[Pairs] = [() for _ in runs]
-        self._gram, self._c, self.weights = np.zeros((len(runs), 0, 0)), *np.zeros((2, len(runs), 0))
         self._root: Floats | None = None  # of the weights of samples, (n_lassos, n_samples)
         self._bases: Sequence[Floats] = ()  # of weighted samples
+        self._begin()
+
+    def _begin(self) -> None:
+        """Empty the working sets."""
+        n_lassos = len(self._runs)
+        self._known = np.zeros((n_lassos, self._columns.n_columns), dtype=bool)
+        self.members = [np.empty(0, dtype=np.intp) for _ in range(n_lassos)]
+        self._gram, self._c, self.weights = np.zeros((n_lassos, 0, 0)), *np.zeros((2, n_lassos, 0))
 
     def top_penalties(self) -> Floats:
         """Return the penalty of each lasso at which the first column of any output of its run enters; (n_lassos,).
 
         Where no column has anything to do with the target it is 1, above all correlations.
         """
-        largest = self._columns.largest(self._residuals(), self._runs)
+        largest = self._columns.largest(self._gradients(), self._runs)
         of_runs = np.zeros(len(self._columns.sizes))
         np.maximum.at(of_runs, self._runs, largest)
         return np.where(of_runs > _UNRELATED, of_runs, 1.0)[self._runs]
@@ -91,17 +100,32 @@ class LassoFits:
 
     def add_products(self, heads: Ints, penalty: Floats, n_most: int) -> None:
         """Let products with the first features of each run join that violate the penalty, at most so many."""
-        self.pairs = self._columns.best_products(self._residuals(), self._runs, heads, penalty, n_most)
+        self.pairs = self._columns.best_products(self._gradients(), self._runs, heads, penalty, n_most)
         for lasso, pairs in enumerate(self.pairs):
             self._extend(lasso, 2 * self._columns.n_features + np.arange(len(pairs)))
         self.settle(penalty)
+
+    def reweight(self, targets: Floats, root: Floats, bases: Sequence[Floats]) -> None:
+        """Take other targets, and weights of samples; columns that are not active leave the working sets.
+
+        `root`, of shape (n_lassos, n_samples), has the square roots of the weights, `targets` are multiplied with these
+        and lie outside of `bases`, those of constant and covariates times them.
+        """
+        self._targets, self._root, self._bases = targets, root, bases
+        active = [np.flatnonzero(weights) for weights in self.weights]
+        known = [(self.members[lasso][own], self.weights[lasso, own]) for lasso, own in enumerate(active)]
+        self._begin()
+        for lasso, (members, weights) in enumerate(known):
+            self._known[lasso, members[members < self._columns.n_columns]] = True
+            self._extend(lasso, members)
+            self.weights[lasso, : len(weights)] = weights
 
     # -- working sets ------------------------------------------------------------------------------------------------
 
     def _join(self, lassos: Iterable[int], levels: Floats) -> list[int]:
         """Let columns join that correlate with the residual above the level; return the lassos that got any."""
         own = np.fromiter(lassos, dtype=np.intp)
-        joining = self._columns.above(self._residuals(own), self._runs[own], levels[own], self._known[own], JOINING)
+        joining = self._columns.above(self._gradients(own), self._runs[own], levels[own], self._known[own], JOINING)
         extended = [(lasso, new) for lasso, new in zip(own.tolist(), joining, strict=True) if len(new)]
         for lasso, new in extended:
             self._known[lasso, new] = True
@@ -145,8 +169,8 @@ class LassoFits:
 
         each_block(solve, feature_chunks(len(own), max(1, CACHE_ENTRIES // width**2)))
 
-    def _residuals(self, lassos: Ints | None = None) -> Floats:
-        """Return what columns must correlate with, of shape (n_lassos, n_samples)."""
+    def residuals(self, lassos: Ints | None = None) -> Floats:
+        """Return what is left of the targets, of shape (n_lassos, n_samples)."""
         own = np.arange(len(self._runs)) if lassos is None else lassos
         found = self._targets[own].copy()
         for row, lasso in zip(found, own.tolist(), strict=True):
@@ -154,7 +178,12 @@ class LassoFits:
             if len(active):
                 fitted = self.weights[lasso, active] @ self._take(lasso, self.members[lasso][active])
                 row[self._columns.subsamples[self._runs[lasso]]] -= fitted
-        return found if self._root is None else found * self._root[own]
+        return found
+
+    def _gradients(self, lassos: Ints | None = None) -> Floats:
+        """Return the vectors whose correlations with columns the penalty bounds, of shape (n_lassos, n_samples)."""
+        found = self.residuals(lassos)
+        return found if self._root is None else found * (self._root if lassos is None else self._root[lassos])
 
     def _first_of_copies(self, penalty: Floats) -> None:
         """Give the weight of a column to the first of its copies in the run, if it is not that itself."""

@@ -50,8 +50,8 @@ class ScoreColumns:
     with_gaps: Mask
 
     @classmethod
-    def of(cls, X: Array) -> ScoreColumns:
-        """Make the columns of a table of shape (n_samples, n_features)."""
+    def of(cls, X: Array, without: Ints) -> ScoreColumns:
+        """Make the columns of a table of shape (n_samples, n_features), 0 for features that shall be `without`."""
         n_samples, n_features = X.shape
         bend, with_gaps = np.zeros((3, n_features)), np.zeros(n_features, dtype=bool)
         stored = X.values if isinstance(X, SparseColumns) else None
@@ -73,6 +73,7 @@ class ScoreColumns:
 
         each_block(make, feature_chunks(n_features, max(1, BLOCK_ENTRIES // n_samples)))
         if stored is None:
+            dense[without], bend[:, without], with_gaps[without] = 0.0, 0.0, False
             return cls(dense, None, bend, with_gaps)
         rows = sparse.csr_array((data, stored.indices, stored.indptr), shape=(n_features, n_samples))
         return cls(rows, at_zero, bend, with_gaps)

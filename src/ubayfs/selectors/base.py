@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,17 @@ from ..exceptions import Advice, InputError, repr_of
 # Scores within this distance (relative to scores of order one) are ties, so that the order of floating-point
 # sums (chunks, threads) cannot decide between features.
 TIE = 1e-9
+
+# What carried a vote, where a selector says so: the feature as it is, a curve of it, or (its position) the feature that
+# it acts together with; UNSAID where another selector of the ensemble says nothing.
+STRAIGHT, CURVE, UNSAID = -1, -2, -3
+
+
+class Choice(NamedTuple):
+    """What a run chose."""
+
+    columns: Ints
+    carriers: Ints | None = None  # of the same shape: what carried each vote; None if the selector does not say
 
 
 class ElementarySelector(ABC):
@@ -45,6 +57,8 @@ class ElementarySelector(ABC):
     adjusts : bool
         True when :meth:`select_adjusted` scores features beyond covariates. To others the ensemble gives the samples of
         each run without what covariates explain there.
+    adjusts_gaps : bool
+        True when it also knows what to do about missing values.
     takes_categories : bool
         True when :meth:`select_many` knows what to do about a CategoryTable.
     categories_as_numbers : bool
@@ -61,6 +75,7 @@ class ElementarySelector(ABC):
     nested: ClassVar[bool] = False
     takes_gaps: ClassVar[bool] = False
     adjusts: ClassVar[bool] = False
+    adjusts_gaps: ClassVar[bool] = False
     takes_categories: ClassVar[bool] = False
     categories_as_numbers: ClassVar[bool] = True
 
@@ -95,11 +110,30 @@ class ElementarySelector(ABC):
     def select_adjusted(
         self, X: Array, target: Target, design: Floats, subsamples: Mask, n_features: int, rngs: Generators
     ) -> list[Ints]:
-        """Choose features for what they tell beyond covariates; as :meth:`select_many`, without missing values.
+        """Choose features for what they tell beyond covariates; as :meth:`select_many`.
+
+        There are missing values only if it `adjusts_gaps`.
 
         `design` has the coded covariates, of shape (n_samples, n_columns).
         """
         raise NotImplementedError(f"{self.name} does not adjust for covariates by itself")
+
+    def choices(
+        self,
+        X: Array,
+        target: Target,
+        design: Floats | None,
+        subsamples: Mask,
+        n_features: int,
+        rngs: Generators,
+    ) -> Sequence[Array | Choice]:
+        """Return what :meth:`select_many`, or :meth:`select_adjusted` if there is a design, chooses.
+
+        A selector that knows what carries a vote tells it here.
+        """
+        if design is None:
+            return self.select_many(X, target, subsamples, n_features, rngs)
+        return self.select_adjusted(X, target, design, subsamples, n_features, rngs)
 
     def prepared(self, X: Array) -> ElementarySelector:
         """Return a selector for runs on this table alone, with what all of them need of it computed once.

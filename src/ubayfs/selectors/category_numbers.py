@@ -40,10 +40,19 @@ def numbers_for(X: CategoryTable, coded: Array, basis: Floats, target: Target, r
     single = np.setdiff1d(list(X.levels), X.several)
     spread = numbers[:, single].std(axis=0)
     numbers[:, single] += _BREAKS_TIES * spread * rng.standard_normal((len(numbers), len(single)))
-    directions = target_directions(target_left(basis, target)[1])
-    if len(X.several) and directions.shape[1]:
-        numbers[:, X.several] = _diluted(_indicators(X, coded), directions, basis, rng)
+    if len(X.several):
+        numbers[:, X.several] = numbers_of_several(X, coded, basis, target, rng)
     return numbers
+
+
+def numbers_of_several(
+    X: CategoryTable, coded: Array, basis: Floats, target: Target, rng: np.random.Generator
+) -> Floats:
+    """Return the numbers of categories of three or more levels without order, of shape (n_samples, n_several)."""
+    directions = target_directions(target_left(basis, target)[1])
+    if directions.shape[1] == 0:
+        return np.zeros((len(coded), len(X.several)))
+    return _diluted(_indicators(X, coded), directions, basis, rng)
 
 
 def _indicators(X: CategoryTable, coded: Array) -> Floats:

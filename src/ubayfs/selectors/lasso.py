@@ -1,10 +1,11 @@
-"""The lasso on straight columns, and `wide`, which also looks for curves and for pairs of features."""
+"""The lasso at one penalty for each run, and `wide`, which also looks for curves and for pairs of features."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,31 +13,64 @@ from .._arguments import Array, Floats, Generators, Ints, Mask, check_choice, ch
 from ..data.categories import CategoryTable
 from ..data.covariates import outside
 from ..data.matrix import feature_chunks
+from ..data.missing import filled
 from ..data.target import CLASSIFICATION, Target
 from ..exceptions import InputError
-from ._directions import martingale_residuals
+from ._cox_steps import CoxSteps
+from ._directions import check_events
 from ._lasso_columns import LassoColumns
 from ._lasso_fits import LassoFits
 from ._score_columns import ScoreColumns
 from ._subsample import output_columns
-from .adjusted import JointSelector
-from .base import best_first
+from .adjusted import JointSelector, Residuals, without_covariates
+from .base import CURVE, STRAIGHT, TIE, Choice, best_first
+from .category_numbers import numbers_of_several
 from .entry_order import EntryOrder
 from .scoring import Runs
 
 # The penalty, as a share of the one at which the first column enters.
 PENALTY = 0.2
 
-# Of pairs: the first features that all others are multiplied with, and the most products of each output.
+# Of pairs: the features that all others are multiplied with, and the most products of each output.
 N_HEADS, MOST_PRODUCTS = 5, 30
 
-# Entries of vectors (runs times samples) of runs that are done together.
+# Entries of vectors (runs times samples, and times categories) that are held at once; bounds memory only.
 _RUN_ENTRIES = 1 << 23
 
 
 @dataclass(frozen=True)
 class Lasso(JointSelector):
-    """The features of largest weight in a lasso at one fifth of the penalty at which the first one enters."""
+    """The features of largest weight in a lasso (Tibshirani 1996) at a fifth of the penalty at which the first enters.
+
+    Each feature is seen on a scale between its values and their ranks, which neither long tails nor a few absurd values
+    decide; see :mod:`~ubayfs.selectors._score_columns`. Every run solves its lasso exactly, and its features are those
+    of largest absolute weight. Where fewer have a weight, fewer are selected.
+
+    Parameters
+    ----------
+    curves : bool
+        Whether a feature may also be selected for a U-shaped relation.
+    pairs : bool
+        Whether features may also be selected for acting together: products of the 5 features of largest weight with all
+        others, at most 30 of them, join the lasso.
+    penalty_factor : float
+        What the penalty of curves and pairs is multiplied by.
+    order : {"weight", "entry"}
+        "entry" is the selector of the experiments of the paper: features in the order in which they enter the lasso
+        path of their values; see :class:`~ubayfs.selectors.entry_order.EntryOrder`.
+    min_penalty : float
+        Of order="entry": where the path ends at the latest, as a share of the penalty at which the first feature
+        enters. Near 0 the logistic weights of separable classes grow without limit.
+
+    Notes
+    -----
+    The loss is half the mean of squares; two classes are 0 and 1, of several classes or labels each has a lasso of its
+    own under one common penalty, the outputs divided by the largest of their standard deviations. Of survival it is
+    that of 4 steps of iteratively reweighted least squares for Cox's partial likelihood. Columns have variance 1 in the
+    run; those of curves and pairs are divided by the penalty factor. The score of a feature is its largest absolute
+    weight in any column and output; a pair credits both features. Covariates and the constant are in the model without
+    a penalty. A missing value is the mean of its feature.
+    """
 
     name: ClassVar[str] = "lasso"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"multilabel", "regression", "survival"}
@@ -46,7 +80,8 @@ class Lasso(JointSelector):
         "Tibshirani, R. (1996). Regression shrinkage and selection via the lasso. Journal of the Royal Statistical "
         "Society, Series B, 58(1), 267-288. https://doi.org/10.1111/j.2517-6161.1996.tb02080.x",
     )
-    _scores: ClassVar[tuple[Any, ScoreColumns] | None] = None  # of the table that a lasso is prepared for
+    adjusts_gaps: ClassVar[bool] = True
+    _scores: ClassVar[ScoreColumns | None] = None  # of the table that a lasso is prepared for
 
     curves: bool = False
     pairs: bool = False
@@ -65,93 +100,176 @@ class Lasso(JointSelector):
         if self.curves or self.pairs:
             raise InputError.of("order", '"entry" has neither curves nor pairs; leave out order, or both of them.')
         # The path is that of one run, and knows only complete numbers.
-        of_path = dict.fromkeys(("joint", "nested", "takes_gaps", "adjusts", "takes_categories"), False)
+        of_path = dict.fromkeys(("joint", "nested", "takes_gaps", "adjusts", "adjusts_gaps", "takes_categories"), False)
         vars(self).update(of_path, tasks=EntryOrder.tasks)
 
-    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
-        """Choose features on all subsamples at once, or on each along its path."""
-        if self.order == "entry":
-            return EntryOrder(self.min_penalty).select_many(X, target, subsamples, n_features, rngs)
-        return super().select_many(X, target, subsamples, n_features, rngs)
-
     def prepared(self, X: Array) -> Lasso:
-        """Return a selector with the straight columns of this table."""
+        """Return a selector that has the straight columns of this table."""
         if self.order == "entry":
             return self
         prepared = copy(self)
         object.__setattr__(prepared, "_scores", _scores_of(X))
         return prepared
 
+    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
+        """Choose features on all subsamples at once, or along the path of each."""
+        if self.order == "entry":
+            return EntryOrder(self.min_penalty).select_many(X, target, subsamples, n_features, rngs)
+        return super().select_many(X, target, subsamples, n_features, rngs)
+
+    def choices(
+        self,
+        X: Array,
+        target: Target,
+        design: Floats | None,
+        subsamples: Mask,
+        n_features: int,
+        rngs: Generators,
+    ) -> Sequence[Array | Choice]:
+        """Return what all runs choose, and, if there are curves or pairs, which columns carried it."""
+        if not (self.curves or self.pairs):
+            return super().choices(X, target, design, subsamples, n_features, rngs)
+        runs = Runs(subsamples) if design is None else Residuals(design, subsamples)
+        return self._vote(X, target, runs, n_features, rngs)
+
     def _choose(self, X: Array, target: Target, runs: Runs, n_features: int, rngs: Generators) -> list[Ints]:
+        return [choice.columns for choice in self._vote(X, target, runs, n_features, rngs)]
+
+    def _vote(self, X: Array, target: Target, runs: Runs, n_features: int, rngs: Generators) -> list[Choice]:
+        """Solve the lassos of all runs, as many at once as memory allows."""
+        if target.task == "survival":
+            check_events(target, runs.subsamples)
+        if isinstance(runs, Residuals):
+            runs.of_target(target)  # raises if covariates determine it
         scores = self._scores or _scores_of(X)
-        together = max(1, _RUN_ENTRIES // len(X))
-        chosen: list[Ints] = []
-        for part in feature_chunks(len(runs.subsamples), together):
-            chosen += self._choose_some(scores, target, runs, part, n_features)
+        n_own = len(X.several) if isinstance(X, CategoryTable) else 0
+        chosen: list[Choice] = []
+        for part in feature_chunks(len(runs.subsamples), max(1, _RUN_ENTRIES // (len(X) * (1 + n_own)))):
+            subsamples, bases = runs.subsamples[part], runs.bases[part]
+            own = _own_columns(X, target, subsamples, bases, rngs[part], isinstance(runs, Residuals))
+            columns = LassoColumns(scores, subsamples, bases, self.curves, self.penalty_factor, own)
+            lassos = self._cox(columns, target) if target.task == "survival" else self._squares(columns, target)
+            chosen += [_choice(*weights, columns.n_features, n_features) for weights in _weights(lassos)]
         return chosen
 
-    def _choose_some(self, scores: Any, target: Target, runs: Runs, part: slice, n_features: int) -> list[Ints]:
-        subsamples, bases = runs.subsamples[part], runs.bases[part]
-        own = np.empty((len(subsamples), 0, subsamples.shape[1]))
-        columns = LassoColumns(
-            scores, subsamples, bases, self.curves, self.penalty_factor, own, np.empty(0, dtype=np.intp)
-        )
-        targets, of_run = _targets(target, subsamples, bases)
-        fits = LassoFits(columns, targets, of_run)
+    def _squares(self, columns: LassoColumns, target: Target) -> LassoFits:
+        """Solve the lassos of all outputs of all runs."""
+        fits = LassoFits(columns, *_targets(target, columns))
         top = fits.top_penalties()
-        penalty = PENALTY * top
-        fits.descend(top, penalty)
+        fits.descend(top, PENALTY * top)
         if self.pairs:
-            heads = np.full((len(subsamples), N_HEADS), -1)
-            for run, sizes in enumerate(_sizes(fits, columns, of_run)):
-                first = _best(sizes, N_HEADS)
-                heads[run, : len(first)] = first
-            fits.add_products(heads, penalty, MOST_PRODUCTS)
-        return [_best(sizes, n_features) for sizes in _sizes(fits, columns, of_run)]
+            fits.add_products(_heads(fits), PENALTY * top, MOST_PRODUCTS)
+        return fits
 
-
-def _best(sizes: Floats, n_features: int) -> Ints:
-    largest = sizes.max(initial=0.0)
-    return best_first(np.where(sizes > 0, sizes / (largest or 1.0), -np.inf), n_features)
-
-
-def _sizes(fits: LassoFits, columns: LassoColumns, of_run: Ints) -> Floats:
-    p = columns.n_features
-    sizes = np.zeros((len(columns.sizes), p))
-    for lasso, run in enumerate(of_run.tolist()):
-        members, weights = fits.members[lasso], np.abs(fits.weights[lasso, : len(fits.members[lasso])])
-        single = members < 2 * p
-        np.maximum.at(sizes[run], members[single] % p, weights[single])
-        if not single.all():
-            both = np.array(fits.pairs[lasso])[members[~single] - 2 * p]
-            np.maximum.at(sizes[run], both, weights[~single][:, None])
-    return sizes
+    def _cox(self, columns: LassoColumns, target: Target) -> LassoFits:
+        """Approach the lasso of Cox's partial likelihood by lassos of weighted squares."""
+        steps = CoxSteps(columns, target)
+        fits = steps.fits
+        top = fits.top_penalties()
+        fits.descend(top, PENALTY * top)
+        for _ in range(steps.n_more):
+            steps.reweight()
+            fits.settle(PENALTY * top)
+        if self.pairs:
+            steps.reweight()
+            fits.add_products(_heads(fits), PENALTY * top, MOST_PRODUCTS)
+        return fits
 
 
 @dataclass(frozen=True)
 class Wide(Lasso):
-    """The lasso with curves and pairs."""
+    """The lasso with curves and pairs: features of U-shaped relations, and such that act together, count as well."""
 
     name: ClassVar[str] = "wide"
+    usual_name: ClassVar[str] = "Lasso with curves and pairs"
 
     curves: bool = True
     pairs: bool = True
 
 
 def _scores_of(X: Array) -> ScoreColumns:
-    return ScoreColumns.of(X)
+    return ScoreColumns.of(X, X.several if isinstance(X, CategoryTable) else np.empty(0, dtype=np.intp))
 
 
-def _targets(target: Target, subsamples: Mask, bases: list[Floats]) -> tuple[Floats, Ints]:
+def _targets(target: Target, columns: LassoColumns) -> tuple[Floats, Ints]:
+    """Return the outputs of each run, of shape (n_lassos, n_samples), and the run of each."""
     found, of_run = [], []
-    if target.task == "survival":
-        residuals = martingale_residuals(target, subsamples)
-    for run, (rows, basis) in enumerate(zip(subsamples, bases, strict=True)):
-        own = residuals[run, rows][:, None] if target.task == "survival" else output_columns(target.take(rows))
-        left = outside(basis, own)
-        left = left / max(left.std(axis=0).max(), np.finfo(float).tiny)
+    for run, (rows, basis) in enumerate(zip(columns.subsamples, columns.bases, strict=True)):
+        left = outside(basis, output_columns(target.take(rows)))
         values = np.zeros((left.shape[1], len(rows)))
-        values[:, rows] = left.T
+        values[:, rows] = left.T / left.std(axis=0).max()
         found.append(values)
         of_run += [run] * len(values)
     return np.vstack(found), np.array(of_run, dtype=np.intp)
+
+
+def _own_columns(
+    X: Array, target: Target, subsamples: Mask, bases: Sequence[Floats], rngs: Generators, adjusted: bool
+) -> tuple[Floats, Ints]:
+    """Return a number of each run for categories of three or more levels without order, and which these are.
+
+    The columns have shape (n_models, n_several, n_samples), variance 1 in the run and 0 outside.
+    """
+    if not isinstance(X, CategoryTable) or len(X.several) == 0:
+        return np.empty((len(subsamples), 0, len(X))), np.empty(0, dtype=np.intp)
+    several = X.take(X.several)
+    own = np.zeros((len(subsamples), len(X.several), len(X)))
+    for columns, rows, basis, rng in zip(own, subsamples, bases, rngs, strict=True):
+        coded = without_covariates(several.coded[rows], basis) if adjusted else filled(several.coded[rows], "mean")
+        numbers = numbers_of_several(several, coded, basis, target.take(rows), rng)
+        spread = numbers.std(axis=0)
+        columns[:, rows] = (numbers / np.where(spread > 0, spread, 1.0)).T
+    return own, X.several
+
+
+# -- weights of columns, and features --------------------------------------------------------------------------------
+
+
+def _weights(fits: LassoFits) -> list[tuple[Floats, Ints, Ints]]:
+    """Return, for each run, absolute weights that are not 0, their features, and what carries them.
+
+    Entries of straight columns come first, then those of bent ones and of products, which have two each.
+    """
+    p = fits.n_features
+    found = []
+    for lassos in fits.of_runs:
+        parts = []
+        for lasso in lassos:
+            active = np.flatnonzero(fits.weights[lasso])
+            members, sizes = fits.members[lasso][active], np.abs(fits.weights[lasso, active])
+            single = members < 2 * p
+            carriers = np.where(members[single] < p, STRAIGHT, CURVE)
+            parts.append((sizes[single], members[single] % p, carriers, members[single]))
+            if not single.all():
+                first, second = np.array(fits.pairs[lasso])[members[~single] - 2 * p].T
+                parts += [(sizes[~single], *pair, members[~single]) for pair in ((first, second), (second, first))]
+        sizes, features, carriers, members = (np.concatenate(own) for own in zip(*parts, strict=True))
+        order = np.lexsort((carriers, features, members))
+        found.append((sizes[order], features[order], carriers[order]))
+    return found
+
+
+def _largest(sizes: Floats, features: Ints, n_features: int, n_most: int) -> tuple[Ints, Floats]:
+    """Return the features of largest weight, best first, and the largest weight of each feature over that of all."""
+    scores = np.zeros(n_features)
+    np.maximum.at(scores, features, sizes)
+    scores /= scores.max(initial=0.0) or 1.0
+    return best_first(np.where(scores > 0, scores, -np.inf), n_most), scores
+
+
+def _heads(fits: LassoFits) -> Ints:
+    """Return the features of largest weight in each run, of shape (n_models, N_HEADS), -1 where there are fewer."""
+    heads = np.full((len(fits.of_runs), N_HEADS), -1)
+    for own, (sizes, features, _) in zip(heads, _weights(fits), strict=True):
+        first, _ = _largest(sizes, features, fits.n_features, N_HEADS)
+        own[: len(first)] = first
+    return heads
+
+
+def _choice(sizes: Floats, features: Ints, carriers: Ints, n_features: int, n_most: int) -> Choice:
+    columns, scores = _largest(sizes, features, n_features, n_most)
+    reached = sizes / sizes.max(initial=0.0) >= scores[features] - TIE if len(sizes) else np.empty(0, dtype=bool)
+    first = {}
+    for feature, carrier in zip(features[reached].tolist(), carriers[reached].tolist(), strict=True):
+        first.setdefault(feature, carrier)
+    return Choice(columns, np.array([first[feature] for feature in columns.tolist()], dtype=np.intp))

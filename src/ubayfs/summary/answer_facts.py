@@ -15,6 +15,7 @@ from .._arguments import Floats, Mask, RandomState
 from .._plain import number, plain
 from ..attribution import Attribution, decide_on_draws
 from ..data.blocks import Blocks
+from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
 from ..plotting.base import blocks_of
 from ..plotting.profile import ProfileDisplay
@@ -38,6 +39,7 @@ _TRIED = 200
 # Work on explanations: nodes of branch and bound in each decision, so that a report never takes much longer than its
 # decision.
 _NODES = 200
+_WORTH_SAYING = 0.1  # share of the votes for a feature
 _STRONGEST = 5  # features that are out and looked at
 ALIKE = 0.5  # correlation from which on a feature may be named as a stand-in
 PARTS = ("validation", "related", "reproducibility")  # in the order of a report
@@ -74,12 +76,26 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
                 # What merely fills a place that is left is not chosen for its own sake.
                 **without | {"without_prior": without["without_prior"] and name not in filling},
                 "reasons": [] if found is None else list(found.reasons(name)),
+                "votes_for": [] if posterior is None else _votes_for(posterior.evidence, i),
                 "without_vote": counts is not None and int(counts[i]) == 0,
                 "tied": None,
                 **{key: stated.get(name, {}).get(key) for key in ("why", "source", "experts", "changed_after_votes")},
             }
         )
     return records
+
+
+def _votes_for(evidence: Evidence, feature: int) -> list[dict[str, Any]]:
+    """Return what votes were for where a feature was not selected as it is, for at least a tenth of its votes.
+
+    Each has the number of `votes`, and the feature that it acts `with`, None for a curve.
+    """
+    found = evidence.reasons(feature)
+    if found is None:
+        return []
+    votes = [(None, found.curve), *((str(evidence.feature_names[other]), n) for other, n in found.pairs.items())]
+    total = int(evidence.counts[feature])
+    return [{"votes": n, "with": other} for other, n in votes if n and n >= _WORTH_SAYING * total]
 
 
 def _identical(selection: Selection) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ A report begins with the three facts of trust; sections go into them.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._plain import counted, counted_votes, listing
@@ -324,7 +324,33 @@ def about_chosen(facts: Facts) -> list[str]:
         for key, words in _COLUMNS.items()
         if any(record.get(key) not in (None, []) for record in facts["chosen"])
     ]
-    return lines + _adjusted(facts)
+    return [*_votes_for(facts), *lines, *_adjusted(facts)]
+
+
+def _votes_for(facts: Facts) -> list[str]:
+    """Return the most frequent reason, other than the feature as it is, for which models selected a feature."""
+    found = [(record["votes_for"][0]["votes"], record) for record in facts["chosen"] if record["votes_for"]]
+    if not found:
+        return []
+    record = max(found, key=lambda entry: entry[0])[1]
+    models = f"{record['count']:,} of {counted(facts['ensemble']['n_models'], 'model')} selected {record['feature']}"
+    return [
+        "The models also look for U-shaped relations, and for pairs of features that act together. For example, "
+        f"{models}, {votes_for_text(record['votes_for'], ' of them')}."
+    ]
+
+
+def votes_for_text(votes_for: Sequence[Facts], of_them: str = "") -> str:
+    """Return what the votes for a feature were for, where it was not selected as it is.
+
+    >>> votes_for_text([{"votes": 71, "with": None}, {"votes": 9, "with": "TP53"}], " of them")
+    '71 of them for a U-shaped relation, 9 of them together with TP53'
+    """
+    return ", ".join(
+        f"{each['votes']:,}{of_them} "
+        + ("for a U-shaped relation" if each["with"] is None else f"together with {each['with']}")
+        for each in votes_for
+    )
 
 
 def legend(records: list[Facts]) -> list[dict[str, Any]]:

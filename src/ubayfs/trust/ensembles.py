@@ -82,7 +82,11 @@ class HalfEnsembles:
             halves = [
                 Evidence.from_record(
                     {**more, "feature_names": about["feature_names"]},
-                    {name: arrays[f"{i}_{name}"] for name in ("indptr", "indices", "constant")},
+                    {
+                        name: arrays[key]
+                        for name in ("indptr", "indices", "constant", "carriers")
+                        if (key := f"{i}_{name}") in arrays
+                    },
                 )
                 for i, more in enumerate(about["halves"])
             ]
