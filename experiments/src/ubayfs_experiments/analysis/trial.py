@@ -53,8 +53,9 @@ def by_design(frame: pd.DataFrame, measure: str = "found") -> pd.DataFrame:
 def difference(table: pd.DataFrame, method: str, other: str, designs: list[str] | None = None) -> Difference:
     """Compare two methods on the designs, or on some of them, that both have."""
     rows = table if designs is None else table.loc[[name for name in designs if name in table.index]]
-    gaps = (rows[method] - rows[other]).dropna()
-    return Difference(float(gaps.mean()), float(gaps.sem()), len(gaps))
+    gaps = (rows[method] - rows[other]).dropna().to_numpy(dtype=np.float64)
+    n = len(gaps)
+    return Difference(float(gaps.mean()) if n else np.nan, float(gaps.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan, n)
 
 
 def straight(uncensored: bool = False) -> list[str]:

@@ -194,7 +194,7 @@ def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSe
     scores = {
         "found": float(np.mean([np.isin(top, signals).sum() / design.k for top in tops])),
         "prediction": float(np.mean([predict(*each) for each in zip(parts, others, tops, strict=True)])),
-        "stability": len(np.intersect1d(*tops)) / max(1, len(np.union1d(*tops))),
+        "stability": len(np.intersect1d(tops[0], tops[1])) / max(1, len(np.union1d(tops[0], tops[1]))),
     }
     return [Outcome({"how": how}, tuple(np.sort(tops[0]).tolist()), seconds, scores)]
 
