@@ -1,6 +1,7 @@
 """The trial of selectors: its data have the truth that is stated, peers rank it, and the rule is applied as written."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,8 +10,8 @@ from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 import ubayfs
-from ubayfs_experiments import runner
-from ubayfs_experiments.analysis.calibration import markdown
+from ubayfs_experiments import runner, store
+from ubayfs_experiments.analysis.calibration import fill, markdown
 from ubayfs_experiments.analysis.trial import TABLES, by_design, conditions, difference, overall_table, verdict
 from ubayfs_experiments.cli import main
 from ubayfs_experiments.data import matrices
@@ -20,6 +21,8 @@ from ubayfs_experiments.designs.trial import CANNOT, DESIGNS, OURS, PEERS, conco
 from ubayfs_experiments.methods import rankings
 from ubayfs_experiments.tasks import Scale
 
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "experiments" / "results" / "trial"
 TARGETS = ("numbers", "two classes", "three classes", "labels", "survival")
 EASY = Design("easy", "L", "independent", "linear", "numbers", 150, 40, 3, 4.0)
 
@@ -314,6 +317,43 @@ def test_tables_can_be_made_of_a_part_of_the_run():
     frame = frame_of({})
     part = frame[frame["how"].isin(["mrmr", "forest"])]
     assert all(markdown(name, part) for name in TABLES)
+
+
+# The stored results
+
+
+@pytest.fixture(scope="module")
+def stored():
+    return store.read_frames(RESULTS, [trial.NAME])[trial.NAME]
+
+
+def test_the_stored_results_are_complete():
+    store.check_run(RESULTS, runner.SEED, False, {trial.NAME: trial.EXPERIMENT.settings})
+    tasks = trial.tasks(Scale())
+    assert {cell["name"] for cell in store.cells(RESULTS)} == {task.name for task in tasks}
+    assert all(len(done) == trial.N_SETS for done in store.done_splits(RESULTS, tasks).values())
+
+
+def test_the_pages_hold_the_tables_of_the_stored_results(stored):
+    pages = [(ROOT / name).read_text(encoding="utf-8") for name in ("docs/selectors_trial.md", "README.md")]
+    assert [fill(page, stored) for page in pages] == pages
+    assert all(f"<!-- table: {name} -->" in "".join(pages) for name in TABLES)
+
+
+def test_the_page_states_the_verdict(stored):
+    found = verdict(stored)
+    page = " ".join((ROOT / "docs" / "selectors_trial.md").read_text(encoding="utf-8").split())
+    assert f"The default is `{found.default}`" in page
+    assert ("no selector meets" in page) is not found.meets_rule
+
+
+@pytest.mark.parametrize("name", ["L03-mrmr", "L03-LassoCV", "M06-lasso", "N03-wide 1.5"])
+def test_a_set_that_is_run_again_gives_the_published_features(stored, name):
+    (task,) = [one for one in trial.tasks(Scale()) if one.method == name]
+    (outcome,) = runner._run_one(task, trial.run_split, 3, None, runner.SEED)[1]
+    (row,) = stored[(stored["method"] == name) & (stored["split"] == 3)].to_dict("records")
+    assert outcome.features == row["features"]
+    assert outcome.scores == pytest.approx({key: row[key] for key in outcome.scores})
 
 
 # Command line
