@@ -148,7 +148,7 @@ class ActiveSets:
             left = own - (across * explained).sum(axis=1)
         if self._filled[problems].all(axis=1).any():
             self._add_slots()
-            explained = np.pad(explained, ((0, 0), (0, self._filled.shape[1] - explained.shape[1])))
+            explained = enlarged(explained, (len(explained), self._filled.shape[1]))
         slots = self._filled[problems].argmin(axis=1)
         explained[np.arange(len(problems)), slots] = -1.0
         self._inverse[problems] += explained[:, :, None] * (explained / left[:, None])[:, None, :]
@@ -176,8 +176,14 @@ class ActiveSets:
         return start
 
     def _add_slots(self) -> None:
-        for name in ("_columns", "_filled", "_weights", "_signs", "_right"):
+        for name in ("_columns", "_filled", "_weights", "_signs", "_right", "_rows"):
             array = getattr(self, name)
-            setattr(self, name, np.pad(array, ((0, 0), (0, _ROOM))))
-        self._rows = np.pad(self._rows, ((0, 0), (0, _ROOM), (0, 0)))
-        self._inverse = np.pad(self._inverse, ((0, 0), (0, _ROOM), (0, _ROOM)))
+            setattr(self, name, enlarged(array, (len(array), array.shape[1] + _ROOM, *array.shape[2:])))
+        self._inverse = enlarged(self._inverse, (len(self._own), *[self._filled.shape[1]] * 2))
+
+
+def enlarged(array: Array, shape: tuple[int, ...]) -> Array:
+    """Return an array of a larger shape that begins with this one, and is 0 elsewhere."""
+    found = np.zeros(shape, dtype=array.dtype)
+    found[tuple(map(slice, array.shape))] = array
+    return found

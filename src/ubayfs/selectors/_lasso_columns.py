@@ -59,6 +59,7 @@ class LassoColumns:
         self._scores, self._factor = scores, factor
         self.subsamples, self.bases = subsamples, bases
         self.sizes = subsamples.sum(axis=1)
+        self.samples = [np.flatnonzero(rows) for rows in subsamples]
         self._own, self._own_features = own
         self.n_columns = self.n_features * (2 if curves else 1)
         self._directions = np.zeros((len(bases), max(basis.shape[1] for basis in bases), n_samples))
@@ -179,6 +180,8 @@ class LassoColumns:
 
     def _put_own(self, rows: Floats, run: int, features: Ints) -> None:
         """Put the columns of the run in the rows of features that have their own."""
+        if len(self._own_features) == 0:
+            return
         here = np.flatnonzero(np.isin(features, self._own_features))
         rows[here] = self._own[run, np.searchsorted(self._own_features, features[here])]
 
@@ -244,15 +247,17 @@ class LassoColumns:
 
         Column 2p + i is the product of the i-th of `pairs`.
         """
-        rows = self.subsamples[run]
-        found = np.empty((len(columns), int(self.sizes[run])))
+        rows = self.samples[run]
+        found = np.empty((len(columns), len(rows)))
         single = columns < 2 * self.n_features
         features = columns[single] % self.n_features
         made = self._scores.rows(features)
         bent = columns[single] >= self.n_features
         made[bent] = self._scores.bent(made[bent], features[bent])
         self._put_own(made, run, features)
-        found[single] = np.nan_to_num(made[:, rows], nan=0.0, copy=False)
+        found[single] = made[:, rows]
+        if self._scores.with_gaps[features].any():
+            np.nan_to_num(found, nan=0.0, copy=False)
         if not single.all():
             chosen = np.array([pairs[i] for i in columns[~single] - 2 * self.n_features])
             first, second = (self._values(run, features)[:, rows] for features in chosen.T)

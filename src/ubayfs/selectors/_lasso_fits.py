@@ -14,7 +14,7 @@ import numpy as np
 from .._arguments import Floats, Ints
 from ..data.covariates import outside
 from ..data.matrix import feature_chunks
-from ._active_sets import minimize
+from ._active_sets import enlarged, minimize
 from ._lasso_columns import LassoColumns, Pairs
 from ._subsample import COLLINEAR
 from .threads import each_block
@@ -47,8 +47,8 @@ class LassoFits:
     ----------
     members : list of ndarray of int
         Positions of the columns of each working set; see :class:`~ubayfs.selectors._lasso_columns.LassoColumns`.
-    weights : ndarray of shape (n_lassos, n_most)
-        Of the columns of the working sets.
+    weights : list of ndarray
+        Of the columns of each working set.
     pairs : list of sequences of (int, int)
         The products that each lasso has.
     of_runs : list of lists of int
@@ -69,7 +69,8 @@ class LassoFits:
         n_lassos = len(self._runs)
         self._known = np.zeros((n_lassos, self._columns.n_columns), dtype=bool)
         self.members = [np.empty(0, dtype=np.intp) for _ in range(n_lassos)]
-        self._gram, self._c, self.weights = np.zeros((n_lassos, 0, 0)), *np.zeros((2, n_lassos, 0))
+        self._gram = [np.empty((0, 0)) for _ in range(n_lassos)]  # products of the columns
+        self._c, self.weights = ([np.empty(0) for _ in range(n_lassos)] for _ in range(2))
 
     def top_penalties(self) -> Floats:
         """Return the penalty of each lasso at which the first column of any output of its run enters; (n_lassos,).
@@ -113,12 +114,12 @@ class LassoFits:
         """
         self._targets, self._root, self._bases = targets, root, bases
         active = [np.flatnonzero(weights) for weights in self.weights]
-        known = [(self.members[lasso][own], self.weights[lasso, own]) for lasso, own in enumerate(active)]
+        known = [(self.members[lasso][own], self.weights[lasso][own]) for lasso, own in enumerate(active)]
         self._begin()
         for lasso, (members, weights) in enumerate(known):
             self._known[lasso, members[members < self._columns.n_columns]] = True
             self._extend(lasso, members)
-            self.weights[lasso, : len(weights)] = weights
+            self.weights[lasso] = weights
 
     # -- working sets ------------------------------------------------------------------------------------------------
 
@@ -135,39 +136,38 @@ class LassoFits:
     def _extend(self, lasso: int, new: Ints) -> None:
         before = self.members[lasso]
         self.members[lasso] = np.concatenate([before, new])
-        k, more = len(before), len(before) + len(new)
-        if more > self._c.shape[1]:
-            room = max(more, self._c.shape[1] + JOINING) - self._c.shape[1]
-            self._gram = np.pad(self._gram, ((0, 0), (0, room), (0, room)))
-            self._c, self.weights = (np.pad(array, ((0, 0), (0, room))) for array in (self._c, self.weights))
         every = self._take(lasso, self.members[lasso])
-        products = every[k:] @ every.T / len(every.T)
-        self._gram[lasso, k:more, :more] = products
-        self._gram[lasso, :k, k:more] = products[:, :k].T
-        target = self._targets[lasso, self._columns.subsamples[self._runs[lasso]]]
-        self._c[lasso, k:more] = every[k:] @ target / len(target)
+        k, (more, n_samples) = len(before), every.shape
+        target = self._targets[lasso, self._columns.samples[self._runs[lasso]]]
+        products = every[k:] @ np.column_stack([every.T, target]) / n_samples
+        gram = enlarged(self._gram[lasso], (more, more))
+        gram[k:], gram[:k, k:] = products[:, :more], products[:, :k].T
+        self._gram[lasso], self._c[lasso] = gram, np.append(self._c[lasso], products[:, more])
+        self.weights[lasso] = enlarged(self.weights[lasso], (more,))
 
     def _take(self, lasso: int, columns: Ints) -> Floats:
         run = int(self._runs[lasso])
         found = self._columns.take(run, columns, self.pairs[lasso])
         if self._root is None:
             return found
-        return outside(self._bases[run], (found * self._root[lasso, self._columns.subsamples[run]]).T).T
+        return outside(self._bases[run], (found * self._root[lasso, self._columns.samples[run]]).T).T
 
     def _solve(self, penalty: Floats, lassos: Sequence[int] | None = None) -> None:
         """Solve lassos on their working sets."""
-        own = np.arange(len(penalty)) if lassos is None else np.asarray(lassos)
-        width = max((len(self.members[lasso]) for lasso in own.tolist()), default=0)
-        if width == 0:
+        own = range(len(penalty)) if lassos is None else lassos
+        widest = max((len(self.members[lasso]) for lasso in own), default=0)
+        if widest == 0:
             return
 
         def solve(part: slice) -> None:
             some = own[part]
-            self.weights[some, :width] = minimize(
-                self._gram[some, :width, :width], self._c[some, :width], self.weights[some, :width], penalty[some]
-            )
+            width = max(len(self.members[lasso]) for lasso in some)
+            gram = np.stack([enlarged(self._gram[lasso], (width, width)) for lasso in some])
+            c, weights = (np.stack([enlarged(of[lasso], (width,)) for lasso in some]) for of in (self._c, self.weights))
+            for lasso, found in zip(some, minimize(gram, c, weights, penalty[some]), strict=True):
+                self.weights[lasso] = found[: len(self.members[lasso])]
 
-        each_block(solve, feature_chunks(len(own), max(1, CACHE_ENTRIES // width**2)))
+        each_block(solve, feature_chunks(len(own), max(1, CACHE_ENTRIES // widest**2)))
 
     def residuals(self, lassos: Ints | None = None) -> Floats:
         """Return what is left of the targets, of shape (n_lassos, n_samples)."""
@@ -176,8 +176,8 @@ class LassoFits:
         for row, lasso in zip(found, own.tolist(), strict=True):
             active = np.flatnonzero(self.weights[lasso])
             if len(active):
-                fitted = self.weights[lasso, active] @ self._take(lasso, self.members[lasso][active])
-                row[self._columns.subsamples[self._runs[lasso]]] -= fitted
+                fitted = self.weights[lasso][active] @ self._take(lasso, self.members[lasso][active])
+                row[self._columns.samples[self._runs[lasso]]] -= fitted
         return found
 
     def _gradients(self, lassos: Ints | None = None) -> Floats:
@@ -187,12 +187,11 @@ class LassoFits:
 
     def _first_of_copies(self, penalty: Floats) -> None:
         """Give the weight of a column to the first of its copies in the run, if it is not that itself."""
-        correlations = self._c - (self._gram @ self.weights[:, :, None])[:, :, 0]
-        near = (np.abs(correlations) >= (1.0 - NEAR) * penalty[:, None]) & (self.weights == 0)
-        for lasso in np.flatnonzero(near.any(axis=1)).tolist():
-            gram, weights, members = self._gram[lasso], self.weights[lasso], self.members[lasso]
-            others = np.flatnonzero(near[lasso])
-            for column in np.flatnonzero(weights).tolist():
+        for gram, c, weights, members, level in zip(
+            self._gram, self._c, self.weights, self.members, (1.0 - NEAR) * penalty, strict=True
+        ):
+            others = np.flatnonzero((np.abs(c - gram @ weights) >= level) & (weights == 0))
+            for column in np.flatnonzero(weights).tolist() if len(others) else ():
                 sizes, own = gram[others, others], gram[column, column]
                 same = np.abs(gram[others, column]) >= (1.0 - COLLINEAR) * np.maximum(sizes, own)
                 copies = others[same & (members[others] < members[column])]

@@ -26,7 +26,7 @@ CLIPPED_CURVE = 2.5
 NOTHING_LEFT = 1e-10
 
 # Entries of a block of columns; bounds memory, never changes a result.
-BLOCK_ENTRIES = 1 << 19
+BLOCK_ENTRIES = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)

@@ -236,7 +236,7 @@ def _weights(fits: LassoFits) -> list[tuple[Floats, Ints, Ints]]:
         parts = []
         for lasso in lassos:
             active = np.flatnonzero(fits.weights[lasso])
-            members, sizes = fits.members[lasso][active], np.abs(fits.weights[lasso, active])
+            members, sizes = fits.members[lasso][active], np.abs(fits.weights[lasso][active])
             single = members < 2 * p
             carriers = np.where(members[single] < p, STRAIGHT, CURVE)
             parts.append((sizes[single], members[single] % p, carriers, members[single]))
