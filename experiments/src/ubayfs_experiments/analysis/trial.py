@@ -14,6 +14,10 @@ from ..designs.trial import CANNOT, DESIGNS, OURS, PEERS
 FIRST, MODEL = "mrmr", "LassoCV"
 N_ERRORS, MARGIN = 2.0, -0.01
 _METHODS = [*OURS, *PEERS]
+_COMPARED = [
+    *((how, MODEL) for how in ("wide 1.5", "wide 2.5", "lasso")), ("wide 1.5", "LassoCV on a"), ("wide 1.5", "IPSS"),
+    ("wide 1.5", "wide 2.5"), ("wide 1.5", "lasso"),
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,16 @@ def overall_table(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).sort_values("all", ascending=False, kind="stable", ignore_index=True)
 
 
+def kinds_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return differences by kind of design, survival and labels included: not part of the rule."""
+    table = by_design(frame)
+    kinds = {kind: [name for name, one in DESIGNS.items() if one.kind in kind] for kind in ("L", "M", "N", "LMN")}
+    return pd.DataFrame(
+        {"pair": f"{how} to {other}", **{kind: difference(table, how, other, kinds[kind]) for kind in kinds}}
+        for how, other in _COMPARED
+    )
+
+
 def designs_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the share that each method finds, by design: columns of the design, then one per method."""
     table = by_design(frame)
@@ -174,6 +188,9 @@ TABLES: Tables = {
         ("ours", str, ("how",)), ("all", _share, ("all",)), ("to mrmr", str, ("to_first",)),
         ("ahead of mrmr", _yes, ("ahead",)), ("to LassoCV, L and M", str, ("to_model",)),
         ("not behind LassoCV", _yes, ("not_behind",)), ("default", _yes, ("default",)),
+    ]),
+    "trial_kinds": (kinds_table, [
+        ("difference", str, ("pair",)), *((kind, str, (kind,)) for kind in "LMN"), ("all", str, ("LMN",)),
     ]),
     "trial_designs": (designs_table, [
         *((name, str, (name,)) for name in ("design", "features", "effect", "target", "n", "p", "k")),
