@@ -18,6 +18,7 @@ from .timing import REPOSITORY
 RESULTS = Path(__file__).parent / "results"
 PARTS: dict[str, Callable[..., report.Section]] = {
     "evidence": evidence.ensembles,
+    "lasso": evidence.lassos,
     "survival": survival.filters,
     "tools": evidence.against_tools,
     "covariates": covariates.covariates,

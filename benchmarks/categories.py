@@ -19,6 +19,7 @@ from ubayfs.data.categories import CategoryTable, Levels
 from ubayfs.data.target import Target, read_target
 from ubayfs.ensemble.batches import EnsembleTask, _select
 from ubayfs.selectors import SELECTORS
+from ubayfs.selectors.base import Choice
 
 LEVELS = (0, 2, 5, 10, 20)  # 0: numbers
 N_SAMPLES, PER_KIND, N_MODELS, N_FEATURES = 120, 12, 10, 6
@@ -41,6 +42,7 @@ PROBLEMS = [
         "cox": TASKS[3:],
         "mrmr": TASKS,
         "lasso": TASKS,
+        "wide": TASKS,
         "tree": TASKS,
         "rfe": TASKS[:3],
         "hsic": TASKS[:3],
@@ -105,7 +107,8 @@ def votes(problem: Problem, repeats: int, planted: bool, seed: int = 7) -> NDArr
         task = EnsembleTask(target, None, (selector,), N_FEATURES, 0, design=design)  # type: ignore[arg-type]
         subsamples = np.array([rng.permutation(N_SAMPLES) < 0.75 * N_SAMPLES for _ in range(N_MODELS)])
         chosen = _select(X, task, selector, subsamples, N_FEATURES, rng.spawn(N_MODELS))
-        found += np.bincount(np.concatenate(chosen), minlength=X.shape[1])
+        columns = [choice.columns if isinstance(choice, Choice) else choice for choice in chosen]
+        found += np.bincount(np.concatenate(columns), minlength=X.shape[1])
     return found.reshape(len(LEVELS), PER_KIND) / (repeats * N_MODELS)
 
 

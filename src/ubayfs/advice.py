@@ -325,7 +325,7 @@ _NOTES: dict[str, _Sentence] = {
     "adjusted_without_target": "there is no target: features are judged by what {names} do not explain of them.",
     "adjusted_on_residuals": (
         "{selectors} used residuals of the features, after a regression on {names} in the samples of each model. This "
-        "adjusts only approximately, for linear effects and levels; mrmr, fisher and cox adjust exactly."
+        "adjusts only approximately, for linear effects and levels; mrmr, fisher, cox, lasso and wide adjust exactly."
     ),
     "below_detection": "{file}: {n_values} value(s) below detection in {n_columns} column(s) ({columns}): {rule}.",
     "soft_constraints_outweighed": (

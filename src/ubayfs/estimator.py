@@ -40,9 +40,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     Parameters
     ----------
     selector : str, estimator, callable or list of these, default "mrmr"
-        The elementary selector: "mrmr", "fisher", "tree", "rfe", "hsic", "lasso", "cox" (of survival) or "laplacian"
-        (needs no target); a scikit-learn estimator or selector; a callable ``(X, y, n_features, rng) -> indices``; a
-        list mixes several.
+        The elementary selector: "mrmr", "fisher", "tree", "rfe", "hsic", "lasso", "wide", "cox" (of survival) or
+        "laplacian" (needs no target); a scikit-learn estimator or selector; a callable
+        ``(X, y, n_features, rng) -> indices``; a list mixes several.
     max_features : int, "supported" or None, default 10
         The most features to select: a hard limit. None leaves the size to `constraints`. "supported" is the number of
         features that the data support (see :meth:`Related.supported <ubayfs.Related.supported>`), at least 1.

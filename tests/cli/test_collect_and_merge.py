@@ -73,7 +73,7 @@ def test_a_retried_part_resumes_and_a_finished_one_is_left_alone(folder, run, mo
 
         return progress
 
-    command = ("collect", "study.yaml", "--selector", "lasso", "--part", "2/3", "-o", "parts/2")
+    command = ("collect", "study.yaml", "--selector", "rfe", "--part", "2/3", "-o", "parts/2")
     monkeypatch.setattr(console, "progress", watching(impatient=True))
     stopped = run(*command)
     assert stopped.code == 130

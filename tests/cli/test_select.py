@@ -160,7 +160,7 @@ def test_a_result_is_never_overwritten_by_chance(chosen, run):
 
 def test_finished_runs_survive_an_interruption(folder, run, monkeypatch):
     """Ctrl-C after the first runs: the same command goes on with the next and finds what an undisturbed one does."""
-    command = ("select", "study.yaml", "--selector", "lasso")
+    command = ("select", "study.yaml", "--selector", "rfe")
     assert run(*command, "-o", "undisturbed").code == 0
     seen = []
 

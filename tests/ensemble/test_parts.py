@@ -88,11 +88,11 @@ def test_more_than_half_failed_is_found_when_parts_are_joined(table):
 
 def test_a_part_resumes_from_its_checkpoint(table, tmp_path):
     with pytest.warns(EnsembleWarning, match="cancelled after 3 of 10 runs"):
-        collect(table, "lasso", part=(2, 5), checkpoint=tmp_path, on_progress=lambda done, total: done < 3)
+        collect(table, "rfe", part=(2, 5), checkpoint=tmp_path, on_progress=lambda done, total: done < 3)
     told = []
-    part = collect(table, "lasso", part=(2, 5), checkpoint=tmp_path, on_progress=lambda *now: told.append(now))
+    part = collect(table, "rfe", part=(2, 5), checkpoint=tmp_path, on_progress=lambda *now: told.append(now))
     assert told[0] == (3, 10)
-    assert part.runs == collect(table, "lasso").runs[10:20]
+    assert part.runs == collect(table, "rfe").runs[10:20]
 
 
 @pytest.mark.parametrize(
@@ -165,9 +165,9 @@ def test_parts_of_other_data_are_named(table):
 
 
 def test_cancelled_parts_are_named(table):
-    parts = parts_of(table, 2, "lasso")
+    parts = parts_of(table, 2, "rfe")
     with pytest.warns(EnsembleWarning, match="cancelled"):
-        parts["parts/2"] = collect(table, "lasso", part=(2, 2), on_progress=lambda *now: False)
+        parts["parts/2"] = collect(table, "rfe", part=(2, 2), on_progress=lambda *now: False)
     with pytest.raises(EnsembleError, match=r"parts/2 was cancelled after \d+ of 25 runs. Collect this part again"):
         Evidence.join(parts)
 

@@ -33,6 +33,8 @@ from ubayfs.selectors.category_numbers import numbers_of_several
 from ubayfs.selectors.lasso import _targets
 from ubayfs.selectors.threads import column_threads
 from ubayfs.summary import summarize
+from ubayfs.trust.ensembles import HalfEnsembles
+from ubayfs.trust.repeats import ARRAYS
 
 TASKS = ("binary", "multiclass", "multilabel", "regression", "survival")
 SWITCHES = [(False, False), (True, False), (False, True), (True, True)]
@@ -501,3 +503,12 @@ def test_report_says_what_votes_were_for():
     assert "20 for a U-shaped relation" in text
     assert "20 together with gene 0" in text
     assert re.search(r"For example, 20 of 20 models selected gene [012], 20 of them (for a|together)", text)
+
+
+def test_stored_halves_know_what_carried_votes():
+    X, y = planted()
+    half = collect_evidence(X, y, selector="wide", n_models=4, random_state=0, n_features_per_model=4)
+    halves = HalfEnsembles(((half, half),), np.ones((1, 200), dtype=bool), 1, {}, ())
+    arrays = halves.to_arrays()
+    assert all(re.fullmatch(ARRAYS, name) for name in arrays)
+    np.testing.assert_array_equal(HalfEnsembles.from_arrays(arrays).pairs[0][1].carriers, half.carriers)

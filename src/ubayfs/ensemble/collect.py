@@ -102,18 +102,20 @@ def collect_evidence(
         Of AnnData: the layer that holds the values, instead of `X`.
     missing : {"error", "available", "drop_rows", "drop_columns", "median"}
         What to do about missing values (NaN) of X. "error" refuses them. With "available" a feature counts with the
-        samples that have it: `fisher` multiplies its scores, and `mrmr` the squared association, by their share, and
-        other selectors see means of their own samples in the gaps. "median" is the same with medians. "drop_rows" and
-        "drop_columns" leave out the samples, or the features, that lack any value.
+        samples that have it: `fisher` multiplies its scores, and `mrmr` the squared association, by their share;
+        `lasso` and `wide` see the mean on their scale in the gaps, and other selectors the mean of their own samples.
+        "median" is the same with medians for these others. "drop_rows" and "drop_columns" leave out the samples, or the
+        features, that lack any value.
     max_missing : float in [0, 1], default 0.5
         With "available" and "median": features of which a larger share is missing cannot be chosen; a warning lists
         them.
     adjust_for : str, sequence of str, or array-like of shape (n_samples,) or (n_samples, n_covariates), optional
         Covariates, such as age, sex or batch, beyond which features must tell something of the target: columns of X by
         name (of AnnData: of `obs`), or their values. Text, categories and few whole numbers are coded by level.
-        Covariates are never features. `fisher` and `mrmr` score features beyond them exactly, by partial correlations;
-        other selectors get the samples of each run without what covariates explain there, which is an approximation.
-        Samples without a value of a covariate are left out. See docs/confounders.md.
+        Covariates are never features. `fisher` and `mrmr` score features beyond them exactly, by partial correlations,
+        and `lasso` and `wide` have them in their models. Other selectors get the samples of each run without what
+        covariates explain there, which is an approximation. Samples without a value of a covariate are left
+        out. See docs/confounders.md.
 
     Returns
     -------

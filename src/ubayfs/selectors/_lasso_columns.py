@@ -95,9 +95,9 @@ class LassoColumns:
                 self._scale[:, place] = np.where(total > 0, 1.0 / np.sqrt(total * self.sizes[:, None]) / factor, 0.0)
         gaps = np.flatnonzero(self._scores.with_gaps[part])
         if len(gaps):  # what does not vary among the values that are present is constant
-            constant = ~self._vary(part.start + gaps)
-            for place in range(0, self.n_columns, self.n_features):
-                self._scale[:, place + part.start + gaps] *= ~constant
+            vary = self._vary(part.start + gaps)
+            for first in range(part.start, self.n_columns, self.n_features):
+                self._scale[:, first + gaps] *= vary
         inside = (self._own_features >= part.start) & (self._own_features < part.stop)
         features = self._own_features[inside]
         if len(features):

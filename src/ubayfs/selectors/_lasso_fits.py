@@ -20,7 +20,7 @@ from ._subsample import COLLINEAR
 from .threads import each_block
 
 # Penalties on the way, each with the same share of the last, and columns that join a working set at a time.
-N_STEPS, JOINING = 5, 50
+N_STEPS, JOINING = 3, 30
 
 # Columns whose correlation is within this share of the penalty may be copies of active ones; the first one counts.
 NEAR = 1e-7
@@ -154,10 +154,8 @@ class LassoFits:
 
     def _solve(self, penalty: Floats, lassos: Sequence[int] | None = None) -> None:
         """Solve lassos on their working sets."""
-        own = range(len(penalty)) if lassos is None else lassos
-        widest = max((len(self.members[lasso]) for lasso in own), default=0)
-        if widest == 0:
-            return
+        own = [lasso for lasso in (range(len(penalty)) if lassos is None else lassos) if len(self.members[lasso])]
+        widest = max((len(self.members[lasso]) for lasso in own), default=1)
 
         def solve(part: slice) -> None:
             some = own[part]

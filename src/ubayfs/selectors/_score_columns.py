@@ -9,6 +9,7 @@ explains of it, standardized; it is 0 where nothing is left, as of two values. A
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -44,7 +45,7 @@ class ScoreColumns:
     with_gaps : ndarray of bool of shape (n_features,)
     """
 
-    straight: Array | sparse.csr_array
+    straight: Any
     at_zero: Floats | None
     bend: Floats
     with_gaps: Mask

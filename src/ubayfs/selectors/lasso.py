@@ -269,7 +269,7 @@ def _heads(fits: LassoFits) -> Ints:
 def _choice(sizes: Floats, features: Ints, carriers: Ints, n_features: int, n_most: int) -> Choice:
     columns, scores = _largest(sizes, features, n_features, n_most)
     reached = sizes / sizes.max(initial=0.0) >= scores[features] - TIE if len(sizes) else np.empty(0, dtype=bool)
-    first = {}
+    first: dict[int, int] = {}
     for feature, carrier in zip(features[reached].tolist(), carriers[reached].tolist(), strict=True):
         first.setdefault(feature, carrier)
     return Choice(columns, np.array([first[feature] for feature in columns.tolist()], dtype=np.intp))

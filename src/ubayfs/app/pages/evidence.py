@@ -217,5 +217,6 @@ def setting_help(kind: Any, key: str) -> str:
     >>> setting_help(Lasso, "min_penalty")[:20] != ""
     True
     """
-    found = re.search(rf"^{key}\b[^\n]*\n((?:    [^\n]+\n?)+)", inspect.getdoc(kind) or "", re.MULTILINE)
+    entries = "\n".join(inspect.getdoc(own) or "" for own in inspect.getmro(kind))
+    found = re.search(rf"^{key}\b[^\n]*\n((?:    [^\n]+\n?)+)", entries, re.MULTILINE)
     return " ".join(found[1].split()).replace("`", "") if found else ""
