@@ -2,7 +2,7 @@
 
 `list` shows the experiments and which data sets are available, `run` runs them (a stopped run can be resumed by the
 same command), and `report` compares the results with the paper's tables in one HTML file. `calibration` shows what
-`run calibration` found: whether the statement "related" holds.
+`run calibration` found: whether the statement "related" holds. `trial` shows which elementary selector finds most.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
     reported = commands.add_parser("report", help="write the tables and the report (one HTML file) of a run")
     tables = [
         commands.add_parser(name, help=f"print the tables of `run {name}`, or put them in a page")
-        for name in ("calibration", "questions")
+        for name in ("calibration", "questions", "trial")
     ]
     for command in tables:
         command.add_argument("--page", type=Path, metavar="FILE", help="Markdown page whose tables are replaced")
@@ -190,14 +190,14 @@ def _report(arguments: argparse.Namespace) -> None:
 
 def _tables(arguments: argparse.Namespace) -> None:
     from . import store
-    from .analysis.calibration import QUESTIONS, TABLES, fill, markdown
+    from .analysis.calibration import BY_EXPERIMENT, fill, markdown
     from .files import write_file
 
     store.read_run(arguments.output)
     experiment = arguments.command
     frame = store.read_frames(arguments.output, [experiment])[experiment]
     if arguments.page is None:
-        print("\n".join(markdown(name, frame) for name in (QUESTIONS if experiment == "questions" else TABLES)))
+        print("\n".join(markdown(name, frame) for name in BY_EXPERIMENT[experiment]))
     else:
         write_file(arguments.page, fill(arguments.page.read_text(encoding="utf-8"), frame).encode())
         print(f"Wrote {arguments.page}")

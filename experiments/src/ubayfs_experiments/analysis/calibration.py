@@ -13,6 +13,7 @@ from ubayfs import InputError
 from ..data.simulated import KINDS, TARGETS
 from ..designs.calibration import FEATURES, SIZES
 from .questions import questions_table
+from .trial import TABLES as TRIAL
 
 DESIGN = ["size", "target", "kind"]
 NOMINAL, SURE = 0.10, 0.01  # share of sets about which too much may be said; p-value of a design that exceeds it
@@ -155,11 +156,13 @@ QUESTIONS: Tables = {
         ("per question", _number(3), ("per_question",)),
     ]),
 }  # fmt: skip
+BY_EXPERIMENT = {"calibration": TABLES, "questions": QUESTIONS, "trial": TRIAL}
+_ALL: Tables = TABLES | QUESTIONS | TRIAL
 
 
 def markdown(name: str, frame: pd.DataFrame) -> str:
     """Return one of the tables of all outcomes, as Markdown."""
-    make, columns = (TABLES | QUESTIONS)[name]
+    make, columns = _ALL[name]
     lines = [
         [heading for heading, _, _ in columns],
         ["---" if text in (str, _size) else "---:" for _, text, _ in columns],
@@ -180,9 +183,9 @@ def fill(page: str, frame: pd.DataFrame) -> str:
         If the page has no such place, or names a table that there is not.
     """
     names = [name for _, name, _ in _PLACE.findall(page)]
-    if not names or not {*names} <= {*TABLES, *QUESTIONS}:
+    if not names or not {*names} <= {*_ALL}:
         raise InputError(
             f"the page must have places such as '<!-- table: noise -->' with '<!-- end -->' after them, named "
-            f"{', '.join(TABLES)}; it has {', '.join(names) or 'none'}."
+            f"{', '.join(_ALL)}; it has {', '.join(names) or 'none'}."
         )
     return _PLACE.sub(lambda found: f"{found[1]}{markdown(found[2], frame)}{found[3]}", page)

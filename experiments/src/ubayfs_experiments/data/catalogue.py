@@ -18,6 +18,8 @@ import pandas as pd
 from ubayfs import Blocks, InputError
 
 from .datasets import DataAbsent, Dataset, Source
+from .matrices import SOURCES as _MATRICES
+from .matrices import read_matrix
 from .planted import SOURCES as _PLANTED
 from .planted import load_gauss
 from .synthetic import SOURCES as _SYNTHETIC
@@ -98,6 +100,7 @@ SOURCES: dict[str, Source] = {
         ),
         *_SYNTHETIC.values(),
         *_PLANTED.values(),
+        *_MATRICES.values(),
     )
 }  # fmt: skip
 
@@ -146,6 +149,8 @@ def load(name: str, directory: Path | None, seed: int) -> Dataset:
     source = SOURCES[name]
     if name in _PLANTED:
         return load_gauss(name)
+    if name in _MATRICES:
+        return read_matrix(name, _place(source, directory))
     if source.synthetic:
         return generate(name, seed) if source.path is None else read_authors(name, _place(source, directory))
     if name == "BCW":

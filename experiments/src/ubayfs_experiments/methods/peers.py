@@ -21,10 +21,34 @@ N_PAIRS, CUTOFF, PENALTIES = 50, 0.05, np.geomspace(1.0, 0.05, 25)
 
 def integrated_path(X: Floats, y: Floats, rng: np.random.Generator) -> Floats:
     """Return a q-value per feature: the expected share of false ones among those that are at least as stable."""
+    share, errors = path_shares(X, y, rng)
+    score, p = integrated_score(share), len(share)
+    expected = errors / np.maximum(score, 1e-300)
+    order = np.argsort(-score, kind="stable")
+    q_values = np.empty(p)
+    q_values[order] = np.minimum.accumulate((expected[order] / np.arange(1, p + 1))[::-1])[::-1]
+    return q_values
+
+
+def integrated_score(share: Floats) -> Floats:
+    """Return the mean over the path of the excess over one half, cubed, of shape (n_features,)."""
+    return np.asarray((np.maximum(2 * share - 1, 0.0) ** 3).mean(axis=1), dtype=np.float64)
+
+
+def path_shares(X: Floats, y: Floats, rng: np.random.Generator) -> tuple[Floats, float]:
+    """Return shares of selections in half samples along the lasso path, and the mean bound of false positives on it.
+
+    Returns
+    -------
+    share : ndarray of shape (n_features, n_penalties)
+        As far as the path goes.
+    errors : float
+    """
     from sklearn.linear_model import lasso_path
 
     n, p = X.shape
-    X, y = (X - X.mean(axis=0)) / X.std(axis=0), y - y.mean()
+    deviation = X.std(axis=0)
+    X, y = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0), y - y.mean()
     penalties = np.abs(X.T @ y).max() / n * PENALTIES
     times = np.zeros((p, len(penalties)))
     for _ in range(N_PAIRS):
@@ -37,12 +61,7 @@ def integrated_path(X: Floats, y: Floats, rng: np.random.Generator) -> Floats:
     errors = q**2 / (B**2 * p) + 3 * (B - 1) * q**4 / (B**2 * p**3) + (B - 1) * (B - 2) * q**6 / (B**2 * p**5)
     so_far = np.cumsum(errors) / np.arange(1, len(errors) + 1)
     length = max(1, int((so_far <= CUTOFF).sum()))
-    score = (np.maximum(2 * share[:, :length] - 1, 0.0) ** 3).mean(axis=1)
-    expected = so_far[length - 1] / np.maximum(score, 1e-300)
-    order = np.argsort(-score, kind="stable")
-    q_values = np.empty(p)
-    q_values[order] = np.minimum.accumulate((expected[order] / np.arange(1, p + 1))[::-1])[::-1]
-    return q_values
+    return share[:, :length], float(so_far[length - 1])
 
 
 def knockoffs(X: Floats, y: Floats, covariance: Floats, error: float, rng: np.random.Generator) -> Mask:
