@@ -105,7 +105,7 @@ def _own_blocks(draw: Draw, rho: float) -> ubayfs.Constraint:
 
 
 RULES: dict[str, Rule] = {
-    **{name: lambda d, rho, name=name: getattr(ubayfs, name)(d.size(), rho) for name in ("max_size", "min_size")},
+    **{name: lambda d, rho, name=name: getattr(ubayfs, name)(d.size(), rho=rho) for name in ("max_size", "min_size")},
     "exact_size": lambda d, rho: ubayfs.exact_size(d.size(), rho=rho),
     **{
         f"{kind} of {on}": partial(_linked, kind, on)
@@ -138,13 +138,15 @@ DECORRELATE = {
 def _alone(rule: Rule, number: int, rho: float) -> ubayfs.Selection:
     draw = Draw(1, number)
     constraints = [rule(draw, rho), ubayfs.max_size(draw.size(3), rho=2.0)]
-    return ubayfs.decide(draw.evidence(), constraints=constraints, blocks=draw.blocks, n_alternatives=number % 3)
+    return ubayfs.decide(
+        draw.evidence(), constraints=constraints, blocks=draw.blocks, n_alternatives=number % 3, min_votes=0
+    )
 
 
 def _decorrelated(constraint: ubayfs.Constraint, number: int) -> ubayfs.Selection:
     draw = Draw(2, number, most=60)
     constraints = [constraint, ubayfs.max_size(draw.size(4), rho=0.5)]
-    return ubayfs.decide(draw.evidence(), constraints=constraints, X=draw.data(), n_alternatives=2)
+    return ubayfs.decide(draw.evidence(), constraints=constraints, X=draw.data(), n_alternatives=2, min_votes=0)
 
 
 def _mixed(family: int, number: int, optimizer: Any = "exact", votes: bool = True) -> ubayfs.Selection:
@@ -189,6 +191,7 @@ def _contradicting(name: str, optimizer: Any) -> ubayfs.Selection:
         constraints=CONTRADICTIONS[name](),
         blocks=halves,
         optimizer=optimizer,
+        min_votes=0,
     )
 
 
@@ -225,7 +228,7 @@ def _probabilities(number: int) -> NDArray[np.float64]:
         ubayfs.max_blocks(3, rho=1.0),
     ]
     return ubayfs.selection_probabilities(
-        posterior, constraints=constraints, blocks=draw.blocks, n_draws=20, random_state=number
+        posterior, constraints=constraints, blocks=draw.blocks, n_draws=20, random_state=number, min_votes=0
     )
 
 
@@ -247,10 +250,16 @@ def _again(number: int) -> ubayfs.Selection:
     """Decide from a posterior, beginning with the answer to another question."""
     draw = Draw(9, number)
     first = ubayfs.decide(
-        draw.evidence(), weights=draw.weights(), constraints=ubayfs.max_size(6, rho=2.0), blocks=draw.blocks
+        draw.evidence(),
+        weights=draw.weights(),
+        constraints=ubayfs.max_size(6, rho=2.0),
+        blocks=draw.blocks,
+        min_votes=0,
     )
     constraints = [ubayfs.max_size(4, rho=5.0), RULES["must_link of features"](draw, 0.8), RULES["linear"](draw, 0.4)]
-    return ubayfs.decide(first.posterior, constraints=constraints, optimizer=ubayfs.Exact(begin_with=first.indices))
+    return ubayfs.decide(
+        first.posterior, constraints=constraints, optimizer=ubayfs.Exact(begin_with=first.indices), min_votes=0
+    )
 
 
 @cache
@@ -260,7 +269,7 @@ def _fitted(selector: str) -> ubayfs.UBayFSSelector:
     constraints = [ubayfs.decorrelate(0.8), ubayfs.max_per_block(3, rho=1.0)]
     settings: dict[str, Any] = {"n_models": 20, "random_state": 3, "n_alternatives": 2, "max_features": 8}
     settings["n_features_per_model"] = 8
-    return ubayfs.UBayFSSelector(selector, blocks=blocks, constraints=constraints, **settings).fit(X, y)
+    return ubayfs.UBayFSSelector(selector, blocks=blocks, constraints=constraints, **settings, min_votes=0).fit(X, y)
 
 
 def _redecided(selector: str, **changes: Any) -> ubayfs.Selection:

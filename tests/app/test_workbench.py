@@ -52,7 +52,7 @@ EDITS = {
     "data": lambda bench: bench.set("data", groups="gene5"),
     "evidence": lambda bench: bench.set("evidence", selector="fisher", n_models=7),
     "prior": lambda bench: bench.set("prior", pool="lowest"),
-    "decision": lambda bench: bench.set("decision", min_votes=1),
+    "decision": lambda bench: bench.set("decision", min_votes=2),
     "trust": lambda bench: bench.set("trust", level="none"),
 }
 

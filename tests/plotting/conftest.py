@@ -78,4 +78,4 @@ def large_selection():
     X = np.repeat(rng.normal(size=(30, n // 20)), 20, axis=1) + 0.01 * rng.normal(size=(30, n))
     frequency = np.concatenate([np.linspace(0.8, 0.1, 60), np.full(n - 60, 0.001)])
     evidence = Evidence.from_sets(rng.random((60, n)) < frequency, names)
-    return decide(evidence, constraints=[max_size(6), decorrelate(0.95)], X=pd.DataFrame(X, columns=names))
+    return decide(evidence, constraints=[max_size(6, rho=1), decorrelate(0.95)], X=pd.DataFrame(X, columns=names))

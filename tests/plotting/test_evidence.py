@@ -234,7 +234,7 @@ def test_marks_other_than_circles_are_explained_where_they_are_drawn():
 
 def test_what_has_a_price_shows_it():
     evidence = Evidence.from_sets(np.eye(4, dtype=int), list("abcd"))
-    wanted = [max_size(2), cannot_link(["a", "b"], price=0.25), must_link(["c", "d"])]
+    wanted = [max_size(2), cannot_link(["a", "b"], price=0.25), must_link(["c", "d"], rho=1)]
     selection = decide(evidence, weights={"d": "unlikely"}, constraints=wanted)
     texts = {text.get_text() for text in EvidenceDisplay.from_selection(selection).plot().ax.texts}
     assert texts >= {"cannot-link, price 0.25, violated", "must-link, rho 1", "unlikely, price 0.5"}

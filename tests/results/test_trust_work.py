@@ -78,7 +78,7 @@ def test_the_digest_changes_with_what_a_validation_depends_on(resolved):
         {"constraints": (max_size(2, rho=2.0),)},
         {"prior": replace(study.prior, weights={"features": {"b": 3}})},
         {"blocks": {"all": ["a", "b"]}},
-        {"decision": replace(study.decision, min_votes=1)},
+        {"decision": replace(study.decision, min_votes=2)},
         {"trust": replace(study.trust, cv=3)},
         {"trust": replace(study.trust, sizes=(1,))},
     ]
