@@ -16,9 +16,6 @@ from ubayfs import (
     GeneralizedDirichlet,
     Genetic,
     Hyperdirichlet,
-    OptimizationWarning,
-    Selection,
-    UBayFSError,
     cannot_link,
     decide,
     exact_size,
@@ -31,7 +28,9 @@ from ubayfs import (
 from ubayfs.attribution import Attribution, attribution
 from ubayfs.constraints import resolve
 from ubayfs.constraints.constraint import Inequalities
+from ubayfs.exceptions import OptimizationWarning, UBayFSError
 from ubayfs.optimize import Exact, Solution
+from ubayfs.selection import Selection
 
 NAMES = list("abcdefgh")
 INF = np.inf

@@ -216,7 +216,7 @@ def test_warnings_of_the_package_are_advice_and_others_are_not(datasets, monkeyp
         warnings.warn("something", category, stacklevel=2)
         raise RuntimeError("stop")
 
-    for category in (ubayfs.EnsembleWarning, ubayfs.OptimizationWarning):
+    for category in (ubayfs.exceptions.EnsembleWarning, ubayfs.exceptions.OptimizationWarning):
         monkeypatch.setattr(ubayfs, "collect_evidence", lambda *a, c=category, **k: collect(category=c))
         with pytest.raises(RuntimeError, match="stop"):
             run("1b", "blocks", datasets["blocks"])

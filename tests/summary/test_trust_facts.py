@@ -49,7 +49,7 @@ def selection(data):
     evidence = collect_evidence(X, y, n_models=30, n_features_per_model=3, random_state=0)
     constraints = [max_size(4), cannot_link(["x0", "x1"], rho=2.0)]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ubayfs.OptimizationWarning)  # members without votes
+        warnings.simplefilter("ignore", ubayfs.exceptions.OptimizationWarning)  # members without votes
         return decide(evidence, weights={"x5": 30, "x0": 8}, constraints=constraints, X=X)
 
 
@@ -435,7 +435,7 @@ def test_a_member_that_only_weights_and_constraints_together_would_remove_is_one
     """By votes a, b, c; without the link b leaves c out beside the favored d; without both, c is in, too."""
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 10 + [[1, 1, 1, 0, 0]] * 8 + [[0, 0, 0, 0, 1]], list("abcde"))
     constraints = [max_size(3), cannot_link(["a", "b"])]
-    with pytest.warns(ubayfs.OptimizationWarning, match="No model voted"):
+    with pytest.warns(ubayfs.exceptions.OptimizationWarning, match="No model voted"):
         selection = decide(evidence, weights={"d": 30, "e": 2}, constraints=constraints)
     summary = summarize(selection, n_draws=0)
     reasons = {record["feature"]: record["reasons"] for record in summary["chosen"]}

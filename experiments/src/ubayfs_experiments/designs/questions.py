@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import ubayfs
+from ubayfs.selection import Selection
 
 from ..data.datasets import Dataset
 from ..data.planted import KINDS, STAND_IN, population
@@ -28,24 +29,24 @@ SETTINGS: dict[str, Any] = {
     "kinds: signals, strength": {kind: list(KINDS[kind]) for _, kind in CELLS},
 }  # fmt: skip
 
-Choose = Callable[[ubayfs.Selection, dict[str, str], np.random.Generator], str | None]
+Choose = Callable[[Selection, dict[str, str], np.random.Generator], str | None]
 
 
-def _by_questions(selection: ubayfs.Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
+def _by_questions(selection: Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
     found = ubayfs.questions(selection, n=1)
     return found[0].feature if found else None
 
 
-def _by_votes(selection: ubayfs.Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
+def _by_votes(selection: Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
     order = np.argsort(-np.asarray(selection.counts), kind="stable")
     return next((name for name in selection.feature_names[order].tolist() if name not in asked), None)
 
 
-def _with_a_vote(selection: ubayfs.Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
+def _with_a_vote(selection: Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
     return _one_of(selection.feature_names[np.asarray(selection.counts) > 0], asked, rng)
 
 
-def _any(selection: ubayfs.Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
+def _any(selection: Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
     return _one_of(selection.feature_names, asked, rng)
 
 
@@ -93,7 +94,7 @@ def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSe
 
 def _asked(
     evidence: ubayfs.Evidence, related: set[str], choose: Choose, rng: np.random.Generator
-) -> tuple[ubayfs.Selection, list[int]]:
+) -> tuple[Selection, list[int]]:
     """Return the last selection, and the hits before the first question and after each; none is asked twice."""
     words: dict[str, str] = {}
     hits: list[int] = []
