@@ -72,7 +72,7 @@ def test_only_public_names_of_ubayfs_are_used(path):
     [
         ("import ubayfs\nubayfs.decide(ubayfs.Evidence.from_sets([]))", set()),
         ("from ubayfs import max_size\nfrom ubayfs.exceptions import InputError", set()),
-        ("from ubayfs import InputError", {"ubayfs." "InputError"}),
+        ("from ubayfs import InputError", {"ubayfs.InputError"}),
         ("import ubayfs\nubayfs.metrics.stability([])", set()),
         ("from ubayfs._files import write_atomically", {"ubayfs._files.write_atomically"}),
         ("def f():\n    from ubayfs.subsampling import plan_subsamples", {"ubayfs.subsampling.plan_subsamples"}),

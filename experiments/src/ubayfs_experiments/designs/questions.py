@@ -79,7 +79,12 @@ def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSe
     version = int(task.settings["version"])
     truth = population(dataset, kind, version)
     X, y = truth.draw(truth.n_samples, np.random.default_rng(seed_of(state, kind, version)))
-    ensemble = {"n_models": task.settings["n_models"], "n_features_per_model": 10, "random_state": state}
+    ensemble = {
+        "selector": "mrmr",
+        "n_models": task.settings["n_models"],
+        "n_features_per_model": 10,
+        "random_state": state,
+    }
     evidence = ubayfs.collect_evidence(X, y, **ensemble)
     related = {str(evidence.feature_names[j]) for j in np.flatnonzero(~truth.unrelated)}
     outcomes = []
@@ -100,7 +105,7 @@ def _asked(
     hits: list[int] = []
     while True:
         weights: Any = words or 0.01
-        selection = ubayfs.decide(evidence, weights=weights, constraints=ubayfs.max_size(MAX_SIZE))
+        selection = ubayfs.decide(evidence, weights=weights, max_size=MAX_SIZE, min_votes=0)
         hits.append(len(related & set(selection.features)))
         feature = choose(selection, words, rng) if len(hits) <= N_QUESTIONS else None
         if feature is None:

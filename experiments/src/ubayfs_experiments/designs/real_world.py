@@ -167,6 +167,7 @@ def decided(
         constraint_strength=SETTINGS["constraint_strength"],
         optimizer=optimizer,
         X=X,
+        min_votes=0,  # as in the paper
         random_state=state_of(seed),
     )
     return selection

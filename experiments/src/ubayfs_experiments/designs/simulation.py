@@ -95,6 +95,7 @@ class _Run:
                 **{"weights": WEIGHT, **arguments},
                 constraints=[size, *constraints],
                 blocks=self.dataset.blocks,
+                min_votes=0,  # as in the paper
             )
         seconds = self.seconds + time.process_time() - start
         features = tuple(sorted(int(i) for i in selection.indices))
