@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _measured(work: Callable[[bool], report.Section], quick: bool) -> report.Section:
     with warnings.catch_warnings():
         # What these tell is in the table: gaps, R-hat. A million features are not feature names of a frame.
-        warnings.simplefilter("ignore", ubayfs.UBayFSWarning)
+        warnings.simplefilter("ignore", ubayfs.exceptions.UBayFSWarning)
         return work(quick)
 
 

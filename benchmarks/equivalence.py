@@ -24,6 +24,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import ubayfs
+from ubayfs.selection import Selection
 
 from . import recorded_decisions, recorded_ensembles
 
@@ -60,7 +61,7 @@ def outcome(problem: recorded_decisions.Problem) -> dict[str, Any]:
 def _fields(result: Any) -> dict[str, Any]:
     if isinstance(result, ubayfs.Evidence):
         return _of_evidence(result)
-    if isinstance(result, ubayfs.Selection):
+    if isinstance(result, Selection):
         return _of_selection(result)
     if isinstance(result, Mapping):
         return {name: _of_array(array) for name, array in result.items()}
@@ -75,13 +76,13 @@ def _of_evidence(evidence: ubayfs.Evidence) -> dict[str, Any]:
         "constant": np.flatnonzero(evidence.constant).tolist(),
         "names": hashlib.sha256("\n".join(evidence.feature_names).encode()).hexdigest(),
         "failures": len(evidence.failures),
-        "stability": _hex(ubayfs.stability(sets).value),
+        "stability": _hex(ubayfs.metrics.stability(sets).value),
         "data": evidence.settings["data_fingerprint"],
         **{name: evidence.settings[name] for name in SETTINGS},
     }
 
 
-def _of_selection(selection: ubayfs.Selection) -> dict[str, Any]:
+def _of_selection(selection: Selection) -> dict[str, Any]:
     posterior = selection.posterior
     diagnostics = None if posterior is None else posterior.diagnostics
     # A set that nobody asked for breaks other rows than the best one does.

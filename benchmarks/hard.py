@@ -134,7 +134,7 @@ def record(seconds: list[float], how: str) -> dict[str, Any]:
     """Return the figures of the code that is installed."""
     figures: dict[str, dict[str, Any]] = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ubayfs.UBayFSWarning)
+        warnings.simplefilter("ignore", ubayfs.exceptions.UBayFSWarning)
         for name, problem in hard_problems.hard_problems().items():
             for limit in seconds:
                 found = hard_problems.solve(problem, limit)

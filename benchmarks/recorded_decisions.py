@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 
 import ubayfs
+from ubayfs.priors import Posterior
+from ubayfs.selection import Selection
 
 from . import problems
 
@@ -135,7 +137,7 @@ DECORRELATE = {
 }
 
 
-def _alone(rule: Rule, number: int, rho: float) -> ubayfs.Selection:
+def _alone(rule: Rule, number: int, rho: float) -> Selection:
     draw = Draw(1, number)
     constraints = [rule(draw, rho), ubayfs.max_size(draw.size(3), rho=2.0)]
     return ubayfs.decide(
@@ -143,13 +145,13 @@ def _alone(rule: Rule, number: int, rho: float) -> ubayfs.Selection:
     )
 
 
-def _decorrelated(constraint: ubayfs.Constraint, number: int) -> ubayfs.Selection:
+def _decorrelated(constraint: ubayfs.Constraint, number: int) -> Selection:
     draw = Draw(2, number, most=60)
     constraints = [constraint, ubayfs.max_size(draw.size(4), rho=0.5)]
     return ubayfs.decide(draw.evidence(), constraints=constraints, X=draw.data(), n_alternatives=2, min_votes=0)
 
 
-def _mixed(family: int, number: int, optimizer: Any = "exact", votes: bool = True) -> ubayfs.Selection:
+def _mixed(family: int, number: int, optimizer: Any = "exact", votes: bool = True) -> Selection:
     draw = Draw(family, number)
     kinds = draw.rng.choice(list(RULES), draw.size(1, 5)).tolist()
     constraints = [RULES[kind](draw, draw.rho()) for kind in kinds]
@@ -181,7 +183,7 @@ CONTRADICTIONS: dict[str, Callable[[], list[ubayfs.Constraint]]] = {
 }
 
 
-def _contradicting(name: str, optimizer: Any) -> ubayfs.Selection:
+def _contradicting(name: str, optimizer: Any) -> Selection:
     draw = Draw(3, 0, most=8)
     halves = {"first": range(4), "second": range(4, 8)}
     return ubayfs.decide(
@@ -195,7 +197,7 @@ def _contradicting(name: str, optimizer: Any) -> ubayfs.Selection:
     )
 
 
-def _large_pairs(n: int, decay: float, clustered: bool) -> ubayfs.Selection:
+def _large_pairs(n: int, decay: float, clustered: bool) -> Selection:
     rng = np.random.default_rng(n)
     theta = problems.importance(n, decay, rng)
     if clustered:
@@ -205,7 +207,7 @@ def _large_pairs(n: int, decay: float, clustered: bool) -> ubayfs.Selection:
     return ubayfs.maximize(theta, [ubayfs.max_size(20, rho=1.0), pairs], n_alternatives=int(decay))
 
 
-def _large_blocks(n: int, decay: float, rho: float) -> ubayfs.Selection:
+def _large_blocks(n: int, decay: float, rho: float) -> Selection:
     rng = np.random.default_rng(n + 1)
     evidence, blocks = problems.evidence(n, decay, rng), problems.random_blocks(n, n // 50, rng)
     constraints = [ubayfs.max_size(25, rho=1.0), ubayfs.max_per_block(1, rho=rho)]
@@ -214,7 +216,7 @@ def _large_blocks(n: int, decay: float, rho: float) -> ubayfs.Selection:
     return ubayfs.decide(evidence, weights={"block 0": 4.0}, constraints=constraints, blocks=blocks, min_votes=1)
 
 
-def _updated(draw: Draw, number: int) -> ubayfs.Posterior:
+def _updated(draw: Draw, number: int) -> Posterior:
     priors = (ubayfs.Dirichlet(), ubayfs.GeneralizedDirichlet(beta=3.0), ubayfs.Hyperdirichlet(**SHORT_CHAINS))
     return priors[number % 3].update(draw.evidence(), draw.weights(), draw.blocks, random_state=number)
 
@@ -246,7 +248,7 @@ def _admissibility(number: int) -> NDArray[np.float64]:
     return ubayfs.log_admissibility(sets, [*constraints, *DECORRELATE.values()], blocks=draw.blocks, X=draw.data())
 
 
-def _again(number: int) -> ubayfs.Selection:
+def _again(number: int) -> Selection:
     """Decide from a posterior, beginning with the answer to another question."""
     draw = Draw(9, number)
     first = ubayfs.decide(
@@ -272,7 +274,7 @@ def _fitted(selector: str) -> ubayfs.UBayFSSelector:
     return ubayfs.UBayFSSelector(selector, blocks=blocks, constraints=constraints, **settings, min_votes=0).fit(X, y)
 
 
-def _redecided(selector: str, **changes: Any) -> ubayfs.Selection:
+def _redecided(selector: str, **changes: Any) -> Selection:
     X = load_breast_cancer(as_frame=True).data
     return _fitted(selector).redecide(X=X, **changes).selection_
 

@@ -40,7 +40,7 @@ hard = selections[-1]
 apart = ubayfs.decide(evidence, constraints=[max_size(5), decorrelate(0.7)], X=X, min_votes=1)
 print(f"hard limit alone:   {', '.join(hard.features)}")
 print(f"and decorrelated:   {', '.join(apart.features)}")
-redundancy = ubayfs.redundancy_rate(X, hard.features), apart.metrics.redundancy
+redundancy = ubayfs.metrics.redundancy_rate(X, hard.features), apart.metrics.redundancy
 print(f"mean absolute correlation {redundancy[0]:.2f} without and {redundancy[1]:.2f} with decorrelate(0.7)")
 for row in apart.metrics.violations:
     print(f"  {row.label}: violated by {row.amount:g}, factor {row.admissibility:.3f}")

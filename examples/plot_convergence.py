@@ -16,7 +16,7 @@ from ubayfs.plotting import ConvergenceDisplay
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
 evidence = ubayfs.collect_evidence(X, y, selector="tree", n_models=100, n_features_per_model=5, random_state=0)
 selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(4))
-stability = ubayfs.stability(evidence.sets)
+stability = ubayfs.metrics.stability(evidence.sets)
 print(f"stability of the models {stability.value:.2f} ({stability.lower:.2f} to {stability.upper:.2f})")
 ConvergenceDisplay.from_selection(selection).plot()
 

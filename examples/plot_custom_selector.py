@@ -51,7 +51,7 @@ for title, selector in selectors.items():
 # The mixed ensemble decides.
 
 selection = ubayfs.decide(evidence, constraints=max_size(4))
-stability = ubayfs.stability(evidence.sets)
+stability = ubayfs.metrics.stability(evidence.sets)
 print(f"chosen by the mixed ensemble: {', '.join(selection.features)}")
 print(f"stability of its models: {stability.value:.2f} ({stability.lower:.2f} to {stability.upper:.2f})")
 EvidenceDisplay.from_selection(selection).plot()

@@ -28,5 +28,5 @@ evidence = ubayfs.collect_evidence(X, y, selector=["cox", "mrmr"], n_models=60, 
 selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(3))
 risk = X[:, selection.indices].sum(axis=1)
 print(f"chosen: {', '.join(sorted(selection.features))}")
-print(f"concordance of their sum: {ubayfs.concordance_index(y.time, y.event, risk):.2f}")
+print(f"concordance of their sum: {ubayfs.metrics.concordance_index(y.time, y.event, risk):.2f}")
 EvidenceDisplay.from_selection(selection, max_features=15).plot()

@@ -7,7 +7,6 @@ import numpy as np
 from problems import selectable_sets
 from ubayfs import (
     Evidence,
-    InfeasibleError,
     at_least_one,
     cannot_link,
     cost_budget,
@@ -22,6 +21,7 @@ from ubayfs import (
     must_link,
     require,
 )
+from ubayfs.exceptions import InfeasibleError
 from ubayfs.utility import score_tolerance
 
 NAMES = list("abcdefgh")

@@ -2,7 +2,8 @@
 
 import warnings
 
-from ubayfs import UBayFSWarning, collect_evidence, estimate_reproducibility, validate
+from ubayfs import collect_evidence, estimate_reproducibility, validate
+from ubayfs.exceptions import UBayFSWarning
 from ubayfs.trust.procedure import ENSEMBLE_ARGUMENTS
 from ubayfs.workflow import Decision
 

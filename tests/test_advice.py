@@ -31,18 +31,18 @@ INF = float("inf")
 
 UNLIMITED = {
     "none": ([], 8),
-    "links": ([must_link(["a", "b"]), min_size(3)], 8),
-    "few limited": ([exclude(["a", "b"]), cannot_link(["c", "d"])], 4),
-    "no limit for so few": ([max_size(8)], 8),
+    "links": ([must_link(["a", "b"], rho=1.0), min_size(3, rho=1.0)], 8),
+    "few limited": ([exclude(["a", "b"]), cannot_link(["c", "d"], rho=1.0)], 4),
+    "no limit for so few": ([max_size(8, rho=1.0)], 8),
     "left out": ([max_size(2, rho=0.0)], 8),
-    "one block": ([max_per_block(1, blocks="first")], 4),
+    "one block": ([max_per_block(1, blocks="first", rho=1.0)], 4),
 }
 LIMITED = {
-    "soft": [max_size(3)],
+    "soft": [max_size(3, rho=1.0)],
     "hard": [max_size(3)],
-    "exact": [exact_size(2)],
-    "blocks": [max_per_block(1)],
-    "budget": [cost_budget(dict.fromkeys("abcdefgh", 2.0), 5.0)],
+    "exact": [exact_size(2, rho=1.0)],
+    "blocks": [max_per_block(1, rho=1.0)],
+    "budget": [cost_budget(dict.fromkeys("abcdefgh", 2.0), 5.0, rho=1.0)],
     "raw": [linear(np.ones((1, 8)), [4.0], rho=1.0)],
 }
 
@@ -79,10 +79,11 @@ def very_likely(constraints, features):
 @pytest.mark.parametrize(
     ("constraints", "limit", "label"),
     [
+        ([max_size(2, rho=1.0)], 2, "max-size 2"),
         ([max_size(2)], 2, "max-size 2"),
-        ([max_size(3), max_size(1), must_link(["a", "b"])], 1, "max-size 1"),
-        ([exact_size(3)], 3, "exact-size 3 (at most)"),
-        ([max_size(0)], 0, "max-size 0"),
+        ([max_size(3, rho=1.0), max_size(1), must_link(["a", "b"], rho=1.0)], 1, "max-size 1"),
+        ([exact_size(3, rho=1.0)], 3, "exact-size 3 (at most)"),
+        ([max_size(0, rho=1.0)], 0, "max-size 0"),
     ],
 )
 def test_more_very_likely_features_than_the_size_allows(constraints, limit, label):
@@ -95,11 +96,11 @@ def test_more_very_likely_features_than_the_size_allows(constraints, limit, labe
     ("constraints", "features"),
     [
         ([], "abcdefgh"),
-        ([max_size(4)], "abcd"),
-        ([max_size(4)], ""),
+        ([max_size(4, rho=1.0)], "abcd"),
+        ([max_size(4, rho=1.0)], ""),
         ([max_size(1, rho=0.0)], "abcd"),
-        ([min_size(2), must_link(list("abcd"))], "abcd"),
-        ([cannot_link(["a", "b"])], "abcd"),  # no limit on the size
+        ([min_size(2, rho=1.0), must_link(list("abcd"), rho=1.0)], "abcd"),
+        ([cannot_link(["a", "b"], rho=1.0)], "abcd"),  # no limit on the size
     ],
 )
 def test_very_likely_features_for_which_there_is_room(constraints, features):
@@ -121,7 +122,7 @@ def test_room_within_a_budget_is_that_of_the_cheapest_features(costs, budget, fe
     own = [cost for name, cost in zip(NAMES, costs, strict=True) if name in features]
     subsets = ([cost for k, cost in enumerate(own) if bits >> k & 1] for bits in range(2 ** len(own)))
     limit = max(len(subset) for subset in subsets if sum(subset) <= budget)
-    constraint = cost_budget(dict(zip(NAMES.tolist(), map(float, costs), strict=True)), float(budget))
+    constraint = cost_budget(dict(zip(NAMES.tolist(), map(float, costs), strict=True)), float(budget), rho=1.0)
     found = very_likely([constraint], features)
     assert [facts["limit"] for _, facts in found] == ([limit] if limit < len(own) else [])
 
@@ -133,9 +134,9 @@ def codes_of(selection):
 @pytest.mark.parametrize(
     ("constraints", "strength", "expected"),
     [
-        ([max_size(2)], 0.5, ["weak_constraints"]),
+        ([max_size(2, rho=1.0)], 0.5, ["weak_constraints"]),
         ([max_size(2)], 0.5, []),  # a hard one holds whatever lambda is
-        ([max_size(2)], 1.0, []),
+        ([max_size(2, rho=1.0)], 1.0, []),
     ],
 )
 def test_a_strength_below_one_is_cautioned_against(constraints, strength, expected):
@@ -147,7 +148,7 @@ def test_a_strength_below_one_is_cautioned_against(constraints, strength, expect
 def test_many_violated_constraints_that_count_for_nothing_are_named():
     """At a low strength everything is selected, although sets that satisfy all constraints exist."""
     evidence = Evidence.from_sets(np.ones((10, 8), dtype=bool), NAMES)
-    given = [max_size(3), *(cannot_link([a, b]) for a, b in zip("aceg", "bdfh", strict=True))]
+    given = [max_size(3, rho=1.0), *(cannot_link([a, b], rho=1.0) for a, b in zip("aceg", "bdfh", strict=True))]
     selection = decide(evidence, constraints=given, constraint_strength=0.3)
     assert len(selection.features) == 8
     (advice,) = [advice for advice in selection.advice if advice.code == "soft_constraints_outweighed"]
@@ -155,14 +156,14 @@ def test_many_violated_constraints_that_count_for_nothing_are_named():
     assert (advice.facts["n_violated"], advice.facts["constraint_strength"]) == (5, 0.3)
     # At strength 1 they count, and one violation alone affects no other.
     assert codes_of(decide(evidence, constraints=given)) == []
-    alone = decide(evidence, constraints=[max_size(3, rho=9), min_size(1)], constraint_strength=0.1)
+    alone = decide(evidence, constraints=[max_size(3, rho=9), min_size(1, rho=1.0)], constraint_strength=0.1)
     assert codes_of(alone) == ["weak_constraints"]
 
 
 def test_prices_that_add_up_to_nothing_are_named():
     """Prices multiply: each further violation costs less, until none counts."""
     evidence = Evidence.from_sets(np.ones((10, 8), dtype=bool), NAMES)
-    selection = decide(evidence, constraints=[exclude(list(NAMES), price=4.0), max_size(7)])
+    selection = decide(evidence, constraints=[exclude(list(NAMES), price=4.0), max_size(7, rho=1.0)])
     assert codes_of(selection) == ["soft_constraints_outweighed"]
     assert len(selection.features) == 8
     assert selection.metrics.admissibility < 0.01

@@ -16,9 +16,6 @@ from ubayfs import (
     GeneralizedDirichlet,
     Genetic,
     Hyperdirichlet,
-    OptimizationWarning,
-    Selection,
-    UBayFSError,
     at_least_one,
     cannot_link,
     cost_budget,
@@ -35,7 +32,9 @@ from ubayfs import (
 from ubayfs.attribution import Attribution, attribution
 from ubayfs.constraints import resolve
 from ubayfs.constraints.constraint import Inequalities
+from ubayfs.exceptions import OptimizationWarning, UBayFSError
 from ubayfs.optimize import Exact, Solution
+from ubayfs.selection import Selection
 
 NAMES = list("abcdefgh")
 INF = np.inf

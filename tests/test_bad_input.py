@@ -12,19 +12,13 @@ import pytest
 
 import ubayfs
 from ubayfs import (
-    ConstraintError,
-    EnsembleError,
-    EnsembleWarning,
     Evidence,
-    InfeasibleError,
-    InputError,
-    OptimizationWarning,
-    UBayFSError,
     cannot_link,
     collect_evidence,
     cost_budget,
     decide,
     decorrelate,
+    exact_size,
     exclude,
     implies,
     linear,
@@ -35,6 +29,15 @@ from ubayfs import (
     min_size,
     must_link,
     require,
+)
+from ubayfs.exceptions import (
+    ConstraintError,
+    EnsembleError,
+    EnsembleWarning,
+    InfeasibleError,
+    InputError,
+    OptimizationWarning,
+    UBayFSError,
 )
 
 INF, NAN = np.inf, np.nan
@@ -215,9 +218,9 @@ def test_unknown_features_in_constraints(evidence, constraint, kind):
 
 def test_unknown_features_and_blocks_elsewhere(evidence):
     hint = "which is neither a feature nor a block. Did you mean"
-    refused(f"weights names 'raduis', {hint} 'radius'?", decide, evidence, {"raduis": 2.0})
-    refused(f"weights names 'sise', {hint} 'size'?", decide, evidence, {"sise": 2.0}, blocks=BLOCKS)
-    refused("weights refers to position 9, but positions count from 0 to 4", decide, evidence, {9: 2.0})
+    refused(f"weights names 'raduis', {hint} 'radius'?", decide, evidence, weights={"raduis": 2.0})
+    refused(f"weights names 'sise', {hint} 'size'?", decide, evidence, weights={"sise": 2.0}, blocks=BLOCKS)
+    refused("weights refers to position 9, but positions count from 0 to 4", decide, evidence, weights={9: 2.0})
     refused(
         "block 'size' names 'raduis', which is not a feature. Did you mean 'radius'?",
         decide,
@@ -262,28 +265,31 @@ def test_unknown_features_and_blocks_elsewhere(evidence):
 def test_weights_must_be_positive(evidence, wrong):
     shown = repr(float(wrong))
     rule = "weights must be positive and finite; feature"
-    refused(f"{rule} 'radius' has {shown}", decide, evidence, wrong)
+    refused(f"{rule} 'radius' has {shown}", decide, evidence, weights=wrong)
     refused(
-        f"{rule} 'area' has {shown}. A feature without prior knowledge takes 0.01", decide, evidence, {"area": wrong}
+        f"{rule} 'area' has {shown}. A feature without prior knowledge takes 0.01",
+        decide,
+        evidence,
+        weights={"area": wrong},
     )
-    refused(f"{rule} 'shape' has {shown}", decide, evidence, [1, 1, 1, 1, wrong])
-    refused(f"{rule} 'texture' has {shown}", decide, evidence, {"surface": wrong}, blocks=BLOCKS)
+    refused(f"{rule} 'shape' has {shown}", decide, evidence, weights=[1, 1, 1, 1, wrong])
+    refused(f"{rule} 'texture' has {shown}", decide, evidence, weights={"surface": wrong}, blocks=BLOCKS)
 
 
 def test_weights_of_another_length_or_kind(evidence):
-    refused("weights must have one number per feature: 5; got 2", decide, evidence, [1, 2])
-    refused("weights must have one number per feature: 5; got shape (5, 2)", decide, evidence, np.ones((5, 2)))
+    refused("weights must have one number per feature: 5; got 2", decide, evidence, weights=[1, 2])
+    refused("weights must have one number per feature: 5; got shape (5, 2)", decide, evidence, weights=np.ones((5, 2)))
     refused(
         "weights must be a number, one number per feature, a mapping by feature or block name, or a table; got 'mu",
         decide,
         evidence,
-        "much",
+        weights="much",
     )
     refused(
         "weights of 'area' must be one of 'likely', ",
         decide,
         evidence,
-        {"area": "much"},
+        weights={"area": "much"},
     )
 
 
@@ -294,7 +300,7 @@ def test_overlapping_blocks_with_different_weights(evidence):
         "own weight, or make the two equal",
         decide,
         evidence,
-        {"size": 1.0, "form": 2.0},
+        weights={"size": 1.0, "form": 2.0},
         blocks=blocks,
     )
     weights = decide(
@@ -453,7 +459,7 @@ def test_hard_constraints_that_contradict_each_other_are_named(evidence):
         cannot_link(["radius", "area", "smooth"]),
         min_size(2),
     ]
-    with pytest.raises(InfeasibleError, match="Drop one of them or make it soft with a finite rho") as caught:
+    with pytest.raises(InfeasibleError, match="Drop one of them, or soften it with a price") as caught:
         decide(evidence, constraints=constraints)
     assert isinstance(caught.value, ValueError)
     assert set(caught.value.labels) == {"require radius", "require area", "cannot-link radius, area, smooth"}
@@ -491,18 +497,21 @@ def test_a_time_limit_that_is_reached_warns_with_the_gap():
 
 def test_no_row_that_limits_the_size_warns():
     evidence = Evidence.from_sets(np.eye(5), NAMES)
-    with pytest.warns(OptimizationWarning, match=r"No constraint limits the size .*: 5 of 5 .* Add max_size\(n\)"):
+    with pytest.warns(
+        OptimizationWarning, match=r"No constraint limits the size .*: 5 of the 5 .* Limit it with max_size"
+    ):
         assert len(decide(evidence, constraints=must_link(["radius", "area"])).features) == 5
 
 
-def test_chosen_features_without_a_vote_warn_and_name_the_way_out():
+def test_selected_features_without_a_vote_warn_and_name_the_way_out():
     evidence = Evidence.from_sets([[1, 0, 0], [1, 0, 0]], ["radius", "area", "texture"])
-    constraints = [require(["radius", "area"]), max_size(2)]
+    with pytest.warns(OptimizationWarning, match=r"No model voted for 1 of 2 selected features \(area\).*min_votes=1"):
+        decide(evidence, constraints=exact_size(2), min_votes=0)
+    refused("exact-size 2 (at least)", decide, evidence, constraints=exact_size(2), error=InfeasibleError)
     with pytest.warns(
-        OptimizationWarning, match=r"no vote of any model for 1 of 2 chosen features \(area\).*min_votes=1"
+        OptimizationWarning, match=r"No model voted .*\(area\): weights or hard constraints selected them"
     ):
-        decide(evidence, constraints=constraints)
-    refused("require area", decide, evidence, constraints=constraints, min_votes=1, error=InfeasibleError)
+        decide(evidence, constraints=[require(["radius", "area"]), max_size(2)])
 
 
 @pytest.mark.parametrize(
@@ -659,13 +668,13 @@ HUGE = 10**400
     [
         ("feature_names", lambda X, y, evidence: ubayfs.maximize([0.5, 0.5], feature_names=7)),
         ("feature_names", lambda X, y, evidence: ubayfs.Evidence.from_sets(np.eye(2, dtype=bool), np.array("a"))),
-        ("sets", lambda X, y, evidence: ubayfs.jaccard("genes")),
-        ("sets", lambda X, y, evidence: ubayfs.jaccard(HUGE)),
-        ("sets", lambda X, y, evidence: ubayfs.stability([[], [1]])),
-        ("sets", lambda X, y, evidence: ubayfs.stability(np.zeros((2, 3, 4)))),
-        ("selected", lambda X, y, evidence: ubayfs.feature_f1([["A"], ["B", "C"]], ["A"])),
-        ("risk", lambda X, y, evidence: ubayfs.concordance_index([1, 2], [1, 1], ["high", "low"])),
-        ("risk", lambda X, y, evidence: ubayfs.concordance_index([1, 2], [1, 1], {"a": 1})),
+        ("sets", lambda X, y, evidence: ubayfs.metrics.jaccard("genes")),
+        ("sets", lambda X, y, evidence: ubayfs.metrics.jaccard(HUGE)),
+        ("sets", lambda X, y, evidence: ubayfs.metrics.stability([[], [1]])),
+        ("sets", lambda X, y, evidence: ubayfs.metrics.stability(np.zeros((2, 3, 4)))),
+        ("selected", lambda X, y, evidence: ubayfs.metrics.feature_f1([["A"], ["B", "C"]], ["A"])),
+        ("risk", lambda X, y, evidence: ubayfs.metrics.concordance_index([1, 2], [1, 1], ["high", "low"])),
+        ("risk", lambda X, y, evidence: ubayfs.metrics.concordance_index([1, 2], [1, 1], {"a": 1})),
         ("path", lambda X, y, evidence: ubayfs.read_data(7)),
         ("path", lambda X, y, evidence: ubayfs.read_data([7])),
         ("path", lambda X, y, evidence: ubayfs.read_data(np.zeros((3, 2)))),
@@ -684,7 +693,7 @@ HUGE = 10**400
         (None, lambda X, y, evidence: ubayfs.read_knowledge(np.ones((2, 2), dtype=bool))),
     ],
 )
-@pytest.mark.filterwarnings("ignore::ubayfs.UBayFSWarning")
+@pytest.mark.filterwarnings("ignore::ubayfs.exceptions.UBayFSWarning")
 def test_values_of_another_kind_are_refused_by_name(X, y, evidence, argument, call):
     with pytest.raises(InputError) as caught:
         call(X, y, evidence)
@@ -729,7 +738,7 @@ class Unshown:
         lambda value: maximize([0.5, 0.5], optimizer=value),
         lambda value: decide(EVIDENCE_OF_4, weights=value),
         lambda value: decide(EVIDENCE_OF_4, prior=ubayfs.GeneralizedDirichlet(value)),
-        lambda value: ubayfs.redundancy_rate(np.eye(4), value),
+        lambda value: ubayfs.metrics.redundancy_rate(np.eye(4), value),
         lambda value: ubayfs.read_knowledge(value),
         lambda value: ubayfs.read_data(value),
         lambda value: Evidence.load(value),
@@ -765,7 +774,7 @@ def test_an_array_without_dimensions_is_no_list(argument, call):
     [
         ("feature_names", lambda many: maximize([0.5, 0.5], feature_names=many)),
         ("features", lambda many: must_link(many)),
-        ("features", lambda many: ubayfs.redundancy_rate(np.eye(4), many)),
+        ("features", lambda many: ubayfs.metrics.redundancy_rate(np.eye(4), many)),
         ("path", lambda many: ubayfs.read_data(many)),
         (None, lambda many: ubayfs.read_knowledge(["a"], only=many)),
         (None, lambda many: ubayfs.read_knowledge(many)),

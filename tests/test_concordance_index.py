@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from survivals import harrell, planted
-from ubayfs import InputError
 from ubayfs.data.hazards import kaplan_meier
+from ubayfs.exceptions import InputError
 from ubayfs.metrics import concordance_index
 
 

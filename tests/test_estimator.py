@@ -18,23 +18,19 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from ubayfs import (
-    ConstraintError,
     Genetic,
     Hyperdirichlet,
-    InfeasibleError,
-    InputError,
-    OptimizationWarning,
     UBayFSSelector,
-    UBayFSWarning,
     collect_evidence,
     decide,
     decorrelate,
     max_per_block,
     max_size,
     must_link,
-    redundancy_rate,
     require,
 )
+from ubayfs.exceptions import ConstraintError, InfeasibleError, InputError, OptimizationWarning, UBayFSWarning
+from ubayfs.metrics import redundancy_rate
 
 # Few models and many constraints fill sets up with features nobody chose; that is tested with `decide`.
 pytestmark = pytest.mark.filterwarnings("ignore:No model voted:ubayfs.exceptions.OptimizationWarning")
@@ -497,7 +493,7 @@ def confounded():
     return frame, y, ["age", "site"]
 
 
-@pytest.mark.filterwarnings("ignore:flag alone:ubayfs.UBayFSWarning")
+@pytest.mark.filterwarnings("ignore:flag alone:ubayfs.exceptions.UBayFSWarning")
 @pytest.mark.parametrize("adjusted", [False, True], ids=["alone", "beside covariates"])
 def test_categories_are_returned_as_they_are(adjusted):
     X, y, names = confounded()

@@ -59,7 +59,7 @@ def test_grid_over_constraints_in_two_processes(cancer, pipeline):
 
 def test_grid_results_are_those_of_each_candidate(cancer, pipeline):
     X, y = cancer
-    grid = {"select__constraint_strength": [0.01, 1.0], "select__constraints": [max_size(1)]}
+    grid = {"select__constraint_strength": [0.01, 1.0], "select__constraints": [max_size(1, rho=1)]}
     search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(X, y)
     for parameters, score in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True):
         alone = cross_validate(pipeline.set_params(**parameters), X, y, cv=2)

@@ -77,8 +77,8 @@ def test_example(name, run):
 @pytest.mark.parametrize(
     ("statements", "error"),
     [
-        ("warnings.warn('odd', ubayfs.UBayFSWarning)", ubayfs.UBayFSWarning),
-        ("ubayfs.max_size('ten')", ubayfs.InputError),
+        ("warnings.warn('odd', ubayfs.exceptions.UBayFSWarning)", ubayfs.exceptions.UBayFSWarning),
+        ("ubayfs.max_size('ten')", ubayfs.exceptions.InputError),
         ("sys.stderr.write('odd')", AssertionError),
     ],
 )

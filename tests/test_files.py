@@ -129,7 +129,7 @@ calls = {
 for call in calls.values():  # all that is imported is imported now
     try:
         call()
-    except ubayfs.UBayFSError:
+    except ubayfs.exceptions.UBayFSError:
         pass
 for name in ("e.npz", "t.csv"):
     os.link(name, f"closed/{name}")
@@ -143,7 +143,7 @@ for name, call in calls.items():
     try:
         call()
         print(name, "allowed")
-    except ubayfs.UBayFSError as error:
+    except ubayfs.exceptions.UBayFSError as error:
         print(name, "refused" if "Permission denied" in str(error) else error)
 """
 

@@ -4,6 +4,7 @@ import ast
 import inspect
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,20 @@ def test_every_name_resolves(name):
     assert name in dir(ubayfs)
     assert name == "__version__" or value.__name__ == name
     assert name == "__version__" or inspect.getdoc(value)
+
+
+def test_there_are_about_forty_names():
+    assert len(ubayfs.__all__) <= 42
+
+
+@pytest.mark.parametrize("name", sorted(ubayfs._MOVED))
+def test_names_that_have_moved_say_where(name):
+    place = f"ubayfs.{ubayfs._MOVED[name]}"
+    with pytest.raises(AttributeError, match=f"module 'ubayfs' has no attribute '{name}'; it is in {place}$"):
+        getattr(ubayfs, name)
+    assert hasattr(import_module(place), name)
+    assert not hasattr(ubayfs, name)
+    assert name not in dir(ubayfs)
 
 
 def test_unknown_names_are_attribute_errors():

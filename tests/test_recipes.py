@@ -71,7 +71,7 @@ RECIPES = {
         assert len(ubayfs.decide(EVIDENCE, constraints=constraint, min_importance=0.3).features) == 2
         try:
             ubayfs.decide(EVIDENCE, min_importance=2)
-        except ubayfs.InputError as error:
+        except ubayfs.exceptions.InputError as error:
             assert (error.argument, error.value) == ("min_importance", 2)
         settings = {"n_models": 5, "n_features_per_model": 1, "random_state": 0}
         selector = ubayfs.UBayFSSelector("fisher", min_importance=0.3, **settings)
@@ -138,7 +138,7 @@ RECIPES = {
             try:
                 ubayfs.collect_evidence(table, **{"y": events, "selector": "tree", **counted, **wrong})
                 raise AssertionError(wrong)
-            except ubayfs.InputError as error:
+            except ubayfs.exceptions.InputError as error:
                 assert error.argument == argument
         assert ubayfs.study.DataSection("d.csv", task="counts").task == "counts"
         """,

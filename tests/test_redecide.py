@@ -5,18 +5,9 @@ import pytest
 from sklearn import config_context
 from sklearn.exceptions import NotFittedError
 
-from ubayfs import (
-    ConstraintError,
-    InputError,
-    UBayFSSelector,
-    cannot_link,
-    decide,
-    decorrelate,
-    max_per_block,
-    max_size,
-    must_link,
-    redundancy_rate,
-)
+from ubayfs import UBayFSSelector, cannot_link, decide, decorrelate, max_per_block, max_size, must_link
+from ubayfs.exceptions import ConstraintError, InputError
+from ubayfs.metrics import redundancy_rate
 
 # Heavy weights bring in features that nobody chose: so it is meant here.
 pytestmark = pytest.mark.filterwarnings("ignore:No model voted:ubayfs.exceptions.OptimizationWarning")

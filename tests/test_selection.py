@@ -5,21 +5,8 @@ import pandas as pd
 import pytest
 
 from problems import all_sets
-from ubayfs import (
-    Evidence,
-    Genetic,
-    InputError,
-    UBayFSError,
-    cannot_link,
-    cost_budget,
-    decide,
-    max_size,
-    maximize,
-    min_size,
-    must_link,
-    require,
-)
-from ubayfs.exceptions import OptimizationWarning
+from ubayfs import Evidence, Genetic, cannot_link, cost_budget, decide, max_size, maximize, min_size, must_link, require
+from ubayfs.exceptions import InputError, OptimizationWarning, UBayFSError
 from ubayfs.selection import Selection
 
 INF = np.inf

@@ -3,6 +3,7 @@
 import inspect
 import re
 import runpy
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,17 +16,19 @@ GENERATED = ("gallery", "_build", "names", "modules", "examples")
 
 def listed(page):
     """Return the entries of the lists of names in a page of the reference."""
-    return re.findall(r"^   (\w+)$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)
+    return re.findall(r"^   ([\w.]+)$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_every_public_name_has_one_page():
     names = listed("api/index.rst")
-    assert sorted(names) == sorted({*ubayfs.__all__, *ubayfs._MODULES} - {"__version__"})
+    elsewhere = {f"{place}.{name}" for name, place in ubayfs._MOVED.items()}
+    assert sorted(names) == sorted({*ubayfs.__all__, *ubayfs._MODULES, *elsewhere} - {"__version__"})
 
 
-@pytest.mark.parametrize("name", sorted(set(ubayfs.__all__) - {"__version__"}))
+@pytest.mark.parametrize("name", sorted({*ubayfs.__all__, *ubayfs._MOVED} - {"__version__"}))
 def test_every_public_name_has_an_example(name):
-    documentation = inspect.getdoc(getattr(ubayfs, name))
+    place = import_module(f"ubayfs.{ubayfs._MOVED[name]}") if name in ubayfs._MOVED else ubayfs
+    documentation = inspect.getdoc(getattr(place, name))
     heading, _, example = documentation.partition("\nExamples\n--------\n")
     assert heading
     assert ">>> " in example

@@ -10,9 +10,10 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from ubayfs import Survival, UBayFSSelector, collect_evidence, decide, decorrelate, max_size, redundancy_rate
+from ubayfs import Survival, UBayFSSelector, collect_evidence, decide, decorrelate, max_size
 from ubayfs.data.sparse_columns import SparseColumns
 from ubayfs.data.target import TASKS
+from ubayfs.metrics import redundancy_rate
 from ubayfs.selectors import SELECTORS
 
 N_SAMPLES, N_FEATURES = 60, 40
@@ -58,7 +59,7 @@ def same_evidence(ours, theirs):
     assert not ours.failures
 
 
-@pytest.mark.filterwarnings("ignore:lbfgs failed", "ignore:x8 alone:ubayfs.UBayFSWarning")
+@pytest.mark.filterwarnings("ignore:lbfgs failed", "ignore:x8 alone:ubayfs.exceptions.UBayFSWarning")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("selector", "task"), CASES + OTHERS)
 def test_evidence_is_that_of_the_dense_table(selector, task, dtype):
@@ -136,7 +137,7 @@ def large(dtype=np.float32):
     return sparse.csr_array(X), y
 
 
-@pytest.mark.filterwarnings("ignore:x0 alone:ubayfs.UBayFSWarning")
+@pytest.mark.filterwarnings("ignore:x0 alone:ubayfs.exceptions.UBayFSWarning")
 @pytest.mark.parametrize("selector", ["fisher", "mrmr"])
 def test_filters_never_have_the_dense_table(selector, monkeypatch):
     """No dense array of a twentieth of the table is made of it, and all memory stays below its size."""

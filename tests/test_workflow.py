@@ -13,11 +13,6 @@ from ubayfs import (
     Evidence,
     Exact,
     Genetic,
-    InfeasibleError,
-    InputError,
-    OptimizationError,
-    OptimizationWarning,
-    Selection,
     cannot_link,
     decide,
     decorrelate,
@@ -34,9 +29,11 @@ from ubayfs import (
     require,
     selection_probabilities,
 )
+from ubayfs.exceptions import InfeasibleError, InputError, OptimizationError, OptimizationWarning
 from ubayfs.optimize import Solution
 from ubayfs.optimize.alternatives import Alternatives
 from ubayfs.priors.hyper import Hyperdirichlet
+from ubayfs.selection import Selection
 
 INF = np.inf
 NAMES = list("abcdefgh")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ubayfs
-from ubayfs import InputError
+from ubayfs.exceptions import InputError
 from ubayfs_experiments.analysis.aggregate import aggregate, stability_of, with_f1
 
 
@@ -55,7 +55,7 @@ def test_stability_is_that_of_the_package(sets):
     for row, members in zip(mask, sets, strict=True):
         row[list(members)] = True
     (cell,) = aggregate(rows([tuple(sorted(one)) for one in sets]), ["method"], []).to_dict("records")
-    expected = ubayfs.stability(mask)
+    expected = ubayfs.metrics.stability(mask)
     found = [cell[f"stability{part}"] for part in ("", "_low", "_high", "_variance")]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 

@@ -153,7 +153,7 @@ def test_more_than_the_truth_is_above_it():
 
 @pytest.mark.parametrize("page", ["no table", "<!-- table: other -->\n<!-- end -->", "<!-- table: noise -->\n"])
 def test_a_page_without_places_is_refused(page):
-    with pytest.raises(ubayfs.InputError, match="the page must have places"):
+    with pytest.raises(ubayfs.exceptions.InputError, match="the page must have places"):
         fill(page, pd.DataFrame())
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ubayfs import InputError
+from ubayfs.exceptions import InputError
 from ubayfs_experiments.data import catalogue
 from ubayfs_experiments.data.catalogue import SOURCES, data_directory, is_there
 from ubayfs_experiments.data.datasets import DataAbsent

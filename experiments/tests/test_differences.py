@@ -31,7 +31,7 @@ def test_z_of_the_stability_by_hand():
     results = rows(40)
     (found,) = differences.compare(results, printed(cell(measure="stability", value=0.5))).to_dict("records")
     mask = np.array([[f in chosen for f in range(6)] for chosen in results["features"]])
-    expected = ubayfs.stability(mask)
+    expected = ubayfs.metrics.stability(mask)
     assert found["ours"] == pytest.approx(expected.value)
     assert found["se"] == pytest.approx(math.sqrt(expected.variance + 4 * expected.variance + ROUNDING))
 

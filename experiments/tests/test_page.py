@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import fake_run as fake
-from ubayfs import InputError
+from ubayfs.exceptions import InputError
 from ubayfs_experiments import store
 from ubayfs_experiments.analysis import explanations
 from ubayfs_experiments.analysis import tables as report_tables

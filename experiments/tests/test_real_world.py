@@ -97,7 +97,7 @@ def evidence_of(dataset, split, method):
     )
 
 
-@pytest.mark.filterwarnings("ignore::ubayfs.UBayFSWarning")
+@pytest.mark.filterwarnings("ignore::ubayfs.exceptions.UBayFSWarning")
 @pytest.mark.parametrize("method", SELECTORS)
 def test_the_plain_scenario_takes_the_features_with_most_votes(cells, method):
     """Where the max-size is kept, the utility of a set grows by the votes alone; ties go to any of the tied."""
@@ -215,7 +215,7 @@ def test_advice_is_silenced_but_other_warnings_are_not():
         warnings.warn("look", category, stacklevel=1)
         return 3
 
-    assert real_world.quiet(advise)(ubayfs.UBayFSWarning) == 3
+    assert real_world.quiet(advise)(ubayfs.exceptions.UBayFSWarning) == 3
     with pytest.warns(RuntimeWarning, match="look"):
         real_world.quiet(advise)(RuntimeWarning)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ubayfs import InputError
+from ubayfs.exceptions import InputError
 from ubayfs_experiments.registry import EXPERIMENTS, named
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ubayfs import InputError
+from ubayfs.exceptions import InputError
 from ubayfs_experiments import runner, store
 from ubayfs_experiments.data.catalogue import load
 from ubayfs_experiments.data.splits import make_split

@@ -121,7 +121,7 @@ def test_models_have_their_own_ensembles(datasets):
             data.X[split.train], data.y[split.train], selector="fisher", n_models=outcome.setting["n_models"],
             train_size=0.75, n_features_per_model=4, random_state=seed,
         )  # fmt: skip
-        selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(4, rho=1.0))
+        selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(4, rho=1.0), min_votes=0)
         assert outcome.features == tuple(sorted(int(i) for i in selection.indices))
         hits = len(set(outcome.features) & {0, 1, 2, 3})
         assert outcome.scores["feature_f1"] == pytest.approx(2 * hits / (len(outcome.features) + 4))
@@ -193,15 +193,19 @@ def test_priors_and_decorrelation(datasets, priors):
     )
     size, apart = ubayfs.max_size(16, rho=1.0), ubayfs.decorrelate(0.4)
     by_hand = {
-        ("dirichlet", True): ubayfs.decide(evidence, constraints=[size, apart], X=X),
+        ("dirichlet", True): ubayfs.decide(evidence, constraints=[size, apart], X=X, min_votes=0),
         ("generalized, beta = 1", False): ubayfs.decide(
-            evidence, prior=ubayfs.GeneralizedDirichlet(beta=np.ones(31)), constraints=size
+            evidence, prior=ubayfs.GeneralizedDirichlet(beta=np.ones(31)), constraints=size, min_votes=0
         ),
         ("generalized, beta = 100", False): ubayfs.decide(
-            evidence, prior=ubayfs.GeneralizedDirichlet(beta=np.full(31, 100.0)), constraints=size
+            evidence, prior=ubayfs.GeneralizedDirichlet(beta=np.full(31, 100.0)), constraints=size, min_votes=0
         ),
         ("hyperdirichlet", False): ubayfs.decide(
-            evidence, prior="hyperdirichlet", constraints=size, random_state=int(prior_seed.generate_state(1)[0])
+            evidence,
+            prior="hyperdirichlet",
+            constraints=size,
+            random_state=int(prior_seed.generate_state(1)[0]),
+            min_votes=0,
         ),
     }
     for key, selection in by_hand.items():
@@ -216,7 +220,7 @@ def test_warnings_of_the_package_are_advice_and_others_are_not(datasets, monkeyp
         warnings.warn("something", category, stacklevel=2)
         raise RuntimeError("stop")
 
-    for category in (ubayfs.EnsembleWarning, ubayfs.OptimizationWarning):
+    for category in (ubayfs.exceptions.EnsembleWarning, ubayfs.exceptions.OptimizationWarning):
         monkeypatch.setattr(ubayfs, "collect_evidence", lambda *a, c=category, **k: collect(category=c))
         with pytest.raises(RuntimeError, match="stop"):
             run("1b", "blocks", datasets["blocks"])

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ubayfs import InputError
+from ubayfs.exceptions import InputError
 from ubayfs_experiments.data.catalogue import load
 from ubayfs_experiments.data.datasets import Dataset, Source
 from ubayfs_experiments.data.splits import make_split

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amounts import examples
-from ubayfs import InputError
+from ubayfs.exceptions import InputError
 from ubayfs_experiments import store
 from ubayfs_experiments.tasks import Outcome, Task
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from ubayfs import Blocks, InputError
+from ubayfs import Blocks
+from ubayfs.exceptions import InputError
 from ubayfs_experiments.data.datasets import DataAbsent
 from ubayfs_experiments.data.synthetic import SOURCES, arrange_blocks, generate, read_authors, relevant_blocks
 

@@ -89,7 +89,7 @@ def test_stability_stands_with_its_interval():
     sets = [(0, 1), (0, 2), (0, 1), (1, 3)]
     frame = pd.concat([predictions([9] * 4, features=sets), predictions([6] * 4, scheme="groups")])
     (row,) = report_tables.scheme_table(frame).to_dict("records")
-    expected = ubayfs.stability(np.array([[f in one for f in range(4)] for one in sets]))
+    expected = ubayfs.metrics.stability(np.array([[f in one for f in range(4)] for one in sets]))
     found = tuple(row[f"stability{part}_random"] for part in ("", "_low", "_high"))
     assert found == pytest.approx((expected.value, expected.lower, expected.upper))
     assert row["stability_groups"] == pytest.approx(1.0)

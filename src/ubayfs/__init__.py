@@ -24,6 +24,23 @@ _IMPORTS = [
 _HOME = {name: module for module, name in _IMPORTS if module is not None}
 _MODULES = frozenset(name for module, name in _IMPORTS if module is None)
 __all__ = sorted([*_HOME, "__version__"])
+# Names that were here in 0.2, and where they are: errors, measures, and classes of what functions return.
+_ERRORS = ("ConstraintError", "EnsembleError", "InfeasibleError", "InputError", "MissingDependencyError")
+_ERRORS += ("OptimizationError", "StudyError", "UBayFSError")
+_WARNINGS = ("ConvergenceWarning", "EnsembleWarning", "OptimizationWarning", "UBayFSWarning")
+_MEASURES = ("concordance_index", "feature_f1", "jaccard", "redundancy_rate", "stability")
+_MOVED = {
+    **dict.fromkeys(_ERRORS + _WARNINGS, "exceptions"),
+    **dict.fromkeys(_MEASURES, "metrics"),
+    "Assessment": "trust.assess",
+    "Knowledge": "knowledge",
+    "Posterior": "priors",
+    "Question": "trust.questions",
+    "Related": "trust.related",
+    "Reproducibility": "trust.reproducibility",
+    "Selection": "selection",
+    "Validation": "trust.validation",
+}
 
 
 def __getattr__(name: str) -> object:
@@ -33,7 +50,8 @@ def __getattr__(name: str) -> object:
         return value
     if name in _MODULES:
         return import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    moved = f"; it is in ubayfs.{_MOVED[name]}" if name in _MOVED else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{moved}")
 
 
 def __dir__() -> list[str]:

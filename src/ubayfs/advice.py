@@ -35,7 +35,7 @@ class EnsembleWarning(UBayFSWarning):
     Examples
     --------
     >>> import ubayfs
-    >>> issubclass(ubayfs.EnsembleWarning, ubayfs.UBayFSWarning)
+    >>> issubclass(ubayfs.exceptions.EnsembleWarning, ubayfs.exceptions.UBayFSWarning)
     True
     """
 
@@ -62,7 +62,7 @@ class ConvergenceWarning(UBayFSWarning):
     Examples
     --------
     >>> import ubayfs
-    >>> issubclass(ubayfs.ConvergenceWarning, ubayfs.UBayFSWarning)
+    >>> issubclass(ubayfs.exceptions.ConvergenceWarning, ubayfs.exceptions.UBayFSWarning)
     True
     """
 
@@ -97,7 +97,7 @@ _DECISIONS: dict[str, _Sentence] = {
     ),
     "without_votes": (
         "No model voted for {n_unvoted} of {n_chosen} selected features ({features}).",
-        "With min_votes=1 only weights or hard constraints select such features.",
+        "Use min_votes=1, so that they need a vote, a weight or a hard constraint.",
     ),
     "asked_for_without_votes": (
         "No model voted for {n_unvoted} of {n_chosen} selected features ({features}): weights or hard constraints "

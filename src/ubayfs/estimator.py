@@ -42,7 +42,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         ``(X, y, n_features, rng) -> indices``; a list mixes several.
     max_features : int, "supported" or None, default 10
         The most features to select: a hard limit. None leaves the size to `constraints`. "supported" is the number of
-        features that the data support (see :meth:`Related.supported <ubayfs.Related.supported>`), at least 1.
+        features that the data support (see ``Related.supported`` of :func:`~ubayfs.estimate_related`), at least 1.
     constraints : Constraint, or list or tuple of Constraint, default ()
         Made by :func:`~ubayfs.max_size`, :func:`~ubayfs.must_link` and the other builders; features by name
         (columns of a frame) or position. :func:`~ubayfs.decorrelate` and :func:`~ubayfs.max_per_cluster` see the data

@@ -19,6 +19,13 @@
 
 An error carries what it is about, so that no caller has to read its text. Warnings and advice are defined in `advice`,
 with their sentences.
+
+>>> import ubayfs
+>>> try:
+...     ubayfs.max_size(-1)
+... except ubayfs.exceptions.UBayFSError as error:
+...     print(error)
+max_size: n must be a whole number >= 0; got -1.
 """
 
 from __future__ import annotations
@@ -105,7 +112,7 @@ class UBayFSError(Exception):
     >>> import ubayfs
     >>> try:
     ...     ubayfs.max_size(-1)
-    ... except ubayfs.UBayFSError as error:
+    ... except ubayfs.exceptions.UBayFSError as error:
     ...     print(error)
     max_size: n must be a whole number >= 0; got -1.
     """
@@ -133,7 +140,7 @@ class InputError(UBayFSError, ValueError):
     >>> import ubayfs
     >>> try:
     ...     ubayfs.collect_evidence([[1, 2], [3, 4]], [0, 1], n_models=0)
-    ... except ubayfs.InputError as error:
+    ... except ubayfs.exceptions.InputError as error:
     ...     print(error.argument, error.value)
     n_models 0
     """
@@ -173,7 +180,7 @@ class ConstraintError(InputError):
     >>> import ubayfs
     >>> try:
     ...     ubayfs.maximize([0.6, 0.4], ubayfs.require("raduis"), feature_names=["radius", "area"])
-    ... except ubayfs.ConstraintError as error:
+    ... except ubayfs.exceptions.ConstraintError as error:
     ...     print(error)
     require names 'raduis', which is not a feature. Did you mean 'radius'?
     """
@@ -199,7 +206,7 @@ class InfeasibleError(InputError):
     >>> import ubayfs
     >>> try:
     ...     ubayfs.maximize([0.6, 0.3, 0.1], [ubayfs.max_size(1), ubayfs.require([0, 1])])
-    ... except ubayfs.InfeasibleError as error:
+    ... except ubayfs.exceptions.InfeasibleError as error:
     ...     print(error.labels)
     ('max-size 1', 'require x0', 'require x1')
     """
@@ -268,7 +275,7 @@ class StudyError(InputError):
     ...     _ = path.write_text("evidence: {n_model: 100}", encoding="utf-8")
     ...     try:
     ...         ubayfs.study.load_study(path)
-    ...     except ubayfs.StudyError as error:
+    ...     except ubayfs.exceptions.StudyError as error:
     ...         print([problem.path for problem in error.problems])
     [('data', 'path'), ('evidence', 'n_model')]
     """
@@ -289,7 +296,7 @@ class EnsembleError(UBayFSError, RuntimeError):
     >>> evidence = ubayfs.Evidence.from_sets([[1, 0]], ["radius", "area"])
     >>> try:
     ...     ubayfs.Evidence.join({"part 1": evidence})
-    ... except ubayfs.EnsembleError as error:
+    ... except ubayfs.exceptions.EnsembleError as error:
     ...     print(error)
     part 1 is not a part of an ensemble, but evidence that needs no merging.
     """
@@ -301,7 +308,7 @@ class OptimizationError(UBayFSError, RuntimeError):
     Examples
     --------
     >>> import ubayfs
-    >>> issubclass(ubayfs.OptimizationError, ubayfs.UBayFSError)
+    >>> issubclass(ubayfs.exceptions.OptimizationError, ubayfs.exceptions.UBayFSError)
     True
     """
 
@@ -312,7 +319,7 @@ class MissingDependencyError(UBayFSError, ImportError):
     Examples
     --------
     >>> import ubayfs
-    >>> issubclass(ubayfs.MissingDependencyError, ImportError)
+    >>> issubclass(ubayfs.exceptions.MissingDependencyError, ImportError)
     True
     """
 

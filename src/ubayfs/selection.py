@@ -1,4 +1,9 @@
-"""Selection: the chosen feature set, its alternatives, and an account of both."""
+"""Selection: the chosen feature set, its alternatives, and an account of both.
+
+>>> from ubayfs import Evidence, decide
+>>> decide(Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"]), max_size=1).features
+('radius',)
+"""
 
 from __future__ import annotations
 
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
     from .trust.reproducibility import Reproducibility
     from .trust.validation import Validation
     from .workflow import Decision
+
+__all__ = ["Selection"]
 
 FORMAT = 2
 

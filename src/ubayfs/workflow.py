@@ -208,7 +208,8 @@ class Decision:
         # Evidence from another ensemble does not know which columns are constant; the data do.
         constant = posterior.evidence.constant if data is None else posterior.evidence.constant | data.constant
         utility = Utility(posterior.mean, system, self.constraint_strength, ~constant)
-        unselectable = {"min_votes": lacks_votes(posterior, utility, self.min_votes), "constant": constant}
+        lacking = lacks_votes(posterior, utility, self.min_votes) & ~constant
+        unselectable = {"min_votes": lacking, "constant": constant}
         selectable = ~np.logical_or.reduce([*unselectable.values()])
         excluded_by = tuple(reason for reason, features in unselectable.items() if features.any())
         if constant.all():

@@ -45,7 +45,8 @@ def plain_decision(cells, **changes):
         "n_alternatives": 2,
     }
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ubayfs.OptimizationWarning)  # a chosen feature without votes is what we ask for
+        # A chosen feature without votes is what we ask for.
+        warnings.simplefilter("ignore", ubayfs.exceptions.OptimizationWarning)
         return ubayfs.decide(evidence, X=X, **{**asked, **changes})
 
 

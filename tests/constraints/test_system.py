@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ubayfs import InfeasibleError, maximize
+from ubayfs import maximize
 from ubayfs.constraints import decorrelate, exact_size, exclude, linear, max_size, require, resolve
 from ubayfs.constraints.constraint import Inequalities
 from ubayfs.constraints.system import ConstraintSystem, once_per_system
 from ubayfs.data.correlation import correlated_pairs
-from ubayfs.exceptions import ConstraintError
+from ubayfs.exceptions import ConstraintError, InfeasibleError
 
 
 def named(prefix, row):

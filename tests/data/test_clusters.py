@@ -73,9 +73,9 @@ def test_blocks_are_named_by_their_first_members_and_lack_single_features():
 
 @pytest.mark.parametrize("threshold", [1.0, -0.1, float("nan"), True, "high"])
 def test_wrong_thresholds(threshold):
-    with pytest.raises(ubayfs.InputError, match="threshold must be a number in"):
+    with pytest.raises(ubayfs.exceptions.InputError, match="threshold must be a number in"):
         cluster_features(np.ones((3, 2)), threshold=threshold)
-    with pytest.raises(ubayfs.ConstraintError, match="max_per_cluster: threshold must be a number in"):
+    with pytest.raises(ubayfs.exceptions.ConstraintError, match="max_per_cluster: threshold must be a number in"):
         max_per_cluster(threshold=threshold)
 
 
@@ -99,7 +99,7 @@ def test_at_most_one_per_cluster_is_the_one_with_most_votes():
     # A price of nine tenths of the votes: "a" has 16 of 20 more than "e", too few.
     assert decide(evidence, constraints=[limits[0], max_per_cluster(price=0.9)], X=X).features == ("b", "c", "e")
     assert decide(evidence, constraints=[limits[0], max_per_cluster(price=0.7)], X=X).features == ("a", "b", "c")
-    with pytest.raises(ubayfs.ConstraintError, match="max_per_cluster needs the data of the fit"):
+    with pytest.raises(ubayfs.exceptions.ConstraintError, match="max_per_cluster needs the data of the fit"):
         decide(evidence, constraints=limits)
     by_blocks = ubayfs.max_per_block(1)
     blocks = cluster_features(X)

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from survivals import planted, usable_pairs
-from ubayfs import UBayFSError
 from ubayfs.data.hazards import CoxPoint, RiskSets, fit_cox, kaplan_meier
 from ubayfs.data.ordered_pairs import OrderedPairs
+from ubayfs.exceptions import UBayFSError
 
 
 def minus_log_likelihood(linear, time, event):

@@ -7,12 +7,13 @@ from scipy import sparse
 from scipy.stats import rankdata, spearmanr
 from sklearn.metrics import roc_auc_score
 
-from ubayfs import Survival, UBayFSWarning, collect_evidence
+from ubayfs import Survival, collect_evidence
 from ubayfs.data import leakage as module
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.leakage import closeness, find_leak
 from ubayfs.data.ranks import centered_ranks, target_scores
 from ubayfs.data.target import read_target
+from ubayfs.exceptions import UBayFSWarning
 
 N = 60
 

@@ -8,10 +8,11 @@ import pytest
 from scipy import sparse
 from scipy.stats import rankdata
 
-from ubayfs import UBayFSWarning, collect_evidence
+from ubayfs import collect_evidence
 from ubayfs.data import look_alikes as module
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.look_alikes import group_advice, identical_rows, look_alikes, names_groups
+from ubayfs.exceptions import UBayFSWarning
 from ubayfs.tables import read_features, read_table
 
 

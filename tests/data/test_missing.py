@@ -5,12 +5,13 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau, rankdata
 
-from ubayfs import Blocks, Evidence, InputError, UBayFSWarning, collect_evidence, decide, decorrelate, max_size
+from ubayfs import Blocks, Evidence, collect_evidence, decide, decorrelate, max_size
 from ubayfs.data.advice import outlying_values
 from ubayfs.data.correlation import METHODS, absolute_correlations
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.mapped_array import hash_values
 from ubayfs.ensemble.subsampling import missing_blocks, plan_subsamples
+from ubayfs.exceptions import InputError, UBayFSWarning
 from ubayfs.metrics import redundancy_rate
 from ubayfs.plotting.base import signed_correlations
 from ubayfs.plotting.correlation import CorrelationDisplay

@@ -3,10 +3,11 @@ import pandas as pd
 import pytest
 
 from survivals import planted
-from ubayfs import InputError, Survival
+from ubayfs import Survival
 from ubayfs.data.advice import class_advice
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.target import read_target
+from ubayfs.exceptions import InputError
 
 TIME = np.arange(1.0, 13.0)
 EVENT = np.array([1, 1, 0, 1, 0, 1, 1, 0, 1, 1, 0, 1])

@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from ubayfs import Evidence, InputError, collect_evidence, decide, max_size
+from ubayfs import Evidence, collect_evidence, decide, max_size
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.survival import Survival
 from ubayfs.data.target import TASKS
 from ubayfs.ensemble.subsampling import plan_subsamples
-from ubayfs.exceptions import EnsembleError
+from ubayfs.exceptions import EnsembleError, InputError
 from ubayfs.selectors.registry import SELECTORS
 
 EXACT = ("fisher", "mrmr", "cox", "lasso", "wide")

@@ -473,8 +473,9 @@ X, y = rng.normal(size=(30, 8)), np.arange(30) % 2
 
 
 def collect():
-    settings = {"n_models": 110, "n_features_per_model": 3, "random_state": 3, "checkpoint": directory}
-    collect_evidence(X, y, selector=Slow(), **settings).save(directory.with_suffix(".result"))
+    settings = {"n_models": 110, "n_features_per_model": 3, "random_state": 3}
+    evidence = collect_evidence(X, y, selector=Slow(), **settings, checkpoint=directory)
+    evidence.save(directory.with_suffix(".result"))
 
 
 # Each line of the input is a `stop_at`, for which a process of its own collects. Its number is printed when it begins,

@@ -10,12 +10,8 @@ from numpy.testing import assert_array_equal
 
 from ubayfs import (
     Blocks,
-    ConstraintError,
     Evidence,
-    InputError,
-    StudyError,
     UBayFSSelector,
-    UBayFSWarning,
     cost_budget,
     decide,
     exclude,
@@ -23,6 +19,7 @@ from ubayfs import (
     max_size,
     read_knowledge,
 )
+from ubayfs.exceptions import ConstraintError, InputError, StudyError, UBayFSWarning
 from ubayfs.report import render_csv, render_html, render_markdown
 from ubayfs.selection import Selection
 from ubayfs.study import DataSection, PriorSection, Study, load_study, resolve_study
@@ -80,7 +77,7 @@ def test_every_form_means_the_same(evidence, tmp_path):
         assert selection.weights.tolist() == [20, 5, 3, 0.01, 0.01, 0.01]
 
 
-@pytest.mark.filterwarnings("ignore:ACTB alone:ubayfs.UBayFSWarning")
+@pytest.mark.filterwarnings("ignore:ACTB alone:ubayfs.exceptions.UBayFSWarning")
 def test_the_estimator_knows_words_and_keeps_them_when_it_decides_again(tmp_path):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(40, 6)), columns=NAMES)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ubayfs import Blocks, InputError, read_knowledge
+from ubayfs import Blocks, read_knowledge
+from ubayfs.exceptions import InputError
 from ubayfs.knowledge.headings import HEADINGS
 from ubayfs.knowledge.matching import match_rows
 

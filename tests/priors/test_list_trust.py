@@ -16,7 +16,7 @@ from ubayfs.workflow import Decision
 
 TEN = max_size(10)
 # Features without votes in the set, and features in two lists, are meant here.
-pytestmark = pytest.mark.filterwarnings("ignore::ubayfs.UBayFSWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::ubayfs.exceptions.UBayFSWarning")
 
 
 def evidence_of(rng, n_features=60, n_models=40, strong=()):
@@ -187,7 +187,7 @@ def test_a_long_list_has_at_most_half_of_the_votes():
     }
     assert given == {11: 20, 12: 40}
     # without a size limit, what a model may choose counts; of foreign ensembles 10
-    with pytest.warns(ubayfs.OptimizationWarning):
+    with pytest.warns(ubayfs.exceptions.OptimizationWarning):
         assert decide(evidence, weights=weights, trust_in_lists="learned").weights[1] == 20
 
 

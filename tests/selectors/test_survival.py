@@ -8,9 +8,10 @@ from scipy import sparse
 
 import ubayfs
 from survivals import harrell, planted
-from ubayfs import InputError, Survival, collect_evidence
+from ubayfs import Survival, collect_evidence
 from ubayfs.data.hazards import CoxPoint, RiskSets
 from ubayfs.data.target import read_target
+from ubayfs.exceptions import InputError
 from ubayfs.selectors import SELECTORS, Tree, _directions
 from ubayfs.selectors._directions import correlation_with, residual_directions, survival_agreement
 from ubayfs.selectors._lasso_path import LassoPath, partial_likelihood
@@ -100,7 +101,7 @@ def test_gaps_groups_sparse_and_precision(name, tmp_path):
     collect_evidence(X, y, checkpoint=tmp_path, **{**options, "n_models": 5})
     again = collect_evidence(X, y, checkpoint=tmp_path, **options)
     np.testing.assert_array_equal(again.counts, full.counts)
-    with pytest.raises(ubayfs.EnsembleError):
+    with pytest.raises(ubayfs.exceptions.EnsembleError):
         collect_evidence(X, Survival(y.time + 1, y.event), checkpoint=tmp_path, **options)
 
 
@@ -181,14 +182,14 @@ def test_too_few_events_in_a_subsample_are_refused():
     with pytest.raises(InputError, match="leaves 4 in a subsample") as raised:
         collect_evidence(X, y, selector="cox", n_models=3, train_size=0.5)
     assert raised.value.argument == "train_size"
-    with pytest.warns(ubayfs.UBayFSWarning, match="8 events"):
+    with pytest.warns(ubayfs.exceptions.UBayFSWarning, match="8 events"):
         collect_evidence(X, y, selector="cox", n_models=3, random_state=0)
 
 
 def test_groups_that_leave_a_run_without_events_are_failures_of_that_run():
     X, _ = planted(40)
     event = np.arange(40) < 8  # all in two groups of ten
-    with pytest.warns(ubayfs.UBayFSWarning):
+    with pytest.warns(ubayfs.exceptions.UBayFSWarning):
         evidence = collect_evidence(
             X,
             Survival(np.arange(1, 41), event),
@@ -203,7 +204,7 @@ def test_groups_that_leave_a_run_without_events_are_failures_of_that_run():
 def test_beyond_two_million_pairs_residuals_take_over_with_notice(monkeypatch):
     monkeypatch.setattr(_directions, "MOST_PAIRS", 100)
     X, y = planted(strength=1.5)
-    with pytest.warns(ubayfs.UBayFSWarning, match="martingale residuals"):
+    with pytest.warns(ubayfs.exceptions.UBayFSWarning, match="martingale residuals"):
         evidence = collect_evidence(X, y, selector="mrmr", n_models=5, n_features_per_model=2, random_state=0)
     assert [advice.code for advice in evidence.advice] == ["pairs_approximated"]
     assert set(np.argsort(-evidence.counts)[:2].tolist()) == {0, 1}

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ubayfs import StudyError, collect_evidence, read_data
+from ubayfs import collect_evidence, read_data
 from ubayfs.cli.main import main
+from ubayfs.exceptions import StudyError
 from ubayfs.results import read_result
 from ubayfs.study import check_study, load_study, resolve_study
 from ubayfs.summary.facts import beyond

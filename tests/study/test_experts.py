@@ -178,7 +178,7 @@ prior:
 
     draft, problems = read_draft(tmp_path / "study.yaml")
     check_draft(draft, problems, ubayfs.Evidence.from_sets(np.eye(5, dtype=bool), NAMES))
-    with pytest.raises(ubayfs.StudyError) as found:
+    with pytest.raises(ubayfs.exceptions.StudyError) as found:
         problems.raise_any()
     experts = ("prior", "experts")
     assert {(problem.line, problem.path) for problem in found.value.problems} == {
@@ -199,13 +199,13 @@ prior:
 def test_costs_that_contradict_each_other_are_a_mistake(study, tmp_path):
     (tmp_path / "ben.csv").write_text("feature,weight,cost\nb,likely,3\n", encoding="utf-8")
     (tmp_path / "ada.csv").write_text("feature,weight,cost\nb,likely,4\n", encoding="utf-8")
-    with pytest.raises(ubayfs.StudyError) as found:
+    with pytest.raises(ubayfs.exceptions.StudyError) as found:
         resolved(with_prior(study, experts={"Ada": "ada.csv", "Ben": "ben.csv"}))
     assert [problem.path for problem in found.value.problems] == [("prior", "experts")]
 
 
 def test_weights_of_all_features_leave_nothing_to_state():
-    with pytest.raises(ubayfs.InputError) as found:
+    with pytest.raises(ubayfs.exceptions.InputError) as found:
         PriorSection(weights=(1, 2, 3), experts={"Ada": {"a": 2}})
     assert found.value.argument == "prior.experts"
 

@@ -38,7 +38,7 @@ def load_template(tmp_path, text):
     return load_study(tmp_path / "study.yaml")
 
 
-@pytest.mark.filterwarnings("ignore:blood_0 alone:ubayfs.UBayFSWarning")
+@pytest.mark.filterwarnings("ignore:blood_0 alone:ubayfs.exceptions.UBayFSWarning")
 def test_the_template_runs_as_it_is(tmp_path, clinical):
     clinical.loc[3, "mri_2"] = np.nan
     study = load_template(tmp_path, template(table_of(tmp_path, clinical), "data.csv"))

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from survivals import planted
-from ubayfs import StudyError, Survival, collect_evidence, read_data
+from ubayfs import Survival, collect_evidence, read_data
 from ubayfs.cli.main import main
 from ubayfs.data.hazards import fit_cox
-from ubayfs.exceptions import InputError
+from ubayfs.exceptions import InputError, StudyError
 from ubayfs.results import read_result
 from ubayfs.study import load_study, resolve_study
 from ubayfs.tables import Table

@@ -18,9 +18,6 @@ from trusts import made_trust
 from ubayfs import (
     Evidence,
     Hyperdirichlet,
-    InputError,
-    OptimizationWarning,
-    Selection,
     cost_budget,
     decide,
     decorrelate,
@@ -33,15 +30,16 @@ from ubayfs import (
     must_link,
     require,
     selection_probabilities,
-    stability,
 )
 from ubayfs._plain import listing, plain, rounded
 from ubayfs.attribution import attribution
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.ensemble.evidence import RunFailure
-from ubayfs.exceptions import Advice
+from ubayfs.exceptions import Advice, InputError, OptimizationWarning
+from ubayfs.metrics import stability
 from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
+from ubayfs.selection import Selection
 from ubayfs.summary import answer, summarize
 from ubayfs.summary.facts import constraint_facts
 from ubayfs.workflow import Decision

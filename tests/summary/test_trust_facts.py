@@ -49,7 +49,7 @@ def selection(data):
     evidence = collect_evidence(X, y, n_models=30, n_features_per_model=3, random_state=0)
     constraints = [max_size(4), cannot_link(["x0", "x1"], rho=2.0)]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ubayfs.OptimizationWarning)  # members without votes
+        warnings.simplefilter("ignore", ubayfs.exceptions.OptimizationWarning)  # members without votes
         return decide(evidence, weights={"x5": 30, "x0": 8}, constraints=constraints, X=X)
 
 
@@ -435,7 +435,7 @@ def test_a_member_that_a_limit_admits_is_one_of_the_votes():
     """By votes a, b, c; the link keeps out b, and d is favored; c is there by its votes."""
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 10 + [[1, 1, 1, 0, 0]] * 8 + [[0, 0, 0, 0, 1]], list("abcde"))
     constraints = [max_size(3), cannot_link(["a", "b"])]
-    with pytest.warns(ubayfs.OptimizationWarning, match="No model voted"):
+    with pytest.warns(ubayfs.exceptions.OptimizationWarning, match="No model voted"):
         selection = decide(evidence, weights={"d": 30, "e": 2}, constraints=constraints)
     summary = summarize(selection, n_draws=0)
     reasons = {record["feature"]: record["reasons"] for record in summary["chosen"]}

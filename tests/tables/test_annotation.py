@@ -8,15 +8,16 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from ubayfs import Evidence, InputError, UBayFSSelector, annotate, collect_evidence, decide, decorrelate, max_size
+from ubayfs import Evidence, UBayFSSelector, annotate, collect_evidence, decide, decorrelate, max_size
 from ubayfs._plain import plain
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.exceptions import InputError
 
 anndata = pytest.importorskip("anndata")
 pytestmark = [
     pytest.mark.filterwarnings("default:::anndata"),
-    pytest.mark.filterwarnings("ignore:gene2 alone:ubayfs.UBayFSWarning"),
-    pytest.mark.filterwarnings("ignore:Column 'patient':ubayfs.UBayFSWarning"),
+    pytest.mark.filterwarnings("ignore:gene2 alone:ubayfs.exceptions.UBayFSWarning"),
+    pytest.mark.filterwarnings("ignore:Column 'patient':ubayfs.exceptions.UBayFSWarning"),
 ]
 
 N_CELLS, N_GENES = 40, 15

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ubayfs import Evidence, InputError, UBayFSSelector, collect_evidence, decide, max_size, read_knowledge
+from ubayfs import Evidence, UBayFSSelector, collect_evidence, decide, max_size, read_knowledge
+from ubayfs.exceptions import InputError
 
 polars = pytest.importorskip("polars")
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=list("abc"))

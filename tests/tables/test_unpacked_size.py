@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ubayfs import Evidence, InputError, read_data
+from ubayfs import Evidence, read_data
 from ubayfs._files import check_unpacked
-from ubayfs.exceptions import EnsembleError
+from ubayfs.exceptions import EnsembleError, InputError
 from ubayfs.tables import read_lines, read_table
 
 LIMIT = 20_000_000

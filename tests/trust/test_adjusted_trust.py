@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from repeating import reproduced, validated
-from ubayfs import InputError, collect_evidence, decide, estimate_related, max_size
+from ubayfs import collect_evidence, decide, estimate_related, max_size
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.exceptions import InputError
 from ubayfs.summary.answer_facts import validation_facts
 from ubayfs.summary.trust_sentences import predicts
 from ubayfs.trust.folds import assign_folds

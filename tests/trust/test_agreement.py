@@ -5,18 +5,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from ubayfs import (
-    Evidence,
-    GeneralizedDirichlet,
-    Hyperdirichlet,
-    InputError,
-    Selection,
-    UBayFSError,
-    decide,
-    exclude,
-    max_size,
-    maximize,
-)
+from ubayfs import Evidence, GeneralizedDirichlet, Hyperdirichlet, decide, exclude, max_size, maximize
+from ubayfs.exceptions import InputError, UBayFSError
+from ubayfs.selection import Selection
 from ubayfs.trust import agreement
 from ubayfs.trust.redecide import _half_unlikely
 

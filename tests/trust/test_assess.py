@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import ubayfs
-from ubayfs import InputError, assess, collect_evidence, decide, estimate_related, estimate_reproducibility, max_size
+from ubayfs import assess, collect_evidence, decide, estimate_related, estimate_reproducibility, max_size
+from ubayfs.exceptions import InputError
 from ubayfs.trust import cross_validation
 
 TWO = max_size(2)
@@ -56,7 +57,7 @@ def test_without_a_target_there_is_reproducibility_alone(table):
 
 def test_sets_of_other_ensembles_have_relations_alone(table, selection):
     foreign = decide(ubayfs.Evidence.from_sets(np.arange(12) < np.full((3, 1), 2)), constraints=TWO)
-    loaded = ubayfs.Selection.from_dict(selection.to_dict())
+    loaded = ubayfs.selection.Selection.from_dict(selection.to_dict())
     for given in (foreign, loaded):
         found = assess(given, *table, level="full", n_shuffles=200)
         assert found.related.at_least == 2
@@ -76,7 +77,7 @@ def test_parts_that_cannot_be_done_say_why(rng):
 
 
 def test_a_cancel_ends_it(table, selection):
-    with pytest.warns(ubayfs.EnsembleWarning, match="after 1 of 5 splits"):
+    with pytest.warns(ubayfs.exceptions.EnsembleWarning, match="after 1 of 5 splits"):
         found = assess(selection, *table, level="full", n_splits=5, n_jobs=1, on_progress=lambda done, total: done < 1)
     assert found.reproducibility.n_used == 1
     assert "stopped" in found.not_done["validation"]

@@ -9,11 +9,12 @@ import pytest
 from scipy import sparse
 from sklearn.tree import DecisionTreeClassifier
 
-from ubayfs import EnsembleError, EnsembleWarning, InputError, collect_evidence
+from ubayfs import collect_evidence
 from ubayfs._files import load_record, save_record
 from ubayfs.data import feature_data
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.target import Target
+from ubayfs.exceptions import EnsembleError, EnsembleWarning, InputError
 from ubayfs.trust.ensembles import HalfEnsembles, collect_halves
 from ubayfs.trust.procedure import draw_half, plan_halves, shuffled, take_samples
 

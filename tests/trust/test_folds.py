@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from repeating import validated
-from ubayfs import InputError
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.exceptions import InputError
 from ubayfs.trust import folds as of_folds
 from ubayfs.trust.folds import assign_folds, check_folds
 

@@ -8,8 +8,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score
 
 from repeating import validated
-from ubayfs import Survival, concordance_index, max_size
+from ubayfs import Survival, max_size
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.metrics import concordance_index
 from ubayfs.trust.intervals import (
     FoldMean,
     FoldTerms,

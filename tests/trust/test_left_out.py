@@ -8,9 +8,6 @@ import pytest
 from decisions import NAMES, best_sets, decided_without, random_decision
 from ubayfs import (
     Evidence,
-    InputError,
-    Selection,
-    UBayFSError,
     at_least_one,
     cannot_link,
     decide,
@@ -21,6 +18,8 @@ from ubayfs import (
     must_link,
     require,
 )
+from ubayfs.exceptions import InputError, UBayFSError
+from ubayfs.selection import Selection
 from ubayfs.trust import constraint_costs, left_out
 
 INF = np.inf

@@ -8,9 +8,9 @@ from sklearn.linear_model import Lasso, LogisticRegression, Perceptron, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ubayfs import InputError
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.target import TASKS, Target
+from ubayfs.exceptions import InputError
 from ubayfs.trust.prediction_metrics import METRICS, Predicted
 from ubayfs.trust.predictors import PREDICTION, as_predictors, rotated, standardized
 

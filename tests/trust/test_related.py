@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from amounts import seeds
-from ubayfs import Evidence, InputError, collect_evidence, decide, estimate_related, max_size
+from ubayfs import Evidence, collect_evidence, decide, estimate_related, max_size
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.exceptions import InputError
 from ubayfs.trust.related import N_KEPT, Bounds, associate
 
 

@@ -10,11 +10,8 @@ from sklearn.tree import DecisionTreeClassifier
 import ubayfs
 from repeating import decided, reproduced
 from ubayfs import (
-    EnsembleError,
     Evidence,
     Hyperdirichlet,
-    InfeasibleError,
-    InputError,
     collect_evidence,
     decide,
     decorrelate,
@@ -27,6 +24,7 @@ from ubayfs import (
     validate,
 )
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.exceptions import EnsembleError, InfeasibleError, InputError
 from ubayfs.trust.ensembles import collect_halves
 from ubayfs.trust.procedure import ensemble_of
 from ubayfs.trust.reproducibility import agreement, reproducibility_of
@@ -129,7 +127,7 @@ def test_halves_without_a_set_are_counted(signals):
 
 
 def test_a_cancel_says_what_it_rests_on(signals):
-    with pytest.warns(ubayfs.EnsembleWarning, match="after 3 of 20 splits"):
+    with pytest.warns(ubayfs.exceptions.EnsembleWarning, match="after 3 of 20 splits"):
         found = reproduced(
             *signals, **FISHER, constraints=FIVE, random_state=0, on_progress=lambda done, total: done < 3
         )
@@ -204,7 +202,7 @@ def test_what_cannot_be_repeated_is_refused(signals, function):
     X, y = signals
     selection, _ = decided(X, y, **FISHER, constraints=FIVE)
     foreign = decide(Evidence.from_sets(np.arange(100) < np.full((3, 1), 5), X.columns), constraints=FIVE)
-    loaded = ubayfs.Selection.from_dict(selection.to_dict())
+    loaded = ubayfs.selection.Selection.from_dict(selection.to_dict())
     maximized = ubayfs.maximize(np.arange(100.0), FIVE, feature_names=X.columns)
     for given, match in ((foreign, "another ensemble"), (loaded, "from a file"), (maximized, "from a file")):
         with pytest.raises(InputError, match=match) as error:
@@ -288,7 +286,7 @@ def test_constraints_on_correlations_need_the_data(signals):
     with pytest.raises(InputError) as error:
         reproducibility_of(decision.make(evidence, data), halves)
     assert error.value.argument == "data"
-    loaded = ubayfs.Selection.from_dict(decision.make(evidence, data).to_dict())
+    loaded = ubayfs.selection.Selection.from_dict(decision.make(evidence, data).to_dict())
     with pytest.raises(InputError) as error:
         reproducibility_of(loaded, halves, data)
     assert error.value.argument == "selection"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from repeating import reproduced
-from ubayfs import EnsembleWarning
+from ubayfs.exceptions import EnsembleWarning
 from ubayfs.trust.reproducibility import Reproducibility, _projected_alike, agreement, projected
 
 

@@ -4,18 +4,9 @@ import numpy as np
 import pytest
 
 from decisions import NAMES, best_sets, random_decision
-from ubayfs import (
-    Evidence,
-    Exact,
-    Genetic,
-    OptimizationWarning,
-    Selection,
-    UBayFSError,
-    decide,
-    max_size,
-    maximize,
-    require,
-)
+from ubayfs import Evidence, Exact, Genetic, decide, max_size, maximize, require
+from ubayfs.exceptions import OptimizationWarning, UBayFSError
+from ubayfs.selection import Selection
 from ubayfs.trust import substitutes
 
 SEEDS = range(20, 40)

@@ -6,9 +6,11 @@ import pytest
 import ubayfs
 from repeating import reproduced, validated
 from survivals import planted
-from ubayfs import InputError, Survival, concordance_index, max_size
+from ubayfs import Survival, max_size
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.hazards import kaplan_meier
+from ubayfs.exceptions import InputError
+from ubayfs.metrics import concordance_index
 from ubayfs.plotting import ReportData, SurvivalDisplay
 from ubayfs.trust.estimators import CoxRidge, ResidualForest
 from ubayfs.trust.folds import assign_folds

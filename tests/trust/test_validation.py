@@ -14,24 +14,13 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
 from repeating import decided, validated
-from ubayfs import (
-    EnsembleError,
-    EnsembleWarning,
-    Hyperdirichlet,
-    InputError,
-    Validation,
-    collect_evidence,
-    decide,
-    exact_size,
-    max_size,
-    require,
-    validate,
-)
+from ubayfs import Hyperdirichlet, collect_evidence, decide, exact_size, max_size, require, validate
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.exceptions import EnsembleError, EnsembleWarning, InputError
 from ubayfs.trust.cross_validation import Options, validate_procedure
 from ubayfs.trust.intervals import FoldMean
 from ubayfs.trust.procedure import Procedure
-from ubayfs.trust.validation import FoldScore
+from ubayfs.trust.validation import FoldScore, Validation
 from ubayfs.workflow import Decision
 
 DIFFERENCES = ["difference", "difference_lower", "difference_upper"]

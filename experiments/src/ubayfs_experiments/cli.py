@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ubayfs import UBayFSError
+from ubayfs.exceptions import UBayFSError
 
 OK, USER_ERROR, INTERRUPTED = 0, 2, 130
 _COMMAND = "ubayfs-experiments"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from ubayfs import InputError
+from ubayfs.exceptions import InputError
 
 from .designs import calibration, causes, controls, optimizers, questions, real_world, simulation, trial
 from .tasks import Experiment

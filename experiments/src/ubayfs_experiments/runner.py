@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ubayfs import InputError
+from ubayfs.exceptions import InputError
 
 from . import store
 from .data.catalogue import load

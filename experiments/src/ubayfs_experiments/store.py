@@ -25,7 +25,7 @@ from typing import Any
 
 import pandas as pd
 
-from ubayfs import InputError
+from ubayfs.exceptions import InputError
 
 from .files import Row, read_csv, to_csv, write_file
 from .tasks import Outcome, Task

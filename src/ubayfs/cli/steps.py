@@ -29,7 +29,7 @@ _REMEDIES = {
     "time_limit": "Give more time with --time-limit to close the gap.",
     "size_not_limited": "Add --max-size N.",
     "many_features_per_model": "Use --features-per-model {quarter}, or fewer.",
-    "without_votes": "With --min-votes 1 only weights or hard constraints select such features.",
+    "without_votes": "Use --min-votes 1, so that they need a vote, a weight or a hard constraint.",
 }
 
 

@@ -70,7 +70,7 @@ class PosteriorDisplay(Display):
         max_features : int, default 30
             Shown features; more when more are chosen.
         n_draws, random_state
-            As in :meth:`Posterior.credible_interval <ubayfs.Posterior.credible_interval>`.
+            As in :meth:`Posterior.credible_interval <ubayfs.priors.Posterior.credible_interval>`.
         """
         posterior = selection.posterior
         if posterior is None:

@@ -40,7 +40,7 @@ def write_report(
     trust: Mapping[str, Any],
     arguments: Mapping[str, Any],
 ) -> Path:
-    """Write the report that the suffix of a path names; see :meth:`ubayfs.Selection.report`."""
+    """Write the report that the suffix of a path names; see :meth:`ubayfs.selection.Selection.report`."""
     path = as_path(path)
     render = RENDERERS.get(path.suffix.lower())
     if render is None:

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ubayfs import InputError
+from ubayfs.exceptions import InputError
 from ubayfs.metrics import Stability, stability
 
 PREDICTORS = ("logistic", "svm", "logistic_irls", "svm_radial")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ubayfs import InputError
+from ubayfs.exceptions import InputError
 
 from ..data.simulated import KINDS, TARGETS
 from ..designs.calibration import FEATURES, SIZES

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ubayfs import Blocks, InputError
+from ubayfs import Blocks
+from ubayfs.exceptions import InputError
 
 from .datasets import DataAbsent, Dataset, Source
 from .matrices import SOURCES as _MATRICES

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ubayfs import Blocks, UBayFSError
+from ubayfs import Blocks
+from ubayfs.exceptions import UBayFSError
 
 
 class DataAbsent(UBayFSError):  # noqa: N818  (not an error of the user: a run reports it and continues)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ubayfs import InputError
+from ubayfs.exceptions import InputError
 
 from ..tasks import Split, seed_of
 from .datasets import Dataset

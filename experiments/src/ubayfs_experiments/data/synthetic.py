@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ubayfs import Blocks, InputError
+from ubayfs import Blocks
+from ubayfs.exceptions import InputError
 
 from ..tasks import seed_of
 from .datasets import DataAbsent, Dataset, Source

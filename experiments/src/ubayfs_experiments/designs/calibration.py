@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import ubayfs
+from ubayfs.selection import Selection
 
 from ..data.datasets import Dataset
 from ..data.simulated import BLOCK, CORRELATION, KINDS, PLANTED_TARGETS, TARGETS, Study, blocks_of, noise, planted
@@ -70,7 +71,8 @@ def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSe
         outcomes = (_planted if setting["measure"] == "planted" else _peers)(study, votes, n_shuffles, rng)
     found, start = [], process_time()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ubayfs.UBayFSWarning)  # of features with many gaps, and of sets without votes
+        # Of features with many gaps, and of sets without votes.
+        warnings.simplefilter("ignore", ubayfs.exceptions.UBayFSWarning)
         for how, scores in outcomes:
             found.append(Outcome({**setting, "how": how}, (), process_time() - start, scores))
             start = process_time()
@@ -141,16 +143,16 @@ def _counted(study: Study, named: Any) -> dict[str, float]:
     }  # fmt: skip
 
 
-def _related(study: Study, selection: ubayfs.Selection, n_shuffles: int, seed: int) -> Any:
+def _related(study: Study, selection: Selection, n_shuffles: int, seed: int) -> Any:
     options = {name: value for name, value in study.options.items() if name != "missing"}
     return ubayfs.estimate_related(selection, study.X, study.y, n_shuffles=n_shuffles, random_state=seed, **options)
 
 
-def _weighted(evidence: ubayfs.Evidence, listed: list[int], weight: Any) -> ubayfs.Selection:
+def _weighted(evidence: ubayfs.Evidence, listed: list[int], weight: Any) -> Selection:
     return _decide(evidence, [], weights=dict.fromkeys(evidence.feature_names[listed].tolist(), weight))
 
 
-def _decide(evidence: ubayfs.Evidence, constraints: list[ubayfs.Constraint], **options: Any) -> ubayfs.Selection:
+def _decide(evidence: ubayfs.Evidence, constraints: list[ubayfs.Constraint], **options: Any) -> Selection:
     every = [ubayfs.max_size(MAX_SIZE), *constraints]
     return ubayfs.decide(evidence, constraints=every, min_votes=0, **options)
 

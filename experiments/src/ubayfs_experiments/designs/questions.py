@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import ubayfs
+from ubayfs.selection import Selection
 
 from ..data.datasets import Dataset
 from ..data.planted import KINDS, STAND_IN, population
@@ -28,24 +29,24 @@ SETTINGS: dict[str, Any] = {
     "kinds: signals, strength": {kind: list(KINDS[kind]) for _, kind in CELLS},
 }  # fmt: skip
 
-Choose = Callable[[ubayfs.Selection, dict[str, str], np.random.Generator], str | None]
+Choose = Callable[[Selection, dict[str, str], np.random.Generator], str | None]
 
 
-def _by_questions(selection: ubayfs.Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
+def _by_questions(selection: Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
     found = ubayfs.questions(selection, n=1)
     return found[0].feature if found else None
 
 
-def _by_votes(selection: ubayfs.Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
+def _by_votes(selection: Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
     order = np.argsort(-np.asarray(selection.counts), kind="stable")
     return next((name for name in selection.feature_names[order].tolist() if name not in asked), None)
 
 
-def _with_a_vote(selection: ubayfs.Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
+def _with_a_vote(selection: Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
     return _one_of(selection.feature_names[np.asarray(selection.counts) > 0], asked, rng)
 
 
-def _any(selection: ubayfs.Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
+def _any(selection: Selection, asked: dict[str, str], rng: np.random.Generator) -> str | None:
     return _one_of(selection.feature_names, asked, rng)
 
 
@@ -78,7 +79,12 @@ def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSe
     version = int(task.settings["version"])
     truth = population(dataset, kind, version)
     X, y = truth.draw(truth.n_samples, np.random.default_rng(seed_of(state, kind, version)))
-    ensemble = {"n_models": task.settings["n_models"], "n_features_per_model": 10, "random_state": state}
+    ensemble = {
+        "selector": "mrmr",
+        "n_models": task.settings["n_models"],
+        "n_features_per_model": 10,
+        "random_state": state,
+    }
     evidence = ubayfs.collect_evidence(X, y, **ensemble)
     related = {str(evidence.feature_names[j]) for j in np.flatnonzero(~truth.unrelated)}
     outcomes = []
@@ -93,13 +99,13 @@ def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSe
 
 def _asked(
     evidence: ubayfs.Evidence, related: set[str], choose: Choose, rng: np.random.Generator
-) -> tuple[ubayfs.Selection, list[int]]:
+) -> tuple[Selection, list[int]]:
     """Return the last selection, and the hits before the first question and after each; none is asked twice."""
     words: dict[str, str] = {}
     hits: list[int] = []
     while True:
         weights: Any = words or 0.01
-        selection = ubayfs.decide(evidence, weights=weights, constraints=ubayfs.max_size(MAX_SIZE))
+        selection = ubayfs.decide(evidence, weights=weights, max_size=MAX_SIZE, min_votes=0)
         hits.append(len(related & set(selection.features)))
         feature = choose(selection, words, rng) if len(hits) <= N_QUESTIONS else None
         if feature is None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ubayfs
+from ubayfs.selection import Selection
 
 from ..data.catalogue import SOURCES
 from ..data.datasets import Dataset
@@ -156,9 +157,9 @@ def decided(
     optimizer: Any,
     seed: np.random.SeedSequence,
     X: NDArray[np.float64] | None = None,
-) -> ubayfs.Selection:
+) -> Selection:
     """Decide with the prior of experiment 2."""
-    selection: ubayfs.Selection = quiet(ubayfs.decide)(
+    selection: Selection = quiet(ubayfs.decide)(
         evidence,
         weights=SETTINGS["weights"],
         constraints=constraints,
@@ -166,6 +167,7 @@ def decided(
         constraint_strength=SETTINGS["constraint_strength"],
         optimizer=optimizer,
         X=X,
+        min_votes=0,  # as in the paper
         random_state=state_of(seed),
     )
     return selection
@@ -218,7 +220,7 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*arguments: Any, **options: Any) -> Any:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ubayfs.UBayFSWarning)
+            warnings.simplefilter("ignore", ubayfs.exceptions.UBayFSWarning)
             return function(*arguments, **options)
 
     return call

@@ -98,15 +98,16 @@ class _Run:
                 **{"weights": WEIGHT, **arguments},
                 constraints=[size, *constraints],
                 blocks=self.dataset.blocks,
+                min_votes=0,  # as in the paper
             )
         seconds = self.seconds + time.process_time() - start
         features = tuple(sorted(int(i) for i in selection.indices))
         return Outcome({**self.setting, **setting}, features, seconds, self._scores(features))
 
     def _scores(self, features: tuple[int, ...]) -> dict[str, float | None]:
-        redundancy = ubayfs.redundancy_rate(self.X, list(features))
+        redundancy = ubayfs.metrics.redundancy_rate(self.X, list(features))
         return {
-            "feature_f1": ubayfs.feature_f1(list(features), list(self.dataset.relevant or ())),
+            "feature_f1": ubayfs.metrics.feature_f1(list(features), list(self.dataset.relevant or ())),
             "redundancy": None if math.isnan(redundancy) else redundancy,
         }
 
@@ -114,7 +115,7 @@ class _Run:
 def _ignore_advice() -> None:
     # Advice to a user who can change the decision: members without votes, a soft size that gives way, chains that do
     # not agree yet. Here the settings are fixed, and what comes of them is what the tables show.
-    warnings.simplefilter("ignore", ubayfs.UBayFSWarning)
+    warnings.simplefilter("ignore", ubayfs.exceptions.UBayFSWarning)
 
 
 def _children(seed: np.random.SeedSequence, n: int) -> list[np.random.SeedSequence]:
