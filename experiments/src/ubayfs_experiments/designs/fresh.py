@@ -32,7 +32,8 @@ from ..tasks import Experiment, Outcome, Scale, Split, Task, seed_of
 from .calibration import DATA, MAX_SIZE, SELECTOR
 
 NAME = "fresh"
-SIZES = {"small": (40, 500), "wide": (80, 1000), "tall": (200, 100)}  # samples, features
+SIZES = {f"{n} x {n_features}": (n, n_features) for n, n_features in ((40, 500), (80, 1000), (200, 100))}
+_, WIDE, TALL = SIZES
 FEATURES = {"independent": 0.0, "blocks of .7": 0.7, "blocks of .9": 0.9, "repeated samples": 0.0}
 PLANTED = {"no signals": 0, "3 signals": 3, "20 signals": 20}
 HOWS = ALONE, LISTED, RULED = (
@@ -42,7 +43,7 @@ N_POPULATIONS, N_SETS, N_FRESH = 4, {"again": 40, "prediction": 100}, {"again": 
 _SEED = 29  # of populations and of what is true in them; data sets have the seed of the run
 SETTINGS: dict[str, Any] = {
     "data sets": N_SETS, "populations": N_POPULATIONS, "fresh": N_FRESH, "max_size": MAX_SIZE, "close": CLOSE,
-    "samples, features": {name: list(size) for name, size in SIZES.items()}, "correlation": FEATURES,
+    "samples, features": list(SIZES), "correlation": FEATURES,
     "signals": PLANTED, "strength": PLANTED_TARGETS, "block": BLOCK, "variance of patients": SAME,
 }  # fmt: skip
 
@@ -67,9 +68,9 @@ def designs() -> list[Design]:
         for k, planted in enumerate(PLANTED)
         if k or i == j
     ]
-    repeated = (("tall", "two classes"), ("wide", "two classes"), ("wide", "numbers"), ("tall", "survival"))
+    repeated = ((TALL, "two classes"), (WIDE, "two classes"), (WIDE, "numbers"), (TALL, "survival"))
     found += [Design(size, target, "repeated samples", "3 signals", ALONE) for size, target in repeated]
-    guided = (("wide", "two classes", "blocks of .9"), ("tall", "numbers", "independent"))
+    guided = ((WIDE, "two classes", "blocks of .9"), (TALL, "numbers", "independent"))
     return found + [Design(*data, "3 signals", how) for how in (LISTED, RULED) for data in guided]
 
 
@@ -129,7 +130,8 @@ class Procedure(NamedTuple):
             study.X, study.y, selector=self.selector, n_models=self.n_models, n_features_per_model=MAX_SIZE,
             random_state=int(rng.integers(2**31)), **study.options,
         )  # fmt: skip
-        wrong = self.rng("wrong").permutation(np.flatnonzero(~study.related))[:5]
+        unrelated = self.rng("wrong").permutation(np.flatnonzero(~study.related))
+        wrong = unrelated[np.sort(np.unique(unrelated // BLOCK, return_index=True)[1])[:5]]  # of five blocks
         constraints, options = [ubayfs.max_size(MAX_SIZE, rho=np.inf)], dict[str, Any]()
         if self.design.how == LISTED:
             options["weights"] = dict.fromkeys(evidence.feature_names[wrong].tolist(), "very likely")
@@ -147,10 +149,13 @@ def _again(procedure: Procedure, rng: np.random.Generator) -> Mapping[str, float
     members, fresh = said.by_data, _fresh_sets(procedure)
     close = _close(study)
     near = [n_matched(close[np.ix_(np.flatnonzero(members), np.flatnonzero(other))]) for other in fresh]
-    ranges = {"exact": said.selected_again, "near": said.stand_ins.selected_again if said.stand_ins else (None, None)}
+    ranges = {"exact": said.selected_again, "near": (None, None)}
+    if said.stand_ins is not None:
+        ranges["near"] = said.stand_ins.selected_again
     return {
         "n": float(said.size), "exact": float((members & fresh).sum(axis=1).mean()), "near": float(np.mean(near)),
-        **{f"{name}_{end}": value for name, ends in ranges.items() for end, value in zip(("low", "high"), ends, strict=True)},
+        **{f"{name}_low": low for name, (low, _) in ranges.items()},
+        **{f"{name}_high": high for name, (_, high) in ranges.items()},
     }  # fmt: skip
 
 
