@@ -69,9 +69,14 @@ def prediction_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def again_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return true numbers and ranges of what is selected again, exactly and with stand-ins."""
+    """Return true numbers and ranges of what is selected again, exactly and with stand-ins.
+
+    By kind of features where votes alone decide, else by how the set is decided.
+    """
     names = [name + end for name in ("exact", "near") for end in ("", "_low", "_high", "_wrong")]
-    return _means(again_rows(frame), ["planted", "kind", "how"], names)
+    rows = again_rows(frame)
+    rows = rows.assign(kind=rows["kind"].where(rows["how"] == fresh.ALONE, rows["how"]))
+    return _means(rows, ["planted", "kind"], names)
 
 
 def prediction_table(frame: pd.DataFrame) -> pd.DataFrame:
@@ -80,15 +85,12 @@ def prediction_table(frame: pd.DataFrame) -> pd.DataFrame:
     return _means(prediction_rows(frame), ["target", "planted"], names)
 
 
-def _of_noise(by: Sequence[str]) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    def table(frame: pd.DataFrame) -> pd.DataFrame:
-        rows = noise_rows(frame)
-        means = _means(rows, by, ["plain", "listed"])
-        designs = _means(rows, DESIGN, ["plain", "listed"])
-        highest = designs.groupby([*by], sort=False)[["plain", "listed"]].max().max(axis=1).rename("highest")
-        return means.merge(highest, left_on=[*by], right_index=True)
-
-    return table
+def noise_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return how often something is said to be related by kind of data; `highest`: of their designs."""
+    rows = noise_rows(frame)
+    designs = _means(rows, DESIGN, ["plain", "listed"])
+    highest = designs.groupby("kind", sort=False)[["plain", "listed"]].max().max(axis=1).rename("highest")
+    return _means(rows, ["kind"], ["plain", "listed"]).merge(highest, left_on="kind", right_index=True)
 
 
 def planted_table(frame: pd.DataFrame) -> pd.DataFrame:
@@ -173,15 +175,6 @@ def _share(value: Any) -> str:
 
 
 _SETS = ("sets", str, ("n_sets",))
-_NOISE = [
-    _SETS, ("without a list", _share, ("plain",)), ("with a list", _share, ("listed",)),
-    ("highest design", _share, ("highest",)),
-]  # fmt: skip
-_PLANTED = [
-    _SETS, ("above the truth", _share, ("over",)), ("at least", _number(1), ("at_least",)),
-    ("best guess", _number(1), ("best_guess",)), ("true", _number(1), ("true",)),
-]  # fmt: skip
-
 # Per table: its maker, and per column its heading and its text, of one or more columns of figures.
 Tables = dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], list[tuple[str, Any, tuple[str, ...]]]]]
 TABLES: Tables = {
@@ -190,9 +183,14 @@ TABLES: Tables = {
         ("wrong", _share, ("found",)), ("designs", str, ("designs",)), ("allowed in each", _share, ("nominal",)),
         ("significantly above", str, ("exceed",)), ("highest", _share, ("worst",)), ("which", str, ("worst_design",)),
     ]),
-    "noise": (_of_noise(["kind"]), [("features and samples", str, ("kind",)), *_NOISE]),
-    "targets": (_of_noise(["target"]), [("target", str, ("target",)), *_NOISE]),
-    "planted": (planted_table, [("set", str, ("how",)), *_PLANTED]),
+    "noise": (noise_table, [
+        ("features and samples", str, ("kind",)), _SETS, ("without a list", _share, ("plain",)),
+        ("with a list", _share, ("listed",)), ("highest design", _share, ("highest",)),
+    ]),
+    "planted": (planted_table, [
+        ("set", str, ("how",)), _SETS, ("above the truth", _share, ("over",)), ("at least", _number(1), ("at_least",)),
+        ("best guess", _number(1), ("best_guess",)), ("true", _number(1), ("true",)),
+    ]),
     "peers": (peers_table, [
         ("size", _size, ("size",)), ("features", str, ("kind",)), ("method", str, ("how",)), _SETS,
         ("named", _number(1), ("named",)), ("signals", _number(1), ("signals",)),
@@ -200,7 +198,7 @@ TABLES: Tables = {
         ("at least", _number(1), ("at_least",)), ("seconds", _number(2), ("seconds",)),
     ]),
     "again": (again_table, [
-        ("signals", str, ("planted",)), ("features", str, ("kind",)), ("set", str, ("how",)), _SETS,
+        ("signals", str, ("planted",)), ("features, or set", str, ("kind",)), _SETS,
         ("true", _number(1), ("exact",)), ("range", _number(1), ("exact_low", "exact_high")),
         ("misses", _share, ("exact_wrong",)), ("true, stand-ins", _number(1), ("near",)),
         ("range, stand-ins", _number(1), ("near_low", "near_high")), ("misses, stand-ins", _share, ("near_wrong",)),
