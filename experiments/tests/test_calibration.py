@@ -204,6 +204,7 @@ def test_what_is_selected_again_is_counted_in_fresh_sets(monkeypatch, rng):
 def test_predictions_are_judged_by_fresh_samples(target, monkeypatch, rng):
     """The oracle: without signals, nothing can be predicted; with three in 200 samples, most of what can be."""
     monkeypatch.setitem(fresh.N_FRESH, "prediction", 2000)
+    monkeypatch.setitem(fresh.N_FRESH, "expected", 2)
     few = lambda *args, **options: ubayfs.trust.cross_validation.validate(*args, **{**options, "n_repeats": 1})  # noqa: E731
     monkeypatch.setattr(fresh.ubayfs, "validate", few)
     chance = 0.0 if target == "numbers" else 0.5
@@ -212,6 +213,7 @@ def test_predictions_are_judged_by_fresh_samples(target, monkeypatch, rng):
     assert nothing["true"] == pytest.approx(chance, abs=0.12)
     assert chance + 0.2 < found["true"] < 1
     assert found["lower"] < found["mean"] < found["upper"]
+    assert found["expected"] == pytest.approx(found["true"], abs=0.15)
 
 
 # Tables and the page
@@ -250,14 +252,14 @@ def test_a_range_holds_the_rounded_number():
     assert (row["exact"], row["near"]) == pytest.approx((2.1, 3.1))
 
 
-def test_an_interval_misses_what_is_true_of_a_data_set_or_on_average():
-    said = [{"true": 0.2, "population": 0}, {"true": 0.6, "population": 0}, {"true": 0.6, "population": 1}]
+def test_an_interval_misses_what_is_true_or_expected():
+    said = [{"true": 0.2, "expected": 0.4}, {"true": 0.6, "expected": 0.4}, {"true": 0.45, "expected": 0.7}]
     common = {"size": "40 x 500", "planted": "3 signals", "how": fresh.ALONE}
     frame = rows("prediction", *said, mean=0.4, lower=0.3, upper=0.5, **common)
     (row,) = prediction_table(frame).to_dict("records")
-    assert (row["n_sets"], row["wrong"], row["width"]) == (3, 1.0, pytest.approx(0.2))
-    assert row["mean_wrong"] == pytest.approx(1 / 3)
-    assert bounds_table(frame)[["rule", "found"]].to_numpy().tolist() == [["interval of R2", 1.0]]
+    assert (row["n_sets"], row["width"]) == (3, pytest.approx(0.2))
+    assert (row["wrong"], row["expected_wrong"]) == pytest.approx((2 / 3, 1 / 3))
+    assert bounds_table(frame)["rule"].tolist() == ["interval of R2"]
 
 
 @pytest.mark.parametrize("page", ["no table", "<!-- table: other -->\n<!-- end -->", "<!-- table: noise -->\n"])

@@ -6,7 +6,7 @@ Each design has four populations (where the signals are, and which signs they ha
   same size. With stand-ins, members and those of a fresh set are matched where their Spearman correlation in the
   population is above 0.8.
 - ``prediction``: the score of a predictor that learned from the whole data set, with the features selected in it, on
-  many fresh samples.
+  many fresh samples; and what is expected of studies of four fifths of the size, that of training parts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PLANTED = {"no signals": 0, "3 signals": 3, "20 signals": 20}
 HOWS = ALONE, LISTED, RULED = (
     "votes alone", "five wrong ones very likely", "four wrong ones required, at most one per block",
 )  # fmt: skip
-N_POPULATIONS, N_SETS, N_FRESH = 4, {"again": 40, "prediction": 100}, {"again": 50, "prediction": 4000}
+N_POPULATIONS, N_SETS, N_FRESH = 4, {"again": 40, "prediction": 100}, {"again": 50, "prediction": 4000, "expected": 25}
 _SEED = 29  # of populations and of what is true in them; data sets have the seed of the run
 SETTINGS: dict[str, Any] = {
     "data sets": N_SETS, "populations": N_POPULATIONS, "fresh": N_FRESH, "max_size": MAX_SIZE, "close": CLOSE,
@@ -181,13 +181,30 @@ def _predicted(procedure: Procedure, rng: np.random.Generator) -> Mapping[str, f
     selection = procedure.select(study, rng)
     said = ubayfs.validate(selection, study.X, study.y, baselines=[], random_state=rng, **study.options)
     (shown,) = said.scores[said.scores["metric"] == said.main_metric].to_dict("records")
+    return {
+        "true": _judged(procedure, study, selection), "expected": _expected(procedure),
+        **{name: float(shown[name]) for name in ("mean", "lower", "upper")},
+    }  # fmt: skip
+
+
+def _judged(procedure: Procedure, study: Study, selection: ubayfs.Selection) -> float:
+    """Return the score on fresh samples of a predictor that learned from a study, with the features selected in it."""
     train, test = (as_data(each.X[:, selection.indices], each.y) for each in (study, _fresh_samples(procedure)))
-    A, B = (
-        (np.asarray(data.X[:]) - np.mean(train.X[:], axis=0)) / np.std(train.X[:], axis=0) for data in (train, test)
-    )
-    (predictor,) = as_predictors(RIDGE, said.task)
-    judged = predictor.scores(A, train.target, B, test.target, 0, np.arange(len(B)))
-    return {"true": judged[said.main_metric].value, **{name: float(shown[name]) for name in ("mean", "lower", "upper")}}
+    known = np.asarray(train.X[:])
+    A, B = ((np.asarray(data.X[:]) - known.mean(axis=0)) / known.std(axis=0) for data in (train, test))
+    (predictor,) = as_predictors(RIDGE, train.target.task)
+    scores = predictor.scores(A, train.target, B, test.target, 0, np.arange(len(B)))
+    return float(scores[predictor.metrics[0]].value)
+
+
+@lru_cache(maxsize=1)
+def _expected(procedure: Procedure) -> float:
+    """Return the mean score over studies of the size of training parts."""
+    population, rng, found = procedure.population(), procedure.rng("training parts"), list[float]()
+    for _ in range(N_FRESH["expected"]):
+        study = population.draw(4 * procedure.n_samples // 5, rng)
+        found.append(_judged(procedure, study, procedure.select(study, rng)))
+    return float(np.mean(found))
 
 
 @lru_cache(maxsize=1)
