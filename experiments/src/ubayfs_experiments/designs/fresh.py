@@ -39,7 +39,9 @@ PLANTED = {"no signals": 0, "3 signals": 3, "20 signals": 20}
 HOWS = ALONE, LISTED, RULED = (
     "votes alone", "five wrong ones very likely", "four wrong ones required, at most one per block",
 )  # fmt: skip
-N_POPULATIONS, N_SETS, N_FRESH = 4, {"again": 40, "prediction": 100}, {"again": 50, "prediction": 4000, "expected": 25}
+MEASURES = ("again", "prediction")
+N_POPULATIONS, N_SETS = 4, {"again": 40, "prediction": 100, "survival": 40}  # of a target, or of a measure
+N_FRESH = {"again": 50, "prediction": 4000, "expected": 25}
 _SEED = 29  # of populations and of what is true in them; data sets have the seed of the run
 SETTINGS: dict[str, Any] = {
     "data sets": N_SETS, "populations": N_POPULATIONS, "fresh": N_FRESH, "max_size": MAX_SIZE, "close": CLOSE,
@@ -78,19 +80,23 @@ def tasks(scale: Scale) -> list[Task]:
     """Return all designs, for either measure; the selector of the scale votes."""
     votes = {"selector": scale.selector or SELECTOR, "n_models": scale.models(30)}
     return [
-        Task(NAME, DATA, "-".join((measure, *design)), scale.splits(n_sets), settings={
+        Task(NAME, DATA, "-".join((measure, *design)), scale.splits(_n_sets(measure, design)), settings={
             "measure": measure, **design._asdict(), **votes,
         })
-        for measure, n_sets in N_SETS.items() for design in designs()
+        for measure in MEASURES for design in designs()
     ]  # fmt: skip
+
+
+def _n_sets(measure: str, design: Design) -> int:
+    return N_SETS.get(design.target, N_SETS[measure])
 
 
 def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSequence) -> list[Outcome]:
     """Run one simulation."""
     setting = {name: value for name, value in task.settings.items() if name != "n_models"}
     measure, start = setting["measure"], process_time()
-    number = split.number * N_POPULATIONS // N_SETS[measure]
     design = Design(*(setting[name] for name in Design._fields))
+    number = split.number * N_POPULATIONS // _n_sets(measure, design)
     procedure = Procedure(design, number, setting["selector"], task.settings["n_models"])
     rng = np.random.default_rng(seed_of(int(seed.generate_state(1)[0]), task.method))
     with warnings.catch_warnings():
