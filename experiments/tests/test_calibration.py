@@ -8,10 +8,19 @@ import pytest
 
 import ubayfs
 from ubayfs_experiments import runner, store
-from ubayfs_experiments.analysis.calibration import TABLES, bounds_table, fill, markdown, planted_table
+from ubayfs_experiments.analysis.calibration import (
+    EXPERIMENTS,
+    TABLES,
+    again_table,
+    bounds_table,
+    fill,
+    markdown,
+    planted_table,
+    prediction_table,
+)
 from ubayfs_experiments.cli import main
-from ubayfs_experiments.data.simulated import KINDS, PLANTED_TARGETS, TARGETS, noise, planted
-from ubayfs_experiments.designs import calibration
+from ubayfs_experiments.data.simulated import KINDS, PLANTED_TARGETS, SAME, TARGETS, PlantedPopulation, noise, planted
+from ubayfs_experiments.designs import calibration, fresh
 from ubayfs_experiments.methods import peers
 from ubayfs_experiments.methods.peers import integrated_path, knockoffs
 from ubayfs_experiments.tasks import Scale
@@ -21,12 +30,13 @@ RESULTS = ROOT / "experiments" / "results" / "calibration"
 
 
 def task_of(name, scale=Scale(True)):  # noqa: B008 - it is frozen
-    (task,) = [task for task in calibration.tasks(scale) if task.method == name]
+    (task,) = [task for one in (calibration, fresh) for task in one.tasks(scale) if task.method == name]
     return task
 
 
 def simulate(task, number=0):
-    return runner._run_one(task, calibration.run_split, number, None, runner.SEED)[1]
+    design = fresh if task.experiment == fresh.NAME else calibration
+    return runner._run_one(task, design.run_split, number, None, runner.SEED)[1]
 
 
 # Data
@@ -72,6 +82,24 @@ def test_signals_of_one_block_may_cancel():
             break
     else:
         pytest.fail("signs are drawn at random")
+
+
+def test_repeated_samples_have_the_target_and_share_the_values_of_their_patient(rng):
+    for target in ("numbers", "survival"):
+        study = PlantedPopulation.random(target, 0.0, 10, 3, rng, grouped=True).draw(3000, rng)
+        groups, times = study.options["groups"], study.y if target == "numbers" else study.y.time
+        assert len(study.X) == len(groups)
+        assert len(np.unique(groups)) == 1500
+        assert (pd.Series(times).groupby(groups).nunique() == 1).all()
+        first, again = np.flatnonzero(np.diff(groups) == 0), np.flatnonzero(np.diff(groups) == 0) + 1
+        assert np.corrcoef(study.X[first, 0], study.X[again, 0])[0, 1] == pytest.approx(SAME, abs=0.08)
+        assert study.X.var() == pytest.approx(1, abs=0.05)
+
+
+def test_without_signals_nothing_makes_the_target(rng):
+    study = PlantedPopulation.random("numbers", 0.9, 10, 0, rng).draw(2000, rng)
+    assert not study.related.any()
+    assert np.var(study.y) == pytest.approx(1, abs=0.15)
 
 
 # Simulations
@@ -124,6 +152,70 @@ def test_peers_name_strong_signals_and_nothing_in_noise(rng):
     assert (integrated_path(X, nothing, rng) <= 0.1).sum() <= 1
 
 
+# Fresh studies
+
+
+def test_designs_of_fresh_studies_have_every_pair_of_their_parts():
+    designs = [each for each in fresh.designs() if each.how == fresh.ALONE]
+    assert len(set(fresh.designs())) == len(fresh.designs())
+    kinds = list(fresh.FEATURES)
+    for part, values in ((0, fresh.SIZES), (1, ("two classes", "numbers", "survival")), (3, fresh.PLANTED)):
+        assert {(each[part], each.kind) for each in designs} >= {
+            (value, kind) for value in values for kind in kinds[:3]
+        }
+    assert {task.n_splits for task in fresh.tasks(Scale())} == {40, 100}
+    assert {task.settings["selector"] for task in fresh.tasks(Scale(selector="fisher"))} == {"fisher"}
+
+
+def procedure_of(planted="3 signals", kind="blocks of .9", how=fresh.ALONE, target="numbers"):
+    return fresh.Procedure(fresh.Design("200 x 100", target, kind, planted, how), 0, "mrmr", 5)
+
+
+@pytest.mark.filterwarnings("ignore::ubayfs.UBayFSWarning")  # required features without votes
+def test_fresh_sets_are_of_the_same_population_and_only_what_the_data_brought(monkeypatch):
+    monkeypatch.setitem(fresh.N_FRESH, "again", 3)
+    free, ruled = (procedure_of(how=how) for how in (fresh.ALONE, fresh.RULED))
+    population = free.population()
+    assert np.array_equal(population.weights, procedure_of().population().weights)
+    assert not np.array_equal(population.weights, free._replace(number=1).population().weights)
+    assert fresh._fresh_sets(free).sum(axis=1).tolist() == [10, 10, 10]
+    assert fresh._fresh_sets(ruled).sum(axis=1).tolist() == [6, 6, 6]
+    assert fresh._fresh_sets(free)[:, population.related].sum(axis=1).mean() > 4  # 1.5 of ten by chance
+
+
+def test_what_is_selected_again_is_counted_in_fresh_sets(monkeypatch, rng):
+    """The oracle: pairs of a fresh set in blocks, of which every feature of a block stands for every other."""
+    monkeypatch.setitem(fresh.N_FRESH, "again", 3)
+    fresh._fresh_sets.cache_clear()
+    kept = {}
+    monkeypatch.setattr(fresh.ubayfs, "estimate_reproducibility", lambda *args, **options: kept.setdefault(
+        "said", ubayfs.trust.reproducibility.estimate_reproducibility(*args, n_splits=2, **options)
+    ))  # fmt: skip
+    scores = fresh._again(procedure_of(), rng)
+    said, others = kept["said"], fresh._fresh_sets(procedure_of())
+    assert scores["exact"] == pytest.approx(np.mean([(said.by_data & other).sum() for other in others]))
+    blocks = [[members.reshape(20, 5).sum(axis=1) for members in (said.by_data, other)] for other in others]
+    assert scores["near"] == pytest.approx(np.mean([np.minimum(*pair).sum() for pair in blocks]))
+    assert (scores["exact_low"], scores["exact_high"]) == said.selected_again
+    assert (scores["near_low"], scores["near_high"]) == said.stand_ins.selected_again
+
+
+@pytest.mark.parametrize("target", ["two classes", "numbers", "survival"])
+def test_predictions_are_judged_by_fresh_samples(target, monkeypatch, rng):
+    """The oracle: without signals, nothing can be predicted; with three in 200 samples, most of what can be."""
+    monkeypatch.setitem(fresh.N_FRESH, "prediction", 2000)
+    monkeypatch.setitem(fresh.N_FRESH, "expected", 2)
+    few = lambda *args, **options: ubayfs.trust.cross_validation.validate(*args, **{**options, "n_repeats": 1})  # noqa: E731
+    monkeypatch.setattr(fresh.ubayfs, "validate", few)
+    chance = 0.0 if target == "numbers" else 0.5
+    nothing = fresh._predicted(procedure_of("no signals", target=target), rng)
+    found = fresh._predicted(procedure_of(target=target), rng)
+    assert nothing["true"] == pytest.approx(chance, abs=0.12)
+    assert chance + 0.2 < found["true"] < 1
+    assert found["lower"] < found["mean"] < found["upper"]
+    assert found["expected"] == pytest.approx(found["true"], abs=0.15)
+
+
 # Tables and the page
 
 
@@ -136,10 +228,10 @@ def test_bounds_count_sets_and_name_designs_that_exceed_them():
     few = rows("noise", *({"plain": float(i < 15), "listed": 0.0} for i in range(100)))
     many = rows("noise", *({"plain": 2.0 * (i < 19), "listed": 0.0} for i in range(100)), kind="gaps")
     table = bounds_table(pd.concat([few, many])).set_index("rule")
-    plain = table.loc["pure noise, without a list"]
+    plain = table.loc["related, pure noise, without a list"]
     assert (plain["n_sets"], plain["found"], plain["designs"], plain["exceed"]) == (200, 0.17, 2, 1)
     assert (plain["worst"], plain["worst_design"]) == (0.19, "small, numbers, gaps")
-    assert table.loc["pure noise, with a list", "found"] == 0
+    assert table.loc["related, pure noise, with a list", "found"] == 0
     assert len(table) == 2  # nothing is claimed of what was not run
 
 
@@ -148,7 +240,26 @@ def test_more_than_the_truth_is_above_it():
     frame = rows("planted", *said, size="small, planted", how="votes alone", best_guess=5.0)
     (row,) = planted_table(frame).to_dict("records")
     assert (row["n_sets"], row["over"], row["at_least"], row["true"]) == (2, 0.5, 3.5, 3.0)
-    assert "| votes alone | independent | 2 | .50 | 3.5 | 5.0 | 3.0 |" in markdown("planted", frame)
+    assert "| votes alone | 2 | .50 | 3.5 | 5.0 | 3.0 |" in markdown("planted", frame)
+
+
+def test_a_range_holds_the_rounded_number():
+    ends = {"exact_low": 1.4, "exact_high": 2.6, "near_low": 3.0, "near_high": 3.4}
+    said = [{"n": 5.0, "exact": 0.6, "near": 3.6}, {"n": 5.0, "exact": 3.6, "near": 2.6}, {"n": 0.0, "exact": 0.0}]
+    common = {"size": "40 x 500", "planted": "3 signals", "how": fresh.ALONE}
+    (row,) = again_table(rows("again", *said, **ends, **common)).to_dict("records")
+    assert (row["n_sets"], row["exact_wrong"], row["near_wrong"]) == (2, 0.5, 0.5)
+    assert (row["exact"], row["near"]) == pytest.approx((2.1, 3.1))
+
+
+def test_an_interval_misses_what_is_true_or_expected():
+    said = [{"true": 0.2, "expected": 0.4}, {"true": 0.6, "expected": 0.4}, {"true": 0.45, "expected": 0.7}]
+    common = {"size": "40 x 500", "planted": "3 signals", "how": fresh.ALONE}
+    frame = rows("prediction", *said, mean=0.4, lower=0.3, upper=0.5, **common)
+    (row,) = prediction_table(frame).to_dict("records")
+    assert (row["n_sets"], row["width"]) == (3, pytest.approx(0.2))
+    assert (row["wrong"], row["expected_wrong"]) == pytest.approx((2 / 3, 1 / 3))
+    assert bounds_table(frame)["rule"].tolist() == ["interval of R2"]
 
 
 @pytest.mark.parametrize("page", ["no table", "<!-- table: other -->\n<!-- end -->", "<!-- table: noise -->\n"])
@@ -159,7 +270,7 @@ def test_a_page_without_places_is_refused(page):
 
 @pytest.fixture(scope="module")
 def stored():
-    return store.read_frames(RESULTS, [calibration.NAME])[calibration.NAME]
+    return pd.concat(store.read_frames(RESULTS, EXPERIMENTS["calibration"]).values())
 
 
 def test_the_page_holds_the_tables_of_the_stored_results(stored):
@@ -169,15 +280,24 @@ def test_the_page_holds_the_tables_of_the_stored_results(stored):
 
 
 def test_the_stored_results_are_complete_and_keep_the_bounds(stored):
-    store.check_run(RESULTS, runner.SEED, False, {calibration.NAME: calibration.EXPERIMENT.settings})
-    tasks = calibration.tasks(Scale())
+    settings = {one.NAME: one.EXPERIMENT.settings for one in (calibration, fresh)}
+    store.check_run(RESULTS, runner.SEED, False, settings)
+    tasks = [task for one in (calibration, fresh) for task in one.tasks(Scale())]
     assert {cell["name"] for cell in store.cells(RESULTS)} == {task.name for task in tasks}
-    assert all(len(done) == 100 for done in store.done_splits(RESULTS, tasks).values())
+    done = store.done_splits(RESULTS, tasks)
+    assert all(len(done[task.name]) == task.n_splits for task in tasks)
     table = bounds_table(stored)
     assert (table["found"] <= table["asked"]).all()
 
 
-@pytest.mark.parametrize("name", ["noise-small-survival-gaps", "planted-small-numbers-correlated"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "noise-small-survival-gaps",
+        "planted-small-numbers-correlated",
+        "prediction-40 x 500-numbers-independent-20 signals-votes alone",
+    ],
+)
 def test_a_simulation_that_is_run_again_gives_the_published_figures(stored, name):
     outcomes = simulate(task_of(name, Scale()), 3)
     frame = stored[(stored["method"] == name) & (stored["split"] == 3)].to_dict("records")
@@ -190,10 +310,10 @@ def test_from_the_command_line(tmp_path, monkeypatch, capsys):
     command = ["run", "calibration", "--quick", "--only", "planted-small-two", "-o", "out", "--selector"]
     assert main([*command, "fisher"]) == 0
     page = tmp_path / "page.md"
-    page.write_text("Before.\n\n<!-- table: designs -->\n<!-- end -->\nAfter.\n", encoding="utf-8")
+    page.write_text("Before.\n\n<!-- table: planted -->\n<!-- end -->\nAfter.\n", encoding="utf-8")
     assert main(["calibration", "-o", "out", "--page", "page.md"]) == 0
     text = page.read_text(encoding="utf-8")
-    assert "| 60 x 100 | two classes | 24 |" in text
+    assert "| votes alone | 4 |" in text
     assert text.startswith("Before.")
     assert text.endswith("<!-- end -->\nAfter.\n")
     assert main([*command, "mrmr"]) == 2  # votes of another selector are another run

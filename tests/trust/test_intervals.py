@@ -101,7 +101,7 @@ def test_hanley_and_mcneil():
 
 def test_the_interval_of_an_auc_takes_the_largest_variance():
     def half(variance, A=0.8):
-        return 1.96 * math.sqrt(1.25 * variance) / (A * (1 - A))
+        return 1.96 * math.sqrt(1.5 * variance) / (A * (1 - A))
 
     def expected(variance, A=0.8):
         x = math.log(A / (1 - A))
@@ -152,7 +152,7 @@ def test_the_interval_of_an_auc_is_that_of_a_plain_loop(rng, strength, groups):
     auc = np.array(auc)
     assert found.folds.query("metric == 'auc'")["score"].to_numpy() == pytest.approx(auc)
     A = min(max(auc.mean(), 0.5 / n_units), 1 - 0.5 / n_units)
-    v = 1.25 * max(spread.variance, hanley_mcneil(A, n1, n0), CORRECTION * auc.var(ddof=1))
+    v = 1.5 * max(spread.variance, hanley_mcneil(A, n1, n0), CORRECTION * auc.var(ddof=1))
     x, half = math.log(A / (1 - A)), 1.96 * math.sqrt(v) / (A * (1 - A))
     assert row["mean"] == pytest.approx(auc.mean())
     assert row["lower"] == pytest.approx(1 / (1 + math.exp(half - x)))

@@ -2,7 +2,8 @@
 
 `list` shows the experiments and which data sets are available, `run` runs them (a stopped run can be resumed by the
 same command), and `report` compares the results with the paper's tables in one HTML file. `calibration` shows what
-`run calibration` found: whether the statement "related" holds. `trial` shows which elementary selector finds most.
+`run calibration fresh` found: whether "related", "selected again" and the intervals of prediction hold. `trial` shows
+which elementary selector finds most.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def build_parser() -> argparse.ArgumentParser:
     ran = commands.add_parser("run", help="run experiments by name, or all of them")
     reported = commands.add_parser("report", help="write the tables and the report (one HTML file) of a run")
     tables = [
-        commands.add_parser(name, help=f"print the tables of `run {name}`, or put them in a page")
-        for name in ("calibration", "questions", "trial")
+        commands.add_parser(name, help=f"print the tables of `run {runs}`, or put them in a page")
+        for name, runs in (("calibration", "calibration fresh"), ("questions", "questions"), ("trial", "trial"))
     ]
     for command in tables:
         command.add_argument("--page", type=Path, metavar="FILE", help="Markdown page whose tables are replaced")
@@ -91,7 +92,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--seed", type=_whole(0), metavar="N", help="seed of splits, ensembles and synthetic data (default: 20221)"
     )
     ran.add_argument("--only", metavar="TEXT", help="run only the cells whose names contain TEXT, such as 2/PRO")
-    ran.add_argument("--selector", metavar="NAME", help="selector of the calibration (default: mrmr)")
+    ran.add_argument("--selector", metavar="NAME", help="selector of calibration and fresh (default: mrmr)")
     listed.set_defaults(run=_list)
     ran.set_defaults(run=_run)
     reported.set_defaults(run=_report)
@@ -189,13 +190,15 @@ def _report(arguments: argparse.Namespace) -> None:
 
 
 def _tables(arguments: argparse.Namespace) -> None:
+    import pandas as pd
+
     from . import store
-    from .analysis.calibration import BY_EXPERIMENT, fill, markdown
+    from .analysis.calibration import BY_EXPERIMENT, EXPERIMENTS, fill, markdown
     from .files import write_file
 
     store.read_run(arguments.output)
     experiment = arguments.command
-    frame = store.read_frames(arguments.output, [experiment])[experiment]
+    frame = pd.concat(store.read_frames(arguments.output, EXPERIMENTS[experiment]).values())
     if arguments.page is None:
         print("\n".join(markdown(name, frame) for name in BY_EXPERIMENT[experiment]))
     else:

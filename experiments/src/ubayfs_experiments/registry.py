@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from ubayfs.exceptions import InputError
 
-from .designs import calibration, causes, controls, optimizers, questions, real_world, simulation, trial
+from .designs import calibration, causes, controls, fresh, optimizers, questions, real_world, simulation, trial
 from .tasks import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -21,7 +21,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 }
 ALL = "all"  # of the paper's; the others are run by name
 OTHERS: dict[str, Experiment] = {
-    each.name: each for each in (calibration.EXPERIMENT, questions.EXPERIMENT, trial.EXPERIMENT)
+    each.name: each for each in (calibration.EXPERIMENT, fresh.EXPERIMENT, questions.EXPERIMENT, trial.EXPERIMENT)
 }
 
 

@@ -20,7 +20,7 @@ from .prediction_metrics import LOGIT, METRICS, RATIO
 
 LEVEL = 0.95
 _Z = 1.96  # (1 + LEVEL) / 2 of the normal distribution
-_LOGIT_FACTOR, _RATIO_FACTOR = 1.25, 2.0  # of the larger variance
+_LOGIT_FACTOR, _RATIO_FACTOR = 1.5, 2.0  # of the larger variance
 
 
 # Way to choose features, predictor, metric, and the size that was asked for in the curve over sizes.
@@ -162,14 +162,14 @@ class FoldMean:
 def logit_interval(value: float, error: float, n_units: int, spread: SampleSpread | None) -> tuple[float, float]:
     """Return the interval of a score A between 0 and 1, expit(logit A +- 1.96 sqrt(v) / (A (1 - A))).
 
-    v = 1.25 max(Nadeau-Bengio, DeLong, Hanley-McNeil), the latter two for the AUC of two classes. A is clipped to
+    v = 1.5 max(Nadeau-Bengio, DeLong, Hanley-McNeil), the latter two for the AUC of two classes. A is clipped to
     [1/2n, 1 - 1/2n] with n units, as 1 out of n samples does not prove that no other sample would be wrong; the
     interval holds the score also where it was clipped.
 
     Examples
     --------
     >>> [round(end, 3) for end in logit_interval(0.8, 0.05, 40, None)]
-    [0.669, 0.888]
+    [0.654, 0.894]
     """
     near = min(max(value, 0.5 / n_units), 1 - 0.5 / n_units)
     variances = [error**2]

@@ -11,14 +11,22 @@ import pandas as pd
 from ubayfs.exceptions import InputError
 
 from ..data.simulated import KINDS, TARGETS
+from ..designs import calibration, fresh
 from ..designs.calibration import FEATURES, SIZES
 from .questions import questions_table
 from .trial import TABLES as TRIAL
 
+EXPERIMENTS = {"calibration": (calibration.NAME, fresh.NAME), "questions": ("questions",), "trial": ("trial",)}
 DESIGN = ["size", "target", "kind"]
-NOMINAL, SURE = 0.10, 0.01  # share of sets about which too much may be said; p-value of a design that exceeds it
-_ORDER = [*SIZES, *TARGETS, "three classes", *dict.fromkeys([*KINDS, *FEATURES])]
-_FIGURES = ("plain", "listed", "true", "at_least", "best_guess", "named", "signals", "unrelated", "no_signal")
+METRICS = {"two classes": "the AUC", "numbers": "R2", "survival": "the C-index"}
+SURE = 0.01  # p-value of a design in which more is wrong than may be
+_ORDER = list(dict.fromkeys([
+    *SIZES, *fresh.SIZES, *TARGETS, "three classes", *KINDS, *FEATURES, *fresh.FEATURES, *fresh.PLANTED,
+]))  # fmt: skip
+_FIGURES = (
+    "plain", "listed", "true", "at_least", "best_guess", "named", "signals", "unrelated", "no_signal", "n", "exact",
+    "exact_low", "exact_high", "near", "near_low", "near_high", "mean", "lower", "upper", "expected",
+)  # fmt: skip
 _PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -34,25 +42,52 @@ def planted_rows(frame: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(over=rows["at_least"] > rows["true"])
 
 
-def _of_noise(by: Sequence[str]) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    def table(frame: pd.DataFrame) -> pd.DataFrame:
-        rows = noise_rows(frame)
-        means = _means(rows, by, ["plain", "listed"])
-        designs = _means(rows, DESIGN, ["plain", "listed"])
-        highest = designs.groupby([*by], sort=False)[["plain", "listed"]].max().max(axis=1).rename("highest")
-        return means.merge(highest, left_on=[*by], right_index=True)
+def again_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the sets to which the data brought a feature, and whether the true number, rounded, is out of a range."""
+    rows = _of(frame, "again")
+    rows = rows[rows["n"] > 0]
+    for name in ("exact", "near"):
+        low, true, high = (rows[name + end].astype(float).round() for end in ("_low", "", "_high"))
+        rows = rows.assign(**{f"{name}_wrong": (true < low) | (true > high)})
+    return rows
 
-    return table
+
+def prediction_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the data sets of predictions, and whether what is true, or expected, is out of the interval."""
+    rows = _of(frame, "prediction")
+    names = {"wrong": "true", "expected_wrong": "expected"}
+    missed = {name: (rows[what] < rows["lower"]) | (rows[what] > rows["upper"]) for name, what in names.items()}
+    return rows.assign(width=rows["upper"] - rows["lower"], **missed)
+
+
+def again_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return true numbers and ranges of what is selected again, exactly and with stand-ins.
+
+    By kind of features where votes alone decide, else by how the set is decided.
+    """
+    names = [name + end for name in ("exact", "near") for end in ("", "_low", "_high", "_wrong")]
+    rows = again_rows(frame)
+    rows = rows.assign(kind=rows["kind"].where(rows["how"] == fresh.ALONE, rows["how"]))
+    return _means(rows, ["planted", "kind"], names)
+
+
+def prediction_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return true and estimated scores, and how often the interval misses what is true."""
+    names = ["wrong", "expected_wrong", "true", "expected", "mean", "width"]
+    return _means(prediction_rows(frame), ["target", "planted"], names)
+
+
+def noise_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return how often something is said to be related by kind of data; `highest`: of their designs."""
+    rows = noise_rows(frame)
+    designs = _means(rows, DESIGN, ["plain", "listed"])
+    highest = designs.groupby("kind", sort=False)[["plain", "listed"]].max().max(axis=1).rename("highest")
+    return _means(rows, ["kind"], ["plain", "listed"]).merge(highest, left_on="kind", right_index=True)
 
 
 def planted_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return true numbers and said ones, by how the set was decided: columns n_sets, over, true, at_least ..."""
-    return _means(planted_rows(frame), ["how", "kind"], ["over", "true", "at_least", "best_guess"])
-
-
-def designs_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the same by design, over all ways to decide."""
-    return _means(planted_rows(frame), ["size", "target"], ["over", "true", "at_least", "best_guess"])
+    return _means(planted_rows(frame), ["how"], ["over", "true", "at_least", "best_guess"])
 
 
 def peers_table(frame: pd.DataFrame) -> pd.DataFrame:
@@ -62,36 +97,43 @@ def peers_table(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def bounds_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return how often too much was said: columns rule, asked, n_sets, found, designs, exceed (significantly), worst.
+    """Return how often what is said is wrong: columns rule, asked, n_sets, found, designs, nominal, exceed, worst.
 
     A design exceeds the nominal share if its own has a p-value of at most 1 % (binomial, one-sided).
     """
     from scipy.stats import binom
 
-    noise, planted = noise_rows(frame), planted_rows(frame)
+    noise, planted, again, predicted = (
+        rows(frame) for rows in (noise_rows, planted_rows, again_rows, prediction_rows)
+    )  # fmt: skip
+    how, drawn = [*DESIGN, "how"], [*DESIGN, "planted", "how"]
     rules = [
-        ("pure noise, without a list", 0.11, noise, "plain", DESIGN),
-        ("pure noise, with a list", 0.11, noise, "listed", DESIGN),
-        ("planted signals", 0.10, planted, "over", [*DESIGN, "how"]),
-    ]
+        ("related, pure noise, without a list", 0.11, 0.10, noise, "plain", DESIGN),
+        ("related, pure noise, with a list", 0.11, 0.10, noise, "listed", DESIGN),
+        ("related, planted signals", 0.10, 0.10, planted, "over", how),
+        ("selected again, exact range", 0.20, 0.20, again, "exact_wrong", drawn),
+        ("selected again, range with stand-ins", 0.20, 0.20, again, "near_wrong", drawn),
+        *((f"interval of {metric}", 0.08, 0.10, predicted[predicted["target"] == target], "wrong", drawn)
+          for target, metric in METRICS.items()),
+    ]  # fmt: skip
     found = []
-    for rule, asked, rows, name, by in rules:
+    for rule, asked, nominal, rows, name, by in rules:
         if len(rows):
             designs = _means(rows, by, [name]).sort_values(name, ascending=False, kind="stable")
-            p = binom.sf((designs[name] * designs["n_sets"]).round() - 1, designs["n_sets"], NOMINAL)
+            p = binom.sf((designs[name] * designs["n_sets"]).round() - 1, designs["n_sets"], nominal)
             worst = designs.iloc[0]
             which = ", ".join(str(worst[key]) for key in by)
             exceed = int((p <= SURE).sum())
-            found.append((rule, asked, len(rows), rows[name].mean(), len(designs), exceed, worst[name], which))
+            found.append((rule, asked, len(rows), rows[name].mean(), len(designs), nominal, exceed, worst[name], which))
     return pd.DataFrame(
-        found, columns=["rule", "asked", "n_sets", "found", "designs", "exceed", "worst", "worst_design"]
+        found, columns=["rule", "asked", "n_sets", "found", "designs", "nominal", "exceed", "worst", "worst_design"]
     )
 
 
 def _of(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return the rows of a measure; columns that no row has yet are there, and empty."""
     rows = frame[frame["measure"] == measure]
-    return rows.reindex(columns=list(dict.fromkeys([*rows.columns, *_FIGURES])))
+    return rows.reindex(columns=list(dict.fromkeys([*rows.columns, *_FIGURES, "planted"])))
 
 
 def _means(rows: pd.DataFrame, by: Sequence[str], names: Sequence[str]) -> pd.DataFrame:
@@ -111,6 +153,10 @@ def _size(name: str) -> str:
     return " x ".join(map(str, SIZES[name][:2]))
 
 
+def _score(target: str) -> str:
+    return METRICS[target].removeprefix("the ")
+
+
 def _number(digits: int) -> Callable[[Any], str]:
     return lambda value: "-" if pd.isna(value) else f"{round(float(value), digits) + 0.0:.{digits}f}"
 
@@ -120,32 +166,40 @@ def _share(value: Any) -> str:
     return "-" if pd.isna(value) else f"{float(value):.2f}".replace("0.", ".", 1)
 
 
-_NOISE = [
-    ("sets", str, ("n_sets",)), ("without a list", _share, ("plain",)), ("with a list", _share, ("listed",)),
-    ("highest design", _share, ("highest",)),
-]  # fmt: skip
-_PLANTED = [
-    ("sets", str, ("n_sets",)), ("above the truth", _share, ("over",)), ("at least", _number(1), ("at_least",)),
-    ("best guess", _number(1), ("best_guess",)), ("true", _number(1), ("true",)),
-]  # fmt: skip
-
+_SETS = ("sets", str, ("n_sets",))
 # Per table: its maker, and per column its heading and its text, of one or more columns of figures.
 Tables = dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], list[tuple[str, Any, tuple[str, ...]]]]]
 TABLES: Tables = {
     "bounds": (bounds_table, [
-        ("sets", str, ("rule",)), ("number", str, ("n_sets",)), ("allowed", _share, ("asked",)),
-        ("found", _share, ("found",)), ("designs", str, ("designs",)), ("significantly above .10", str, ("exceed",)),
-        ("highest", _share, ("worst",)), ("which", str, ("worst_design",)),
+        ("statement", str, ("rule",)), _SETS, ("allowed", _share, ("asked",)),
+        ("wrong", _share, ("found",)), ("designs", str, ("designs",)), ("allowed in each", _share, ("nominal",)),
+        ("significantly above", str, ("exceed",)), ("highest", _share, ("worst",)), ("which", str, ("worst_design",)),
     ]),
-    "noise": (_of_noise(["kind"]), [("features and samples", str, ("kind",)), *_NOISE]),
-    "targets": (_of_noise(["size", "target"]), [("size", _size, ("size",)), ("target", str, ("target",)), *_NOISE]),
-    "planted": (planted_table, [("set", str, ("how",)), ("features", str, ("kind",)), *_PLANTED]),
-    "designs": (designs_table, [("size", _size, ("size",)), ("target", str, ("target",)), *_PLANTED]),
+    "noise": (noise_table, [
+        ("features and samples", str, ("kind",)), _SETS, ("without a list", _share, ("plain",)),
+        ("with a list", _share, ("listed",)), ("highest design", _share, ("highest",)),
+    ]),
+    "planted": (planted_table, [
+        ("set", str, ("how",)), _SETS, ("above the truth", _share, ("over",)), ("at least", _number(1), ("at_least",)),
+        ("best guess", _number(1), ("best_guess",)), ("true", _number(1), ("true",)),
+    ]),
     "peers": (peers_table, [
-        ("size", _size, ("size",)), ("features", str, ("kind",)), ("method", str, ("how",)), ("sets", str, ("n_sets",)),
+        ("size", _size, ("size",)), ("features", str, ("kind",)), ("method", str, ("how",)), _SETS,
         ("named", _number(1), ("named",)), ("signals", _number(1), ("signals",)),
         ("share unrelated", _share, ("unrelated",)), ("share no signal", _share, ("no_signal",)),
         ("at least", _number(1), ("at_least",)), ("seconds", _number(2), ("seconds",)),
+    ]),
+    "again": (again_table, [
+        ("signals", str, ("planted",)), ("features, or set", str, ("kind",)), _SETS,
+        ("true", _number(1), ("exact",)), ("range", _number(1), ("exact_low", "exact_high")),
+        ("misses", _share, ("exact_wrong",)), ("true, stand-ins", _number(1), ("near",)),
+        ("range, stand-ins", _number(1), ("near_low", "near_high")), ("misses, stand-ins", _share, ("near_wrong",)),
+    ]),
+    "prediction": (prediction_table, [
+        ("score", _score, ("target",)), ("signals", str, ("planted",)), _SETS,
+        ("true", _number(2), ("true",)), ("estimate", _number(2), ("mean",)), ("width", _number(2), ("width",)),
+        ("misses", _share, ("wrong",)), ("true at 4/5", _number(2), ("expected",)),
+        ("misses it", _share, ("expected_wrong",)),
     ]),
 }  # fmt: skip
 QUESTIONS: Tables = {
@@ -165,7 +219,7 @@ def markdown(name: str, frame: pd.DataFrame) -> str:
     make, columns = _ALL[name]
     lines = [
         [heading for heading, _, _ in columns],
-        ["---" if text in (str, _size) else "---:" for _, text, _ in columns],
+        ["---" if text in (str, _size, _score) else "---:" for _, text, _ in columns],
     ]
     lines += [
         [" / ".join(text(row[key]) for key in keys) for _, text, keys in columns]

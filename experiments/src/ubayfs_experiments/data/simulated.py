@@ -20,6 +20,7 @@ KINDS = (
 )  # fmt: skip
 PLANTED_TARGETS = {"two classes": 3.0, "three classes": 3.0, "numbers": 2.0, "survival": 2.0}  # strength of signals
 CORRELATION, BLOCK = 0.7, 5
+SAME = 0.6  # share of the variance of repeated samples that is that of their patient
 N_CATEGORIES = 100  # at most, half of the features of a small table
 _LETTERS = np.array(list("abcde"))
 
@@ -136,6 +137,83 @@ def _target(target: str, values: Floats) -> Any:
 # -- planted signals ---------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class PlantedPopulation:
+    """Normal features, and a target that is made from some of them: whatever is drawn from it is a study of the same.
+
+    Attributes
+    ----------
+    target : str
+        Of `PLANTED_TARGETS`.
+    weights : ndarray of shape (n_features, n_columns)
+        Of the features in what makes the target; one column, or one per class.
+    block_correlation : float
+        Within blocks of five.
+    grouped : bool
+        Whether samples are repeats, which have the target of their patient.
+    """
+
+    target: str
+    weights: Floats
+    block_correlation: float = 0.0
+    grouped: bool = False
+
+    @classmethod
+    def random(
+        cls, target: str, r: float, n_features: int, n_signals: int, rng: np.random.Generator, grouped: bool = False
+    ) -> PlantedPopulation:
+        """Choose the signals at random; `r` is the correlation within blocks."""
+        signals = rng.choice(n_features, n_signals, replace=False)
+        W = np.zeros((n_features, 3 if target == "three classes" else 1))
+        W[signals] = rng.standard_normal((n_signals, 3)) if W.shape[1] == 3 else rng.choice([-1.0, 1.0], (n_signals, 1))
+        W -= W.mean(axis=1, keepdims=True) if W.shape[1] == 3 else 0.0
+        return cls(target, W, r, grouped)
+
+    @property
+    def covariance(self) -> Floats:
+        """Of each feature with what makes the target, of the shape of the weights."""
+        together = self.weights.reshape(-1, BLOCK, self.weights.shape[1]).sum(axis=1)
+        return np.asarray(
+            (1 - self.block_correlation) * self.weights + self.block_correlation * np.repeat(together, BLOCK, axis=0)
+        )
+
+    @property
+    def related(self) -> Mask:
+        """Features whose correlation with what makes the target is not zero, of shape (n_features,)."""
+        return np.asarray((np.abs(self.covariance) > 1e-9).any(axis=1))
+
+    def draw(self, n: int, rng: np.random.Generator) -> Study:
+        """Draw a study of n samples; of repeats, of half as many patients with 1 to 3 samples each."""
+        n_features = len(self.weights)
+        if not self.grouped:
+            return self.observed(_normal(n, n_features, self.block_correlation, rng), rng)
+        group = np.repeat(np.arange(n // 2), rng.integers(1, 4, n // 2))
+        patients = self.observed(_normal(n // 2, n_features, self.block_correlation, rng), rng)
+        X = np.sqrt(SAME) * patients.X[group] + np.sqrt(1 - SAME) * rng.standard_normal((len(group), n_features))
+        y = patients.y[group] if self.target != "survival" else ubayfs.Survival(
+            patients.y.time[group], patients.y.event[group]
+        )  # fmt: skip
+        return Study(X, y, patients.related, patients.signals, {"groups": group}, self.block_correlation)
+
+    def observed(self, X: Floats, rng: np.random.Generator) -> Study:
+        """Make the target of samples, of shape (n_samples, n_features)."""
+        n, W, covariance = len(X), self.weights, self.covariance
+        scale = np.sqrt((W * covariance).sum(axis=0))
+        predictors = PLANTED_TARGETS[self.target] * X @ (W / np.where(scale > 0, scale, 1.0))
+        first = predictors[:, 0]
+        if self.target == "three classes":
+            y: Any = (predictors + rng.gumbel(size=predictors.shape)).argmax(axis=1)
+        elif self.target == "two classes":
+            y = (first + rng.logistic(size=n) > 0).astype(np.int64)
+        elif self.target == "numbers":
+            y = first + rng.standard_normal(n)
+        else:
+            time, censored = np.exp(-first) * rng.exponential(size=n), 3 * rng.exponential(size=n)
+            y = ubayfs.Survival(np.minimum(time, censored), time <= censored)
+        signals = np.asarray((np.abs(W) > 1e-9).any(axis=1))
+        return Study(X, y, self.related, signals, block_correlation=self.block_correlation)
+
+
 def planted(target: str, correlated: bool, n: int, n_features: int, n_signals: int, rng: np.random.Generator) -> Study:
     """Draw normal features, and a target that is made from some of them.
 
@@ -153,22 +231,4 @@ def planted(target: str, correlated: bool, n: int, n_features: int, n_signals: i
     """
     r = CORRELATION if correlated else 0.0
     X = _normal(n, n_features, r, rng)
-    signals = rng.choice(n_features, n_signals, replace=False)
-    W = np.zeros((n_features, 3 if target == "three classes" else 1))
-    W[signals] = rng.standard_normal((n_signals, 3)) if W.shape[1] == 3 else rng.choice([-1.0, 1.0], (n_signals, 1))
-    W -= W.mean(axis=1, keepdims=True) if W.shape[1] == 3 else 0.0
-    together = np.repeat(W.reshape(-1, BLOCK, W.shape[1]).sum(axis=1), BLOCK, axis=0)
-    covariance = (1 - r) * W + r * together
-    predictors = PLANTED_TARGETS[target] * X @ (W / np.sqrt((W * covariance).sum(axis=0)))
-    first = predictors[:, 0]
-    if target == "three classes":
-        y: Any = (predictors + rng.gumbel(size=predictors.shape)).argmax(axis=1)
-    elif target == "two classes":
-        y = (first + rng.logistic(size=n) > 0).astype(np.int64)
-    elif target == "numbers":
-        y = first + rng.standard_normal(n)
-    else:
-        time, censored = np.exp(-first) * rng.exponential(size=n), 3 * rng.exponential(size=n)
-        y = ubayfs.Survival(np.minimum(time, censored), time <= censored)
-    related, signal = (np.asarray((np.abs(values) > 1e-9).any(axis=1)) for values in (covariance, W))
-    return Study(X, y, related, signal, block_correlation=r)
+    return PlantedPopulation.random(target, r, n_features, n_signals, rng).observed(X, rng)
