@@ -171,7 +171,7 @@ def procedure_of(planted="3 signals", kind="blocks of .9", how=fresh.ALONE, targ
     return fresh.Procedure(fresh.Design("200 x 100", target, kind, planted, how), 0, "mrmr", 5)
 
 
-@pytest.mark.filterwarnings("ignore::ubayfs.UBayFSWarning")  # required features without votes
+@pytest.mark.filterwarnings("ignore::ubayfs.exceptions.UBayFSWarning")  # required features without votes
 def test_fresh_sets_are_of_the_same_population_and_only_what_the_data_brought(monkeypatch):
     monkeypatch.setitem(fresh.N_FRESH, "again", 3)
     free, ruled = (procedure_of(how=how) for how in (fresh.ALONE, fresh.RULED))

@@ -119,7 +119,7 @@ def test_a_table_of_another_form_is_refused(content, tmp_path):
     path = tmp_path / "KHAN.csv.gz"
     pd.Series(dtype=object).to_csv(path)
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(ubayfs.InputError, match=r"KHAN.csv.gz (must hold 63 samples|could not be read)"):
+    with pytest.raises(ubayfs.exceptions.InputError, match=r"KHAN.csv.gz (must hold 63 samples|could not be read)"):
         matrices.read_matrix("KHAN", path)
 
 

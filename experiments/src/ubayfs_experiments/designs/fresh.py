@@ -20,8 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ubayfs
-from ubayfs.attribution import attribution, brought_by
+from ubayfs.attribution import attribution
 from ubayfs.ensemble.collect import as_data
+from ubayfs.exceptions import UBayFSWarning
+from ubayfs.selection import Selection
 from ubayfs.trust.predictors import RIDGE, as_predictors
 from ubayfs.trust.stand_ins import CLOSE, n_matched
 
@@ -100,7 +102,7 @@ def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSe
     procedure = Procedure(design, number, setting["selector"], task.settings["n_models"])
     rng = np.random.default_rng(seed_of(int(seed.generate_state(1)[0]), task.method))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ubayfs.UBayFSWarning)  # of sets without votes
+        warnings.simplefilter("ignore", UBayFSWarning)  # of sets without votes
         scores = (_again if measure == "again" else _predicted)(procedure, rng)
     return [Outcome({**setting, "population": number}, (), process_time() - start, scores)]
 
@@ -130,7 +132,7 @@ class Procedure(NamedTuple):
             target, FEATURES[kind], n_features, PLANTED[planted], self.rng("population"), grouped
         )
 
-    def select(self, study: Study, rng: np.random.Generator) -> ubayfs.Selection:
+    def select(self, study: Study, rng: np.random.Generator) -> Selection:
         """Return what is selected on a data set."""
         evidence = ubayfs.collect_evidence(
             study.X, study.y, selector=self.selector, n_models=self.n_models, n_features_per_model=MAX_SIZE,
@@ -138,11 +140,11 @@ class Procedure(NamedTuple):
         )  # fmt: skip
         unrelated = self.rng("wrong").permutation(np.flatnonzero(~study.related))
         wrong = unrelated[np.sort(np.unique(unrelated // BLOCK, return_index=True)[1])[:5]]  # of five blocks
-        constraints, options = [ubayfs.max_size(MAX_SIZE, rho=np.inf)], dict[str, Any]()
+        constraints, options = [ubayfs.max_size(MAX_SIZE)], dict[str, Any]()
         if self.design.how == LISTED:
             options["weights"] = dict.fromkeys(evidence.feature_names[wrong].tolist(), "very likely")
         elif self.design.how == RULED:
-            constraints += [ubayfs.require(wrong[:4].tolist()), ubayfs.max_per_block(1, rho=np.inf)]
+            constraints += [ubayfs.require(wrong[:4].tolist()), ubayfs.max_per_block(1)]
             options["blocks"] = blocks_of(len(study.related))
         return ubayfs.decide(evidence, constraints=constraints, min_votes=0, **options)
 
@@ -176,7 +178,7 @@ def _fresh_sets(procedure: Procedure) -> Mask:
     population, rng, found = procedure.population(), procedure.rng("fresh sets"), list[Mask]()
     for _ in range(N_FRESH["again"]):
         selection = procedure.select(population.draw(procedure.n_samples, rng), rng)
-        why = brought_by(selection, attribution(selection))
+        why = attribution(selection).why
         found.append(np.isin(selection.feature_names, [name for name in why if why[name] == "data"]))
     return np.array(found)
 
@@ -193,7 +195,7 @@ def _predicted(procedure: Procedure, rng: np.random.Generator) -> Mapping[str, f
     }  # fmt: skip
 
 
-def _judged(procedure: Procedure, study: Study, selection: ubayfs.Selection) -> float:
+def _judged(procedure: Procedure, study: Study, selection: Selection) -> float:
     """Return the score on fresh samples of a predictor that learned from a study, with the features selected in it."""
     train, test = (as_data(each.X[:, selection.indices], each.y) for each in (study, _fresh_samples(procedure)))
     known = np.asarray(train.X[:])
