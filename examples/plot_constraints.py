@@ -7,10 +7,9 @@ What constraints cost, when they give way, and which sets come next.
 
 # %%
 # A soft limit of five features is tried with growing ``rho``. As ``rho`` grows, violating the limit costs more, until
-# it is satisfied like a hard one (``rho=inf``).
+# it is satisfied like a hard one: a constraint without ``rho`` or ``price``.
 
 import matplotlib.pyplot as plt
-import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 import ubayfs
@@ -19,15 +18,15 @@ from ubayfs import decorrelate, max_per_block, max_size
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
 evidence = ubayfs.collect_evidence(X, y, n_models=100, random_state=0)
 
-rhos = [0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, np.inf]
-selections = [ubayfs.decide(evidence, constraints=max_size(5, rho=rho)) for rho in rhos]
-for rho, selection in zip(rhos, selections, strict=True):
+limits = [max_size(5, rho=rho) for rho in (0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)] + [max_size(5)]
+selections = [ubayfs.decide(evidence, constraints=limit) for limit in limits]
+for limit, selection in zip(limits, selections, strict=True):
     metrics = selection.metrics
-    print(f"max_size(5, rho={rho:g}): {metrics.cardinality} features, admissibility {metrics.admissibility:.3f}")
+    print(f"{limit}: {metrics.cardinality} features, admissibility {metrics.admissibility:.3f}")
 
 figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 sizes = [selection.metrics.cardinality for selection in selections]
-bars = axis.bar([f"{rho:g}" for rho in rhos], sizes, color=["#0072B2"] * 7 + ["#D55E00"])
+bars = axis.bar([*(f"{limit.rho:g}" for limit in limits[:-1]), "hard"], sizes, color=["#0072B2"] * 7 + ["#D55E00"])
 axis.bar_label(bars, padding=2)
 axis.set(xlabel="rho of max_size(5)", ylabel="features chosen")
 axis.spines[["top", "right"]].set_visible(False)
@@ -37,7 +36,7 @@ plt.show()
 # Now correlated features are kept apart.
 
 hard = selections[-1]
-apart = ubayfs.decide(evidence, constraints=[max_size(5), decorrelate(0.7)], X=X, min_votes=1)
+apart = ubayfs.decide(evidence, max_size=5, constraints=decorrelate(0.7), X=X)
 print(f"hard limit alone:   {', '.join(hard.features)}")
 print(f"and decorrelated:   {', '.join(apart.features)}")
 redundancy = ubayfs.metrics.redundancy_rate(X, hard.features), apart.metrics.redundancy
@@ -49,8 +48,8 @@ for row in apart.metrics.violations:
 # The best five sets with at most two features per block, and the score of a set that someone else proposes:
 
 blocks = {block: [name for name in X.columns if block in name.split()] for block in ("mean", "error", "worst")}
-selection = ubayfs.decide(evidence, constraints=[max_size(5), max_per_block(2)], blocks=blocks, n_alternatives=4)
+selection = ubayfs.decide(evidence, max_size=5, constraints=max_per_block(2), blocks=blocks, n_alternatives=4)
 for found, similarity in zip((selection.best, *selection.alternatives), selection.similarity()[0], strict=True):
     print(f"{found.value:.4f}  Jaccard {similarity:.2f}  {', '.join(found.features)}")
-proposal = ["mean texture", "worst area", "worst concave points"]
+proposal = ["area error", "worst area", "worst concave points"]
 print(f"{selection.evaluate(proposal).utility:.4f}  {', '.join(proposal)}")

@@ -23,7 +23,7 @@ CorrelationDisplay.from_selection(plain, X).plot()
 # %%
 # Pairs with a correlation above 0.8 are penalized, the more the closer they are to 1:
 
-apart = ubayfs.decide(evidence, constraints=[five, ubayfs.decorrelate(0.8)], X=X, min_votes=1)
+apart = ubayfs.decide(evidence, constraints=[five, ubayfs.decorrelate(0.8)], X=X)
 CorrelationDisplay.from_selection(apart, X).plot()
 
 # %%
@@ -32,6 +32,6 @@ CorrelationDisplay.from_selection(apart, X).plot()
 clusters = ubayfs.cluster_features(X, threshold=0.9)
 for name, members in clusters.members.items():
     print(f"{name}: {', '.join(members)}")
-one_each = ubayfs.decide(evidence, constraints=[five, ubayfs.max_per_cluster()], X=X, min_votes=1)
+one_each = ubayfs.decide(evidence, constraints=[five, ubayfs.max_per_cluster()], X=X)
 for title, selection in {"no rule": plain, "decorrelate": apart, "one per cluster": one_each}.items():
     print(f"{title:<16} mean correlation {selection.metrics.redundancy:.2f}: {', '.join(selection.features)}")

@@ -16,7 +16,6 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.feature_selection import SelectKBest, f_regression
 
 import ubayfs
-from ubayfs import max_size
 from ubayfs.plotting import EvidenceDisplay
 
 
@@ -50,7 +49,7 @@ for title, selector in selectors.items():
 # %%
 # The mixed ensemble decides.
 
-selection = ubayfs.decide(evidence, constraints=max_size(4))
+selection = ubayfs.decide(evidence, max_size=4)
 stability = ubayfs.metrics.stability(evidence.sets)
 print(f"chosen by the mixed ensemble: {', '.join(selection.features)}")
 print(f"stability of its models: {stability.value:.2f} ({stability.lower:.2f} to {stability.upper:.2f})")

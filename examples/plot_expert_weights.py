@@ -10,29 +10,28 @@ is half a voice against 100 models.
 
 # %%
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 import ubayfs
-from ubayfs import Hyperdirichlet, max_size
+from ubayfs import Hyperdirichlet
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
 blocks = {block: [name for name in X.columns if block in name.split()] for block in ("mean", "error", "worst")}
 evidence = ubayfs.collect_evidence(X, y, n_models=100, n_features_per_model=10, random_state=0)
-ten = max_size(10)
 
 # %%
-# A weight on a feature, and on each feature of a block. ``min_votes=1``: what no model ever chose is not chosen on the
-# expert's word alone.
+# A weight on a feature, and on each feature of a block. A weight counts like votes: a heavy one also brings in features
+# that no model ever chose, and a warning names them.
 
+warnings.filterwarnings("ignore", "No model voted")
 weights = [0.01, 3, 10, 30, 100, 300]
 figure, axes = plt.subplots(1, 2, sharex=True, figsize=(7.2, 3.2), layout="constrained")
 for axis, name in zip(axes, ("worst smoothness", "error"), strict=True):
-    chosen = [
-        ubayfs.decide(evidence, weights={name: weight}, blocks=blocks, constraints=ten, min_votes=1)
-        for weight in weights
-    ]
+    chosen = [ubayfs.decide(evidence, max_size=10, weights={name: weight}, blocks=blocks) for weight in weights]
     members = [name] if name in evidence.feature_names else blocks[name]
     counts = [len(set(selection.features) & set(members)) for selection in chosen]
     importance = [selection.importance[np.isin(evidence.feature_names, members)].sum() for selection in chosen]
@@ -50,7 +49,7 @@ plt.show()
 suspects = ("mean symmetry", "worst symmetry", "worst smoothness")
 for weight in (0, 100):
     prior = Hyperdirichlet(set_weights={suspects: weight})
-    selection = ubayfs.decide(evidence, prior=prior, constraints=ten, min_votes=1, random_state=0)
+    selection = ubayfs.decide(evidence, prior=prior, max_size=10, random_state=0)
     together = selection.importance[np.isin(selection.feature_names, suspects)].sum()
     r_hat = selection.posterior.diagnostics.r_hat
     print(f"one of {suspects}, weight {weight}: importance {together:.3f} together (R-hat {r_hat:.3f})")

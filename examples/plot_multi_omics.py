@@ -38,14 +38,12 @@ rules = {
     "two assays": [six, ubayfs.max_blocks(2)],
 }
 for title, constraints in rules.items():
-    selection = ubayfs.decide(evidence, constraints=constraints, blocks=blocks, min_votes=1)
+    selection = ubayfs.decide(evidence, constraints=constraints, blocks=blocks)
     print(f"{title}: {', '.join(selection.features)}")
 
 # %%
 # A whole assay can be favored: a weight on a block is a weight on each of its features.
 
-favored = ubayfs.decide(
-    evidence, weights={"protein": "likely"}, constraints=rules["two assays"], blocks=blocks, min_votes=1
-)
+favored = ubayfs.decide(evidence, weights={"protein": "likely"}, constraints=rules["two assays"], blocks=blocks)
 print(f"proteins favored: {', '.join(favored.features)}")
 EvidenceDisplay.from_selection(favored, blocks=blocks, max_features=20).plot()

@@ -200,7 +200,7 @@ def test_what_the_expert_says_matters_in_the_main_example():
     page, names = (ROOT / "README.md").read_text(encoding="utf-8"), {}
     exec(blocks("README.md", "python")[0], names)
     selection = names["selection"]
-    without = ubayfs.decide(names["evidence"], constraints=names["wanted"])
+    without = ubayfs.decide(names["evidence"], max_size=6, constraints=names["wanted"])
     gained = {"worst concavity": 25, "worst smoothness": 9}
     lost = {"mean texture": 27, "worst texture": 27}
     assert set(selection.features) - set(without.features) == set(gained)

@@ -15,7 +15,7 @@ pytest.importorskip("matplotlib")
 FOLDER = Path(__file__).parents[1] / "examples"
 # Script -> something that it must print.
 EXAMPLES = {
-    "plot_constraints": "max_size(5, rho=inf): 5 features, admissibility 1.000",
+    "plot_constraints": "max_size(5): 5 features, admissibility 1.000",
     "plot_convergence": "the same set: True",
     "plot_correlation": "one per cluster  mean correlation",
     "plot_custom_selector": "chosen by the mixed ensemble: bmi, bp, ",

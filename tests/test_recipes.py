@@ -19,7 +19,7 @@ RECIPES = {
     "Add an elementary selector": (
         2,
         """
-        evidence = ubayfs.collect_evidence(X, y, "pearson", n_models=4, n_features_per_model=1, random_state=0)
+        evidence = ubayfs.collect_evidence(X, y, selector="pearson", n_models=4, n_features_per_model=1, random_state=0)
         assert evidence.counts.tolist() == [4, 0]
         from ubayfs.summary import summarize
         methods = summarize(ubayfs.decide(evidence, constraints=ubayfs.max_size(1)), n_draws=0)["methods"]
@@ -76,8 +76,8 @@ RECIPES = {
         settings = {"n_models": 5, "n_features_per_model": 1, "random_state": 0}
         selector = ubayfs.UBayFSSelector("fisher", min_importance=0.3, **settings)
         assert selector.fit(X, [0, 0, 1, 1, 0, 1]).get_support().sum() == 1
-        assert selector.redecide(min_importance=0.0).get_support().sum() == 2
-        draws = ubayfs.selection_probabilities(selector.posterior_, constraint, min_importance=0.3, n_draws=5)
+        assert selector.redecide(min_importance=0.0, min_votes=0).get_support().sum() == 2
+        draws = ubayfs.selection_probabilities(selector.posterior_, constraints=constraint, min_importance=0.3, n_draws=5)
         assert (draws > 0).sum() == 1
         assert ubayfs.study.DecisionSection(min_importance=0.3).min_importance == 0.3
         """,
@@ -101,7 +101,7 @@ RECIPES = {
         events = rng.poisson(np.exp(1 + table[:, 0]))
         counted = {"task": "counts", "n_models": 5, "n_features_per_model": 1, "random_state": 0}
         one = ubayfs.max_size(1, rho=9)
-        evidence = ubayfs.collect_evidence(table, events, "tree", **counted)
+        evidence = ubayfs.collect_evidence(table, events, selector="tree", **counted)
         assert evidence.counts.tolist() == [5, 0, 0]
         selection = ubayfs.decide(evidence, constraints=one)
         found = ubayfs.validate(selection, table, events, cv=2, n_repeats=1)
@@ -114,7 +114,7 @@ RECIPES = {
         age = rng.normal(size=40)
         of_age = rng.poisson(np.exp(2 + table[:, 0] / 2 + age))
         def chosen(y, selector, **others):
-            return ubayfs.collect_evidence(table, y, selector, **{**counted, **others}).sets.toarray().tolist()
+            return ubayfs.collect_evidence(table, y, selector=selector, **{**counted, **others}).sets.toarray().tolist()
         as_numbers = chosen(np.sqrt(of_age), "tree", adjust_for=age, task="regression")
         assert chosen(of_age, "tree", adjust_for=age) == as_numbers
         assert chosen(events, LinearRegression()) == chosen(events, LinearRegression(), task="regression")

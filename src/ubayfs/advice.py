@@ -347,12 +347,12 @@ _NOTES: dict[str, _Sentence] = {
         "{former}. State it in the study to choose."
     ),
     "former_default": (
-        "the study was written by ubayfs {written} and is read with the default of that version for {key}: {former}. "
-        "The default is now {present}. State it in the study to choose."
+        "{key} is {former}, the default of ubayfs {written}, which wrote the study. The default is now {present}; "
+        "state it in the study to choose."
     ),
     "present_default": (
-        "the study does not say which version of ubayfs it was written for, and relies on the default of {key}: "
-        "{present}. Before {since} it was {former}. State it, or add 'versions: {{ubayfs: ...}}'."
+        "the study does not state {key}, whose default has changed: {present} now, {former} before {since}. State it, "
+        "or add the version of ubayfs: 'versions: {{ubayfs: {since}}}'."
     ),
     "other_version": "the study was written by ubayfs {written}, this is {present}; results may differ.",
 }

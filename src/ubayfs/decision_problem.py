@@ -113,9 +113,10 @@ class DecisionProblem:
 
     def under(self, posterior: Posterior, theta: Floats, system: ConstraintSystem) -> Utility:
         """Return the utility under other weights and constraints; who may be selected depends on both."""
-        constant = self.unselectable["constant"]
-        utility = replace(self.utility, theta=theta, system=system, selectable=~constant)
-        return replace(utility, selectable=~constant & ~lacks_votes(posterior, utility, self.min_votes))
+        others = [mask for reason, mask in self.unselectable.items() if reason != "min_votes"]
+        possible = ~np.logical_or.reduce(others)
+        utility = replace(self.utility, theta=theta, system=system, selectable=possible)
+        return replace(utility, selectable=possible & ~lacks_votes(posterior, utility, self.min_votes))
 
     def measure(self, chosen: Mask) -> SetMetrics:
         """Return the metrics of a set."""

@@ -601,3 +601,24 @@ def test_decide_pools_experts_in_another_way(folder, run):
         at = [list(read_result(name).selection.feature_names).index(n) for n in ("mean area", "mean radius")]
         assert weights[at].tolist() == pytest.approx(expected)
     assert "prior.pool: None -> lowest" in run("compare", "mean", "lowest").out
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_command_line_study_estimator_and_functions_select_the_same(folder, run, size):
+    """One default of features per model, one of votes, and limits that hold: the way does not matter."""
+    frame = pd.read_csv("cells.csv")
+    X, y = frame.drop(columns="diagnosis"), frame["diagnosis"]
+    constraint = ubayfs.cannot_link(["worst radius", "worst area"])
+    evidence = ubayfs.collect_evidence(X, y, random_state=0)
+    expected = ubayfs.decide(evidence, max_size=size, constraints=constraint).features
+    fitted = ubayfs.UBayFSSelector(max_features=size, constraints=[constraint], random_state=0).fit(X, y)
+    assert tuple(fitted.get_feature_names_out()) == expected
+    options = ["--target", "diagnosis", "--max-size", size, "--cannot-link", "worst radius", "worst area"]
+    done = run("select", "cells.csv", *options, "--draws", 0, "-o", "by_options")
+    assert done.code == 0, done.err
+    Path("own.yaml").write_text(
+        "data: {path: cells.csv, target: diagnosis}\n"
+        f"constraints: [max_size: {size}, cannot_link: [worst radius, worst area]]\noutputs: {{n_draws: 0}}\n"
+    )
+    assert run("select", "own.yaml", "-o", "by_file").code == 0
+    assert read_result("by_options").selection.features == read_result("by_file").selection.features == expected

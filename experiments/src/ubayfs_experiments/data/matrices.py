@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ubayfs import InputError
+from ubayfs.exceptions import InputError
 
 from .datasets import Dataset, Source
 
