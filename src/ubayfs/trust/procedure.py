@@ -29,7 +29,6 @@ from ..workflow import Decision
 ENSEMBLE = ("selector", "n_models", "train_size", "n_features_per_model")
 _READING = ("task", "groups", "target", "layer", "missing", "max_missing", "adjust_for")
 ENSEMBLE_ARGUMENTS = (*ENSEMBLE, *_READING)
-_DEFAULTS = {name: parameter.default for name, parameter in signature(collect_evidence).parameters.items()}
 # Samples of a class in each half: subsamples need as many to differ in it.
 _FEWEST_IN_A_HALF = 2
 
@@ -46,7 +45,8 @@ class Procedure:
     @classmethod
     def of(cls, data: FeatureData, ensemble: Mapping[str, Any]) -> Procedure:
         """Check the arguments of an ensemble, those of :func:`~ubayfs.collect_evidence`; others are ignored."""
-        given = {**_DEFAULTS, **ensemble}
+        defaults = {name: parameter.default for name, parameter in signature(collect_evidence).parameters.items()}
+        given = {**defaults, **ensemble}
         n_models, train_size = check_ensemble(*(given[name] for name in ENSEMBLE[1:]))
         selectors = as_selector(given["selector"])
         per_model = given["n_features_per_model"]
