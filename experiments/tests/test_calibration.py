@@ -295,7 +295,8 @@ def test_the_stored_results_are_complete_and_keep_the_bounds(stored):
     [
         "noise-small-survival-gaps",
         "planted-small-numbers-correlated",
-        "prediction-40 x 500-numbers-independent-20 signals-votes alone",
+        "again-200 x 100-numbers-blocks of .9-20 signals-votes alone",
+        "prediction-40 x 500-two classes-blocks of .7-3 signals-votes alone",
     ],
 )
 def test_a_simulation_that_is_run_again_gives_the_published_figures(stored, name):
