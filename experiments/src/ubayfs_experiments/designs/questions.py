@@ -79,7 +79,7 @@ def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSe
     truth = population(dataset, kind, version)
     X, y = truth.draw(truth.n_samples, np.random.default_rng(seed_of(state, kind, version)))
     ensemble = {"n_models": task.settings["n_models"], "n_features_per_model": 10, "random_state": state}
-    evidence = ubayfs.collect_evidence(X, y, **ensemble)
+    evidence = ubayfs.collect_evidence(X, y, selector="mrmr", **ensemble)
     related = {str(evidence.feature_names[j]) for j in np.flatnonzero(~truth.unrelated)}
     outcomes = []
     for way, choose in WAYS.items():
