@@ -30,7 +30,7 @@ def faces(quick: bool = False) -> Section:
         directory = Path(folder)
         name, table, note = _table(directory)
         results = directory / "results"
-        select = ["select", str(table), "--target", "y", "--max-size", "20", "--force"]
+        select = ["select", str(table), "--target", "y", "--selector", "mrmr", "--max-size", "20", "--force"]
         decide = ["decide", str(results), "--max-size", "10"]
         # Also fills the caches of fonts and of compiled modules.
         _run(_command([*select, "--trust", "quick", "-o", str(results)]))

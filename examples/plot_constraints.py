@@ -16,7 +16,7 @@ import ubayfs
 from ubayfs import decorrelate, max_per_block, max_size
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
-evidence = ubayfs.collect_evidence(X, y, n_models=100, random_state=0)
+evidence = ubayfs.collect_evidence(X, y, selector="mrmr", n_models=100, random_state=0)
 
 limits = [max_size(5, rho=rho) for rho in (0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)] + [max_size(5)]
 selections = [ubayfs.decide(evidence, constraints=limit) for limit in limits]

@@ -21,7 +21,7 @@ from ubayfs import Hyperdirichlet
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
 blocks = {block: [name for name in X.columns if block in name.split()] for block in ("mean", "error", "worst")}
-evidence = ubayfs.collect_evidence(X, y, n_models=100, n_features_per_model=10, random_state=0)
+evidence = ubayfs.collect_evidence(X, y, selector="mrmr", n_models=100, n_features_per_model=10, random_state=0)
 
 # %%
 # A weight on a feature, and on each feature of a block. A weight counts like votes: a heavy one also brings in features

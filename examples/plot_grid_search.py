@@ -21,7 +21,7 @@ from ubayfs import UBayFSSelector, cannot_link, decorrelate, require
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
 size = cannot_link(["worst radius", "worst perimeter", "worst area"])
-selector = UBayFSSelector(n_models=30, n_features_per_model=10, random_state=0)
+selector = UBayFSSelector("mrmr", n_models=30, n_features_per_model=10, random_state=0)
 model = make_pipeline(StandardScaler().set_output(transform="pandas"), selector, LogisticRegression())
 
 # %%

@@ -30,7 +30,7 @@ blocks = {block: list(table) for block, table in tables.items()}
 # Files are joined by the ids of their samples, see :func:`ubayfs.read_data`; here the tables are at hand. At most
 # two features of each assay, and at most two assays:
 
-evidence = ubayfs.collect_evidence(X, y, n_models=60, n_features_per_model=8, random_state=0)
+evidence = ubayfs.collect_evidence(X, y, selector="mrmr", n_models=60, n_features_per_model=8, random_state=0)
 six = ubayfs.max_size(6)
 rules = {
     "six features": [six],

@@ -14,7 +14,7 @@ import ubayfs
 from ubayfs.plotting import PosteriorDisplay
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
-evidence = ubayfs.collect_evidence(X, y, n_models=60, n_features_per_model=5, random_state=0)
+evidence = ubayfs.collect_evidence(X, y, selector="mrmr", n_models=60, n_features_per_model=5, random_state=0)
 selection = ubayfs.decide(evidence, weights={"worst texture": 20}, constraints=ubayfs.max_size(5))
 PosteriorDisplay.from_selection(selection, level=0.9).plot()
 

@@ -20,7 +20,7 @@ rng = np.random.default_rng(1)
 y = np.repeat([0, 1], 40)
 X = rng.normal(size=(80, 100))
 X[:, :4] += 1.5 * y[:, None]
-evidence = ubayfs.collect_evidence(X, y, n_models=30, random_state=0)
+evidence = ubayfs.collect_evidence(X, y, selector="mrmr", n_models=30, random_state=0)
 selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(6))
 found = ubayfs.estimate_reproducibility(selection, X, y, n_splits=8)
 low, high = found.selected_again

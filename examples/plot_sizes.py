@@ -18,7 +18,7 @@ rng = np.random.default_rng(1)
 y = np.repeat([0, 1], 40)
 X = rng.normal(size=(80, 200))
 X[:, :4] += 1.5 * y[:, None]
-evidence = ubayfs.collect_evidence(X, y, n_models=50, random_state=0)
+evidence = ubayfs.collect_evidence(X, y, selector="mrmr", n_models=50, random_state=0)
 selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(6, rho=0.5))
 
 # %%

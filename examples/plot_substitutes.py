@@ -15,7 +15,7 @@ import ubayfs
 from ubayfs import trust
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
-evidence = ubayfs.collect_evidence(X, y, n_models=100, n_features_per_model=5, random_state=0)
+evidence = ubayfs.collect_evidence(X, y, selector="mrmr", n_models=100, n_features_per_model=5, random_state=0)
 selection = ubayfs.decide(
     evidence,
     constraints=[

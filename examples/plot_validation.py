@@ -18,7 +18,7 @@ constraints = [
     ubayfs.max_size(3),
     ubayfs.cannot_link(["worst radius", "worst perimeter", "worst area"]),
 ]
-evidence = ubayfs.collect_evidence(X, y, n_models=20, n_features_per_model=5, random_state=0)
+evidence = ubayfs.collect_evidence(X, y, selector="mrmr", n_models=20, n_features_per_model=5, random_state=0)
 selection = ubayfs.decide(evidence, constraints=constraints)
 validation = ubayfs.validate(selection, X, y, cv=4, n_repeats=1)
 print(validation.scores.query("metric == 'auc'")[["method", "mean", "lower", "upper"]].round(3).to_string(index=False))

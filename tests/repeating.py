@@ -17,7 +17,7 @@ def decided(X, y=None, *, evidence=None, random_state=0, **arguments):
     if evidence is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UBayFSWarning)  # tests are about what comes after it
-            evidence = collect_evidence(X, y, **of_ensemble, random_state=random_state)
+            evidence = collect_evidence(X, y, **{"selector": "mrmr", **of_ensemble}, random_state=random_state)
     decision = Decision(**of_decision, random_state=random_state)
     selection = decision.make(evidence, X if any(c.needs_data for c in decision.constraints) else None)
     kept = {name: of_ensemble[name] for name in (*READING, "selector") if name in of_ensemble}

@@ -411,7 +411,7 @@ def test_selectors_that_cannot_do_the_task_name_those_that_can(X, y):
         selector="fisher",
     )
     refused(
-        "selector 'mrmr' cannot do task 'unsupervised', only binary, multiclass, regression, survival. "
+        "selector 'wide' cannot do task 'unsupervised', only binary, multiclass, multilabel, regression, survival. "
         "Selectors that can: 'laplacian'",
         collect,
         X,
@@ -532,7 +532,7 @@ def test_importances_must_be_finite_and_not_negative(theta, message):
 
 
 def test_a_checkpoint_of_other_data_or_settings(X, y, tmp_path):
-    collect(X, y, checkpoint=tmp_path)
+    collect(X, y, selector="mrmr", checkpoint=tmp_path)
     way_out = "Name another directory, or repeat the call that it was made with"
     refused(
         "belongs to another ensemble; these differ: the data",

@@ -124,11 +124,13 @@ def test_workers_change_nothing(mixed, n_jobs):
 
 def test_transform_selects_columns_as_they_are(mixed):
     X, y = mixed
-    selector = UBayFSSelector(max_features=2, n_models=10, random_state=0).set_output(transform="pandas").fit(X, y)
+    selector = (
+        UBayFSSelector("mrmr", max_features=2, n_models=10, random_state=0).set_output(transform="pandas").fit(X, y)
+    )
     found = selector.transform(X)
     assert "tissue" in found.columns
     pd.testing.assert_frame_equal(found, X[list(found.columns)])
-    plain = UBayFSSelector(max_features=2, n_models=10, random_state=0).fit(X, y)
+    plain = UBayFSSelector("mrmr", max_features=2, n_models=10, random_state=0).fit(X, y)
     assert plain.transform(X).shape == (N, 2)
     assert "liver" in plain.transform(X)
 
@@ -148,7 +150,7 @@ def test_correlations_are_the_largest_of_the_columns(mixed):
     assert {(place("tissue"), place("organ")), (place("tissue"), place("skin"))} <= pairs
     assert len(pairs) == len(first)
     assert (first < second).all()
-    evidence = collect_evidence(X, mixed[1], n_models=6, random_state=0)
+    evidence = collect_evidence(X, mixed[1], selector="mrmr", n_models=6, random_state=0)
     apart = decide(evidence, constraints=[max_size(5), ubayfs.decorrelate(0.9)], X=X)
     assert len({"tissue", "organ", "skin"} & set(apart.features)) <= 1
 
@@ -164,7 +166,7 @@ def test_predictors_see_the_levels_of_the_training_samples():
 
 def test_validation_and_halves(mixed):
     X, y = mixed
-    ensemble = {"n_models": 6, "random_state": 0, "constraints": [max_size(2)]}
+    ensemble = {"selector": "mrmr", "n_models": 6, "random_state": 0, "constraints": [max_size(2)]}
     found = validated(X, y, cv=3, n_repeats=1, baselines=("random", "forest", "all features"), **ensemble)
     assert found.scores.query("metric == 'auc'")["mean"].iloc[0] > 0.8
     assert reproduced(X, y, n_splits=3, **ensemble).lower > 0
@@ -174,7 +176,9 @@ def test_regression_with_a_category():
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"x": rng.normal(size=80), "kind": rng.permutation(np.resize(list("abcd"), 80))})
     y = rng.normal(size=80) + 3 * (frame["kind"] == "c")
-    assert collect_evidence(frame, y, n_models=5, n_features_per_model=1, random_state=0).counts.tolist() == [0, 5]
+    assert collect_evidence(
+        frame, y, selector="mrmr", n_models=5, n_features_per_model=1, random_state=0
+    ).counts.tolist() == [0, 5]
 
 
 @pytest.fixture
@@ -196,7 +200,7 @@ def test_files_have_categories(clinic):
     assert sorted(data.levels[2].labels) == ["f", "m"]
     codes = [note.code for note in data.notes]
     assert codes == ["columns_ignored", "labels_merged", "text_as_categories"]
-    assert collect_evidence(data, n_models=5, n_features_per_model=1, random_state=0).counts[1] == 5
+    assert collect_evidence(data, selector="mrmr", n_models=5, n_features_per_model=1, random_state=0).counts[1] == 5
 
 
 def test_mistakes_about_categories_are_problems_of_their_keys(clinic):

@@ -97,7 +97,7 @@ class TestFit:
     )
     def test_task_is_inferred_or_given(self, load, said, task):
         X, y = load()
-        options = {"n_models": 2, "n_features_per_model": 2, "task": said, "random_state": 0}
+        options = {"selector": "mrmr", "n_models": 2, "n_features_per_model": 2, "task": said, "random_state": 0}
         fitted = UBayFSSelector(max_features=2, **options).fit(X, y)
         assert fitted.evidence_.settings["task"] == task
         assert fitted.transform(X).shape == (len(X), 2)
@@ -110,7 +110,7 @@ class TestFit:
     def test_table_by_path(self, cancer, tmp_path):
         X, y = cancer
         np.save(tmp_path / "table.npy", X.to_numpy())
-        selector = UBayFSSelector(max_features=3, n_models=3, random_state=0)
+        selector = UBayFSSelector("mrmr", max_features=3, n_models=3, random_state=0)
         by_path = clone(selector).fit(tmp_path / "table.npy", y)
         np.testing.assert_array_equal(by_path.get_support(), selector.fit(X, y).get_support())
         assert by_path.transform(X.to_numpy()).shape == (569, 3)
@@ -146,7 +146,7 @@ class TestFit:
 class TestSize:
     def test_max_features_is_hard(self, cancer):
         # At this strength a soft row would lose against the importance of all features together.
-        options = {"n_models": 4, "constraint_strength": 0.01, "min_votes": 0, "random_state": 0}
+        options = {"selector": "mrmr", "n_models": 4, "constraint_strength": 0.01, "min_votes": 0, "random_state": 0}
         fitted = UBayFSSelector(max_features=3, **options).fit(*cancer)
         assert fitted.get_support().sum() == 3
         soft = UBayFSSelector(max_features=None, constraints=max_size(3, rho=1.0), **options).fit(*cancer)
@@ -172,7 +172,7 @@ class TestSize:
 
     def test_no_limit_warns(self, cancer):
         with pytest.warns(OptimizationWarning, match="No constraint limits the size of the set: 8 of the 8 features"):
-            fitted = UBayFSSelector(max_features=None, n_models=3, random_state=0).fit(*cancer)
+            fitted = UBayFSSelector("mrmr", max_features=None, n_models=3, random_state=0).fit(*cancer)
         assert fitted.get_support().tolist() == (fitted.evidence_.counts > 0).tolist()
         with pytest.warns(OptimizationWarning) as caught:
             fitted.redecide(min_votes=0)
@@ -218,7 +218,7 @@ class TestSize:
 class TestConstraints:
     def test_by_name_or_position(self, cancer):
         X, y = cancer
-        options = {"n_models": 4, "max_features": 3, "random_state": 0}
+        options = {"selector": "mrmr", "n_models": 4, "max_features": 3, "random_state": 0}
         by_name = UBayFSSelector(constraints=[require("mean texture")], **options).fit(X, y)
         by_position = UBayFSSelector(constraints=require(1), **options).fit(X.to_numpy(), y)
         assert "mean texture" in by_name.get_feature_names_out()
@@ -252,7 +252,7 @@ class TestConstraints:
     def test_decorrelate_sees_the_data_of_the_fit(self, cancer):
         X, y = cancer
         rows = np.arange(0, len(X), 3)
-        selector = UBayFSSelector(constraints=decorrelate(0.7), max_features=5, n_models=5, random_state=0)
+        selector = UBayFSSelector("mrmr", constraints=decorrelate(0.7), max_features=5, n_models=5, random_state=0)
         fitted = selector.fit(X.iloc[rows], y.iloc[rows])
         limits = [decorrelate(0.7), max_size(5)]
         relaxations, of_the_fit, of_all = (
@@ -312,7 +312,7 @@ class TestBadInput:
 class TestFailedFit:
     def test_evidence_survives_a_decision_that_fails(self, cancer):
         X, y = cancer
-        selector = UBayFSSelector(max_features=1, constraints=require([0, 1]), n_models=3, random_state=0)
+        selector = UBayFSSelector("mrmr", max_features=1, constraints=require([0, 1]), n_models=3, random_state=0)
         with pytest.raises(InfeasibleError, match="max-size 1"):
             selector.fit(X, y)
         assert selector.evidence_.n_models == 3
@@ -322,7 +322,7 @@ class TestFailedFit:
 
     def test_refused_input_leaves_an_earlier_fit_alone(self, cancer):
         X, y = cancer
-        selector = UBayFSSelector(max_features=2, n_models=3, random_state=0).fit(X, y)
+        selector = UBayFSSelector("mrmr", max_features=2, n_models=3, random_state=0).fit(X, y)
         before = selector.get_support()
         for bad in (X.iloc[:, :4].assign(sex=pd.Timestamp(0)), X.iloc[:1]):
             with pytest.raises(InputError):
@@ -332,7 +332,7 @@ class TestFailedFit:
 
     def test_an_earlier_fit_does_not_mix_with_a_failed_one(self, cancer):
         X, y = cancer
-        selector = UBayFSSelector(max_features=1, n_models=3, random_state=0).fit(X, y)
+        selector = UBayFSSelector("mrmr", max_features=1, n_models=3, random_state=0).fit(X, y)
         with pytest.raises(InfeasibleError):
             selector.set_params(constraints=require([0, 1])).fit(X.iloc[:, :5], y)
         with pytest.raises(NotFittedError):
@@ -386,13 +386,15 @@ class TestMissingValues:
 
     def test_dropped_columns_keep_their_positions(self, gappy):
         X, y = gappy
-        fitted = UBayFSSelector(max_features=1, n_models=8, random_state=0, missing="drop_columns").fit(X, y)
+        fitted = UBayFSSelector("mrmr", max_features=1, n_models=8, random_state=0, missing="drop_columns").fit(X, y)
         assert fitted.get_support(indices=True).tolist() == [6]
         assert fitted.n_features_in_ == 8
 
     def test_columns_with_too_many_gaps_cannot_be_chosen(self, gappy):
         X, y = gappy
-        selector = UBayFSSelector(max_features=1, n_models=8, random_state=0, missing="available", max_missing=0.05)
+        selector = UBayFSSelector(
+            "mrmr", max_features=1, n_models=8, random_state=0, missing="available", max_missing=0.05
+        )
         with pytest.warns(UBayFSWarning, match=r"cannot be chosen.*\(x5\)"):
             selector.fit(X, y)
         assert selector.get_support(indices=True).tolist() == [6]
@@ -405,7 +407,7 @@ class TestMissingValues:
 class TestFrames:
     def test_pandas_and_polars_output(self, cancer):
         X, y = cancer
-        selector = UBayFSSelector(max_features=3, n_models=3, random_state=0)
+        selector = UBayFSSelector("mrmr", max_features=3, n_models=3, random_state=0)
         pandas = clone(selector).set_output(transform="pandas").fit(X, y)
         chosen = list(pandas.selection_.features)
         assert pandas.get_feature_names_out().tolist() == chosen
@@ -417,7 +419,7 @@ class TestFrames:
     def test_arrays_stay_arrays_of_their_type(self, cancer):
         X, y = cancer
         values = X.to_numpy(dtype=np.float32)
-        fitted = UBayFSSelector(max_features=2, n_models=3, random_state=0).fit(values, y)
+        fitted = UBayFSSelector("mrmr", max_features=2, n_models=3, random_state=0).fit(values, y)
         np.testing.assert_array_equal(fitted.transform(values), values[:, fitted.get_support()])
         assert fitted.transform(values).dtype == np.float32
         assert not hasattr(fitted, "feature_names_in_")
@@ -425,7 +427,7 @@ class TestFrames:
 
     def test_new_data_must_have_the_names_of_the_fit(self, cancer):
         X, y = cancer
-        fitted = UBayFSSelector(max_features=2, n_models=3, random_state=0).fit(X, y)
+        fitted = UBayFSSelector("mrmr", max_features=2, n_models=3, random_state=0).fit(X, y)
         with pytest.raises(ValueError, match="feature names should match those that were passed during fit"):
             fitted.transform(X[X.columns[::-1]])
         with pytest.raises(ValueError, match="feature names should match those that were passed during fit"):
@@ -435,7 +437,7 @@ class TestFrames:
 class TestStorage:
     def test_round_trip_through_a_file(self, cancer, tmp_path):
         X, y = cancer
-        fitted = UBayFSSelector(constraints=[decorrelate(0.9)], n_models=5, random_state=0).fit(X, y)
+        fitted = UBayFSSelector("mrmr", constraints=[decorrelate(0.9)], n_models=5, random_state=0).fit(X, y)
         joblib.dump(fitted, tmp_path / "selector.joblib")
         loaded = joblib.load(tmp_path / "selector.joblib")
         pd.testing.assert_frame_equal(
@@ -448,12 +450,12 @@ class TestStorage:
     def test_the_data_are_not_kept(self, rng):
         X = rng.normal(size=(2000, 50))
         y = X[:, 0] + X[:, 1] > 0
-        fitted = UBayFSSelector(max_features=2, n_models=3, random_state=0).fit(X, y)
+        fitted = UBayFSSelector("mrmr", max_features=2, n_models=3, random_state=0).fit(X, y)
         assert len(pickle.dumps(fitted)) < X.nbytes / 20
         assert fitted.selection_.metrics.redundancy == redundancy_rate(X, fitted.get_support(indices=True))
 
     def test_support_is_a_copy(self, cancer):
-        fitted = UBayFSSelector(max_features=2, n_models=3, random_state=0).fit(*cancer)
+        fitted = UBayFSSelector("mrmr", max_features=2, n_models=3, random_state=0).fit(*cancer)
         fitted.get_support()[:] = False
         assert fitted.get_support().sum() == 2
 
@@ -499,7 +501,13 @@ def test_categories_are_returned_as_they_are(adjusted):
     X, y, names = confounded()
     X = X.drop(columns=[] if adjusted else names)
     X = X.assign(kind=pd.Categorical(np.resize(["left", "right", "right"], len(X))), flag=np.arange(len(X)) % 2 == 0)
-    settings = {"adjust_for": names if adjusted else None, "n_models": 20, "max_features": 3, "random_state": 0}
+    settings = {
+        "selector": "mrmr",
+        "adjust_for": names if adjusted else None,
+        "n_models": 20,
+        "max_features": 3,
+        "random_state": 0,
+    }
     selector = UBayFSSelector(**settings, constraints=[require(["kind", "flag"])]).fit(X, y)
     chosen = selector.get_feature_names_out().tolist()
     assert {"kind", "flag"} < set(chosen)
@@ -514,7 +522,7 @@ def test_categories_are_returned_as_they_are(adjusted):
 def test_covariates_are_never_selected():
     X, y, names = confounded()
     X.loc[5, "age"] = np.nan
-    settings = {"n_models": 20, "max_features": 2, "random_state": 0}
+    settings = {"selector": "mrmr", "n_models": 20, "max_features": 2, "random_state": 0}
     selector = UBayFSSelector(adjust_for=names, **settings).fit(X, y)
     assert selector.n_features_in_ == 10
     assert "f1" in selector.get_feature_names_out()
@@ -525,14 +533,16 @@ def test_covariates_are_never_selected():
     assert frame.columns.tolist() == selector.get_feature_names_out().tolist()
     fewer = selector.redecide(max_features=1, X=X)
     assert fewer.get_support().sum() == 1
-    evidence = collect_evidence(X, y, adjust_for=names, n_models=20, n_features_per_model=2, random_state=0)
+    evidence = collect_evidence(
+        X, y, selector="mrmr", adjust_for=names, n_models=20, n_features_per_model=2, random_state=0
+    )
     np.testing.assert_array_equal(selector.evidence_.counts, evidence.counts)
 
 
 def test_covariates_of_arrays_are_named_by_position(tmp_path):
     X, y, _ = confounded()
     values = X.drop(columns="site").to_numpy()
-    selector = UBayFSSelector(adjust_for="x0", n_models=10, max_features=2, random_state=0).fit(values, y)
+    selector = UBayFSSelector("mrmr", adjust_for="x0", n_models=10, max_features=2, random_state=0).fit(values, y)
     assert not selector.get_support()[0]
     assert selector.transform(values).shape == (80, 2)
     assert selector.redecide(X=values, max_features=1).get_support().sum() == 1

@@ -109,7 +109,7 @@ def test_parameters_are_those_of_the_fit(cancer):
 def test_output_and_routing_settings_are_kept(cancer):
     X, y = cancer
     with config_context(enable_metadata_routing=True):
-        selector = UBayFSSelector(max_features=3, n_models=3, random_state=0).set_output(transform="pandas")
+        selector = UBayFSSelector("mrmr", max_features=3, n_models=3, random_state=0).set_output(transform="pandas")
         other = selector.set_fit_request(groups=True).fit(X, y).redecide(max_features=1)
         assert list(other.transform(X)) == list(other.selection_.features)
         assert other.get_metadata_routing().fit.requests == {"groups": True}

@@ -101,7 +101,7 @@ def test_a_checkpoint_of_the_dense_table_is_continued(tmp_path):
 
 def test_decisions_are_those_of_the_dense_table():
     dense, y = counts(), targets()["binary"]
-    evidence = collect_evidence(dense, y, n_models=10, random_state=1)
+    evidence = collect_evidence(dense, y, selector="mrmr", n_models=10, random_state=1)
     limits = [max_size(6), decorrelate(0.3)]
     ours, theirs = (decide(evidence, constraints=limits, X=X) for X in (sparse.csr_array(dense), dense))
     assert ours.features == theirs.features
@@ -115,7 +115,7 @@ def test_decisions_are_those_of_the_dense_table():
 def test_the_estimator_fits_and_transforms(form):
     dense, y = counts(), targets()["binary"]
     given = getattr(sparse, form)(dense)
-    selector = UBayFSSelector(max_features=5, n_models=10, constraints=decorrelate(0.5), random_state=0)
+    selector = UBayFSSelector("mrmr", max_features=5, n_models=10, constraints=decorrelate(0.5), random_state=0)
     expected = selector.fit_transform(dense, y)
     found = selector.fit_transform(given, y)
     assert sparse.issparse(found)

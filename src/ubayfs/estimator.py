@@ -27,6 +27,7 @@ from .priors import Posterior
 from .priors.knowledge import AS_STATED, LEARNED
 from .priors.weights import resolve_knowledge
 from .selectors.adapters import as_selector
+from .selectors.registry import DEFAULT_SELECTOR
 from .trust.related import MAX_SUPPORTED, N_SHUFFLES, favored_beforehand, related_of, supported_size
 from .workflow import Decision, collect_evidence, decide, with_max_size
 
@@ -36,8 +37,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
 
     Parameters
     ----------
-    selector : str, estimator, callable or list of these, default "mrmr"
-        The elementary selector: "mrmr", "fisher", "tree", "rfe", "hsic", "lasso", "wide", "cox" (of survival) or
+    selector : str, estimator, callable or list of these, default "wide"
+        The elementary selector: "wide", "lasso", "mrmr", "fisher", "tree", "rfe", "hsic", "cox" (of survival) or
         "laplacian" (needs no target); a scikit-learn estimator or selector; a callable
         ``(X, y, n_features, rng) -> indices``; a list mixes several.
     max_features : int, "supported" or None, default 10
@@ -115,15 +116,15 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> selector = UBayFSSelector(max_features=3, n_models=20, random_state=0).fit(X, y)
     >>> selector.get_feature_names_out().tolist()
-    ['mean concave points', 'area error', 'worst perimeter']
-    >>> other = selector.redecide(constraints=[cannot_link(["worst perimeter", "area error"])])
+    ['mean concave points', 'worst radius', 'worst texture']
+    >>> other = selector.redecide(constraints=[cannot_link(["worst radius", "worst texture"])])
     >>> other.get_feature_names_out().tolist()
-    ['mean concave points', 'area error', 'worst area']
+    ['mean concave points', 'worst radius', 'worst concave points']
     """
 
     def __init__(
         self,
-        selector: Any = "mrmr",
+        selector: Any = DEFAULT_SELECTOR,
         *,
         max_features: int | str | None = 10,
         constraints: Any = (),

@@ -155,7 +155,7 @@ def test_the_advice_names_the_feature(rng):
     with pytest.warns(
         UBayFSWarning, match=r"^positive_nodes alone almost determines the target \(AUC 1\.00; next best"
     ):
-        evidence = collect_evidence(frame, y, n_models=3, random_state=0)
+        evidence = collect_evidence(frame, y, selector="mrmr", n_models=3, random_state=0)
     assert [advice.code for advice in evidence.advice] == ["determines_target"]
     frame.loc[:9, "positive_nodes"] = np.nan
     (advice,) = [a for a in FeatureData.from_table(frame, y, missing="available").advice if "missing" not in a.code]

@@ -91,7 +91,7 @@ def test_the_advice_has_numbers_and_a_way_out(rng):
         "as `groups`; without it all numbers here are too good."
     )
     with pytest.warns(UBayFSWarning, match="look like repeats"):
-        evidence = collect_evidence(X, y, n_models=3, random_state=0)
+        evidence = collect_evidence(X, y, selector="mrmr", n_models=3, random_state=0)
     assert advice in evidence.advice
     assert FeatureData.from_table(X, y, groups=patient).advice == ()
 
@@ -197,7 +197,7 @@ def test_a_feature_named_patient_is_suspected(rng):
     assert codes(frame, y, groups=frame["patient"]) == []
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        collect_evidence(frame, y, groups=frame["patient"], n_models=2, random_state=0)
+        collect_evidence(frame, y, selector="mrmr", groups=frame["patient"], n_models=2, random_state=0)
 
 
 @pytest.mark.parametrize("named", [False, True])

@@ -180,7 +180,13 @@ def test_columns_with_too_many_gaps_are_warned_about(rng):
     X[:30, 2] = GAP
     with pytest.warns(UBayFSWarning, match=r"1 feature\(s\) cannot be chosen.*50%.*\(x2\)"):
         evidence = collect_evidence(
-            X, np.arange(40) % 2, n_models=3, n_features_per_model=2, random_state=0, missing="available"
+            X,
+            np.arange(40) % 2,
+            selector="mrmr",
+            n_models=3,
+            n_features_per_model=2,
+            random_state=0,
+            missing="available",
         )
     assert evidence.constant.tolist() == [False, False, True, False, False]
     assert len(evidence.feature_names) == 5

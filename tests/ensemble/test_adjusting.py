@@ -164,10 +164,11 @@ def test_ways_to_run_do_not_matter(selector, tmp_path):
 
 def test_no_covariates_are_the_former_result():
     X, y, _ = planted(n=40, p=20)
-    former = collect_evidence(X, y, n_models=5, random_state=0)
+    former = collect_evidence(X, y, selector="mrmr", n_models=5, random_state=0)
     assert "adjust_for" not in former.settings
     np.testing.assert_array_equal(
-        collect_evidence(X, y, n_models=5, random_state=0, adjust_for=None).sets.toarray(), former.sets.toarray()
+        collect_evidence(X, y, selector="mrmr", n_models=5, random_state=0, adjust_for=None).sets.toarray(),
+        former.sets.toarray(),
     )
 
 
@@ -175,7 +176,7 @@ def test_decisions_find_the_features_beside_covariates():
     X, y, Z = planted(n=50, p=20)
     frame = pd.concat([pd.DataFrame(X, columns=[f"f{j}" for j in range(20)]), Z], axis=1)
     evidence = collect_evidence(
-        frame, y, n_models=5, n_features_per_model=3, random_state=0, adjust_for=["age", "batch"]
+        frame, y, selector="mrmr", n_models=5, n_features_per_model=3, random_state=0, adjust_for=["age", "batch"]
     )
     selection = decide(evidence, constraints=[max_size(3)], X=frame)
     assert selection.data_of_fit(frame).feature_names.tolist() == [f"f{j}" for j in range(20)]

@@ -86,7 +86,7 @@ def test_the_estimator_knows_words_and_keeps_them_when_it_decides_again(tmp_path
         tmp_path / "k.csv", index=False
     )
     selector = UBayFSSelector(
-        max_features=2, weights=str(tmp_path / "k.csv"), n_models=10, n_features_per_model=5, random_state=0
+        "mrmr", max_features=2, weights=str(tmp_path / "k.csv"), n_models=10, n_features_per_model=5, random_state=0
     ).fit(X, y)
     assert selector.selection_.weights[1] == 10
     again = selector.redecide(max_features=1)

@@ -121,7 +121,7 @@ def planted(seed, wrong=False, m=10):
     y = (X[:, true].sum(axis=1) + rng.normal(size=80) > 0).astype(int)
     others = np.setdiff1d(np.arange(200), true)
     listed = rng.choice(others, m, replace=False) if wrong else true
-    evidence = ubayfs.collect_evidence(X, y, n_models=30, random_state=seed)
+    evidence = ubayfs.collect_evidence(X, y, selector="mrmr", n_models=30, random_state=seed)
     return evidence, {f"x{i}": "very likely" for i in listed}, set(true.tolist())
 
 
@@ -275,7 +275,7 @@ def test_the_estimator_repeats_it_and_depends_on_the_size():
     X = pd.DataFrame(rng.normal(size=(80, 60)), columns=[f"x{i}" for i in range(60)])
     y = (X.iloc[:, :6].sum(axis=1) > 0).astype(int)
     weights = {"very likely": [f"x{i}" for i in range(12)]}
-    common = {"weights": weights, "n_models": 20, "n_features_per_model": 6, "random_state": 0}
+    common = {"selector": "mrmr", "weights": weights, "n_models": 20, "n_features_per_model": 6, "random_state": 0}
     fitted = UBayFSSelector(max_features=15, trust_in_lists="learned", **common).fit(X, y)
     assert fitted.posterior_.weights[0] == 20
     again = fitted.redecide(max_features=5)

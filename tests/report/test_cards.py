@@ -49,7 +49,7 @@ def values():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 8))
     y = (X[:, 0] + 0.3 * rng.normal(size=40) > 0).astype(int)
-    how = {"n_models": 6, "n_features_per_model": 2, "random_state": 0}
+    how = {"selector": "mrmr", "n_models": 6, "n_features_per_model": 2, "random_state": 0}
     evidence = ubayfs.collect_evidence(X, y, **how)
     selection = decide(evidence, weights={"x3": 2}, constraints=[max_size(2)], n_alternatives=1)
     two = decide(evidence, constraints=[max_size(2)])
@@ -62,7 +62,7 @@ def values():
         "related": ubayfs.estimate_related(ubayfs.decide(evidence, constraints=ubayfs.max_size(3)), X, y),
         "again": ubayfs.estimate_reproducibility(two, X, y, n_splits=3),
         "validation": ubayfs.validate(two, X, y, cv=2, n_repeats=1),
-        "selector": UBayFSSelector(max_features=2, n_models=5, random_state=0).fit(X, y),
+        "selector": UBayFSSelector("mrmr", max_features=2, n_models=5, random_state=0).fit(X, y),
         "maximized": maximize([0.5, 0.3, 0.2], [max_size(1)]),
         "read": ubayfs.selection.Selection.from_dict(selection.to_dict()),
         "X": X,
@@ -184,7 +184,7 @@ def test_a_selection_writes_its_report_with_the_facts_that_are_known(values, tmp
 @pytest.mark.parametrize("work", ["collect", "reproduce", "validate", "probabilities", "selector"])
 def test_on_progress_true_draws_a_bar(values, work, capsys):
     X, y = values["X"], values["y"]
-    how = {"n_models": 4, "n_features_per_model": 2, "random_state": 0, "on_progress": True}
+    how = {"selector": "mrmr", "n_models": 4, "n_features_per_model": 2, "random_state": 0, "on_progress": True}
     decision = {"constraints": [max_size(2)]}
     two = decide(values["evidence"], **decision)
     unit = {
@@ -198,7 +198,7 @@ def test_on_progress_true_draws_a_bar(values, work, capsys):
             and "5/5"
         ),
         "selector": lambda: (
-            UBayFSSelector(n_models=4, max_features=2, on_progress=True, random_state=0).fit(X, y) and "4/4"
+            UBayFSSelector("mrmr", n_models=4, max_features=2, on_progress=True, random_state=0).fit(X, y) and "4/4"
         ),
     }[work]()
     shown = capsys.readouterr().err

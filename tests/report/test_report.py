@@ -464,7 +464,9 @@ def test_the_report_opens_with_three_facts_and_proves_later(summary, html, markd
 
 def test_what_is_not_examined_shows_its_command(blank_figures):
     rng = np.random.default_rng(0)
-    evidence = collect_evidence(rng.normal(size=(30, 5)), np.arange(30) % 2, n_models=5, random_state=0)
+    evidence = collect_evidence(
+        rng.normal(size=(30, 5)), np.arange(30) % 2, selector="mrmr", n_models=5, random_state=0
+    )
     summary = summarize(decide(evidence, constraints=max_size(2, rho=9)), n_draws=0)
     page, markdown = Page(render_html(summary)), render_markdown(summary)
     assert len(page.all("code")) == 3

@@ -384,7 +384,7 @@ data:
   target: diagnosis
 
 evidence:
-  selector: mrmr
+  selector: wide
   n_models: 100
   seed: 0
 

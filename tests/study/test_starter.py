@@ -111,7 +111,7 @@ def test_check_asks_for_a_target_that_nobody_has_chosen(tmp_path):
     frame = numbers(60, ["u", "v"]).assign(treated=np.arange(60) % 2, sex=np.arange(60) // 7 % 2)
     text = template(table_of(tmp_path, frame), "data.csv")
     study = load_template(tmp_path, text)
-    assert study.evidence.selector == "mrmr"
+    assert study.evidence.selector == "wide"
     with pytest.raises(StudyError, match=r"data\.target: .*data\.csv: the target is still to be chosen; put the name"):
         check_study(study)
     chosen = load_template(tmp_path, text.replace("target: '?'", "target: treated"))

@@ -12,7 +12,7 @@ import ubayfs
 from ubayfs import Genetic, cannot_link, cost_budget, decorrelate, linear, max_size, must_link, require
 from ubayfs.constraints import KINDS, Constraint
 from ubayfs.exceptions import InputError, StudyError
-from ubayfs.selectors import Lasso, Tree
+from ubayfs.selectors import DEFAULT_SELECTOR, Lasso, Tree
 from ubayfs.study import (
     DataSection,
     DecisionSection,
@@ -347,7 +347,7 @@ def test_a_study_of_another_version_is_noted(load):
 
 def test_a_changed_default_is_named_where_a_study_rests_on_it(load):
     written = "decision: {min_votes: 1}\nversions: {ubayfs: 0.1.0}\n"
-    (advice,) = version_advice(load(MINIMAL + written))
+    (advice,) = version_advice(load(MINIMAL + "evidence: {selector: wide}\n" + written))
     assert advice.code == "changed_default"
     assert advice.facts == {
         "key": "evidence.n_features_per_model",
@@ -355,7 +355,7 @@ def test_a_changed_default_is_named_where_a_study_rests_on_it(load):
         "default": EvidenceSection.default_text("n_features_per_model"),
         "written": "0.1.0",
     }
-    settled = load(MINIMAL + "evidence: {n_features_per_model: random}\n" + written)
+    settled = load(MINIMAL + "evidence: {selector: wide, n_features_per_model: random}\n" + written)
     (advice,) = version_advice(settled)
     assert advice.code == "other_version"
     (advice,) = version_advice(settled, unlikely=["a"])
@@ -370,7 +370,7 @@ constraints:
   - cannot_link: {features: [a, c], price: 0.1}
   - require: a
 """
-HARD = "constraints: [{max_size: {n: 5, rho: hard}}]\ndecision: {min_votes: 2}\n"
+HARD = "constraints: [{max_size: {n: 5, rho: hard}}]\ndecision: {min_votes: 2}\nevidence: {selector: fisher}\n"
 
 
 def test_a_study_of_an_earlier_version_is_read_with_its_defaults(load):
@@ -378,27 +378,34 @@ def test_a_study_of_an_earlier_version_is_read_with_its_defaults(load):
     softened = (max_size(5, rho=1), must_link(["a", "b"], rho=1), cannot_link(["a", "c"], price=0.1), require("a"))
     assert study.constraints == softened
     assert study.decision == DecisionSection(min_votes=0)
+    assert study.evidence == EvidenceSection("mrmr")
     assert [(advice.code, advice.facts) for advice in version_advice(study)] == [
         ("former_default", {"key": key, "former": former, "present": present, "since": "0.3", "written": "0.2.1"})
-        for key, former, present in [("constraints.rho", 1, "hard"), ("decision.min_votes", 0, 1)]
+        for key, former, present in [
+            ("constraints.rho", 1, "hard"),
+            ("decision.min_votes", 0, 1),
+            ("evidence.selector", "mrmr", "wide"),
+        ]
     ]
     assert default_advice(study) == ()
 
 
 def test_what_a_study_of_an_earlier_version_states_is_taken(load):
     study = load(MINIMAL + HARD + "versions: {ubayfs: 0.2.1}\n")
-    assert (study.constraints, study.decision.min_votes) == ((max_size(5),), 2)
+    assert (study.constraints, study.decision.min_votes, study.evidence.selector) == ((max_size(5),), 2, "fisher")
     assert [advice.code for advice in version_advice(study)] == ["other_version"]
     changed = load(MINIMAL + SOFT + "versions: {ubayfs: 0.2.1}\n")  # as an option of the command line does
-    changed = replace(changed, constraints=(), decision=replace(changed.decision, min_votes=3))
+    changed = replace(
+        changed, constraints=(), decision=replace(changed.decision, min_votes=3), evidence=EvidenceSection()
+    )
     assert [advice.code for advice in version_advice(changed)] == ["other_version"]
 
 
 @pytest.mark.parametrize(
     ("text", "keys"),
     [
-        (MINIMAL, ["decision.min_votes"]),
-        (MINIMAL + SOFT, ["constraints.rho", "decision.min_votes"]),
+        (MINIMAL, ["decision.min_votes", "evidence.selector"]),
+        (MINIMAL + SOFT, ["constraints.rho", "decision.min_votes", "evidence.selector"]),
         (MINIMAL + HARD, []),
     ],
 )
@@ -411,6 +418,7 @@ def test_a_study_without_a_version_has_the_present_defaults_and_names_them(load,
     if "must_link" in text:
         assert study.constraints[:2] == (max_size(5), must_link(["a", "b"]))
     assert study.decision.min_votes in (1, 2)
+    assert study.evidence.selector == ("fisher" if "fisher" in text else DEFAULT_SELECTOR)
     assert default_advice(load(text + f"versions: {{ubayfs: {ubayfs.__version__}}}\n")) == ()
 
 

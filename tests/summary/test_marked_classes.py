@@ -68,7 +68,7 @@ def test_a_report_shows_marks_and_levels():
     frame = pd.DataFrame(rng.normal(size=(60, 5)), columns=list("pqrst"))
     frame["p"] += 4 * (y == "a")
     frame["kind"] = np.where(y == "b", "x", rng.permutation(np.resize(["y", "z"], 60)))
-    evidence = collect_evidence(frame, y, n_models=10, n_features_per_model=2, random_state=0)
+    evidence = collect_evidence(frame, y, selector="mrmr", n_models=10, n_features_per_model=2, random_state=0)
     data = FeatureData.from_table(frame, y)
     selection = decide(evidence, constraints=[max_size(2)], X=data)
     summary = summarize(selection, n_draws=0, data=data)
@@ -79,4 +79,7 @@ def test_a_report_shows_marks_and_levels():
     (table,) = chosen(summary)
     assert {"Marks a class", "Levels (samples)"} <= {column.heading for column in table.columns}
     assert any("Somers' D" in line for line in about_chosen(summary))
-    assert UBayFSSelector(max_features=2, n_models=5, random_state=0).fit(frame, y).transform(frame).shape == (60, 2)
+    assert UBayFSSelector("mrmr", max_features=2, n_models=5, random_state=0).fit(frame, y).transform(frame).shape == (
+        60,
+        2,
+    )

@@ -60,7 +60,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def evidence(data):
-    return ubayfs.collect_evidence(data, n_models=40, n_features_per_model=3, random_state=0)
+    return ubayfs.collect_evidence(data, selector="mrmr", n_models=40, n_features_per_model=3, random_state=0)
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,7 @@ def data():
 @pytest.fixture(scope="module")
 def selection(data):
     X, y = data
-    evidence = collect_evidence(X, y, n_models=30, n_features_per_model=3, random_state=0)
+    evidence = collect_evidence(X, y, selector="mrmr", n_models=30, n_features_per_model=3, random_state=0)
     constraints = [max_size(4), cannot_link(["x0", "x1"], rho=2.0)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ubayfs.exceptions.OptimizationWarning)  # members without votes

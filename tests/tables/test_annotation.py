@@ -165,7 +165,7 @@ def test_samples_without_a_target_are_left_out_with_a_note(adata, groups, missin
         ["cell3", "cell7"],
         N_CELLS - 2,
     )
-    evidence = collect_evidence(adata, target="status", n_models=4, random_state=0)
+    evidence = collect_evidence(adata, selector="mrmr", target="status", n_models=4, random_state=0)
     assert note in evidence.notes
 
 
@@ -176,7 +176,7 @@ def test_no_target_at_all_is_refused(adata):
 
 
 def test_the_estimator_takes_annotated_data_by_name(adata):
-    selector = UBayFSSelector(max_features=3, n_models=8, random_state=0, constraints=decorrelate(0.9))
+    selector = UBayFSSelector("mrmr", max_features=3, n_models=8, random_state=0, constraints=decorrelate(0.9))
     selector.fit(adata, adata.obs["status"], groups="patient")
     assert selector.feature_names_in_.tolist() == list(adata.var_names)
     chosen = list(selector.get_feature_names_out())
@@ -193,7 +193,9 @@ def test_the_estimator_takes_annotated_data_by_name(adata):
 
 @pytest.fixture
 def decided(adata):
-    evidence = collect_evidence(adata, target="status", n_models=8, n_features_per_model=3, random_state=0)
+    evidence = collect_evidence(
+        adata, selector="mrmr", target="status", n_models=8, n_features_per_model=3, random_state=0
+    )
     return evidence, decide(evidence, constraints=[max_size(2), decorrelate(0.9)], X=adata)
 
 

@@ -19,11 +19,11 @@ SETS = Evidence.from_sets([[1, 0, 1]], list("abc"))
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: collect_evidence(LAZY, Y, n_models=2),
-        lambda: collect_evidence(X, LAZY, n_models=2),
-        lambda: collect_evidence(X, Y, n_models=2, adjust_for=LAZY),
-        lambda: UBayFSSelector(n_models=2).fit(LAZY, Y),
-        lambda: UBayFSSelector(n_models=2, max_features=1).fit(X, Y).transform(LAZY),
+        lambda: collect_evidence(LAZY, Y, selector="mrmr", n_models=2),
+        lambda: collect_evidence(X, LAZY, selector="mrmr", n_models=2),
+        lambda: collect_evidence(X, Y, selector="mrmr", n_models=2, adjust_for=LAZY),
+        lambda: UBayFSSelector("mrmr", n_models=2).fit(LAZY, Y),
+        lambda: UBayFSSelector("mrmr", n_models=2, max_features=1).fit(X, Y).transform(LAZY),
         lambda: Evidence.from_sets(LAZY),
         lambda: decide(SETS, constraints=[max_size(2)], weights=KNOWN),
         lambda: read_knowledge(KNOWN),

@@ -183,7 +183,7 @@ def test_what_geo_says_of_samples_is_not_a_feature_and_may_be_the_target(frame, 
 def test_files_are_blocks_and_the_data_can_be_selected_from(frame, tmp_path):
     data = read_data(**_two_files(frame, tmp_path / "t.csv"), target="status")
     assert data.blocks.members == {"a": tuple(GENES[:2]), "b": tuple(GENES[2:])}
-    evidence = collect_evidence(data, n_models=5, n_features_per_model=2, random_state=0)
+    evidence = collect_evidence(data, selector="mrmr", n_models=5, n_features_per_model=2, random_state=0)
     chosen = decide(evidence, blocks=data.blocks, constraints=[max_per_block(1)]).features
     assert len(set(chosen) & set(GENES[:2])) <= 1
 

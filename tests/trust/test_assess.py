@@ -22,7 +22,9 @@ def table():
 
 @pytest.fixture(scope="module")
 def selection(table):
-    return decide(collect_evidence(*table, n_models=6, n_features_per_model=2, random_state=0), constraints=TWO)
+    return decide(
+        collect_evidence(*table, selector="mrmr", n_models=6, n_features_per_model=2, random_state=0), constraints=TWO
+    )
 
 
 def test_quick_is_made_of_its_parts(table, selection):
@@ -70,7 +72,9 @@ def test_sets_of_other_ensembles_have_relations_alone(table, selection):
 def test_parts_that_cannot_be_done_say_why(rng):
     X = rng.normal(size=(7, 12))
     y = np.r_[X[:6, 0], 1.0]
-    evidence = collect_evidence(X, y, n_models=3, n_features_per_model=2, task="regression", random_state=0)
+    evidence = collect_evidence(
+        X, y, selector="mrmr", n_models=3, n_features_per_model=2, task="regression", random_state=0
+    )
     found = assess(decide(evidence, constraints=TWO), X, y, n_shuffles=200)
     assert found.reproducibility is None
     assert found.not_done["reproducibility"].startswith("Could not be tested: y does not do for halves")

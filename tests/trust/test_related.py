@@ -81,7 +81,7 @@ def study():
     data = planted(np.random.default_rng(3), effect=2.0, n_features=60)
     X = pd.DataFrame(data.X, columns=[f"g{j}" for j in range(60)])
     y = np.asarray(data.target.values)
-    return X, y, collect_evidence(X, y, n_models=10, n_features_per_model=5, random_state=0)
+    return X, y, collect_evidence(X, y, selector="mrmr", n_models=10, n_features_per_model=5, random_state=0)
 
 
 def test_the_number_belongs_to_the_set_and_any_other_set_needs_no_data(study):

@@ -22,6 +22,7 @@ from ..data.missing import MAX_MISSING
 from ..exceptions import Advice, InputError
 from ..selectors.adapters import as_selector, check_task, describe, kind_of
 from ..selectors.base import ElementarySelector
+from ..selectors.registry import DEFAULT_SELECTOR
 from .batches import Batch, EnsembleTask
 from .checkpoint import Checkpoint, as_directory, identity, read_manifest
 from .evidence import Evidence, RunFailure, check_failures, joined_carriers
@@ -39,7 +40,7 @@ def collect_evidence(
     X: Any,
     y: Any = None,
     *,
-    selector: Any = "mrmr",
+    selector: Any = DEFAULT_SELECTOR,
     n_models: int = 100,
     train_size: float = 0.75,
     n_features_per_model: int | str | None = None,
@@ -65,7 +66,7 @@ def collect_evidence(
         `missing`, `max_missing` and `adjust_for` are ignored then. "fisher", "mrmr" and "laplacian" never make a sparse
         matrix dense as a whole; the result is that of the dense one.
     y : array-like of shape (n_samples,) or (n_samples, n_labels), or Survival, optional
-    selector : str, estimator, callable or list of these
+    selector : str, estimator, callable or list of these, default "wide"
         Name of a selector, a scikit-learn estimator or selector, a callable ``(X, y, n_features, rng) -> indices``;
         run m of a list uses its entry m modulo its length.
     n_models : int

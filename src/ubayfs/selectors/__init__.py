@@ -12,11 +12,12 @@ from .hsic import HSIC
 from .laplacian import Laplacian
 from .lasso import Lasso, Wide
 from .mrmr import MRMR
-from .registry import SELECTORS
+from .registry import DEFAULT_SELECTOR, SELECTORS
 from .rfe import RFE
 from .tree import Tree
 
 __all__ = [
+    "DEFAULT_SELECTOR",
     "HSIC",
     "MRMR",
     "RFE",

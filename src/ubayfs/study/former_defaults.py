@@ -36,6 +36,7 @@ class FormerDefault:
 FORMER_DEFAULTS: dict[str, FormerDefault] = {
     RHO: FormerDefault((0, 3), 1),
     "decision.min_votes": FormerDefault((0, 3), 0),
+    "evidence.selector": FormerDefault((0, 3), "mrmr"),
 }
 
 
@@ -43,7 +44,7 @@ def present_default(key: str) -> Any:
     """Return the default of a key that this version has, as a file states it.
 
     >>> {key: (row.former, present_default(key)) for key, row in FORMER_DEFAULTS.items()}
-    {'constraints.rho': (1, 'hard'), 'decision.min_votes': (0, 1)}
+    {'constraints.rho': (1, 'hard'), 'decision.min_votes': (0, 1), 'evidence.selector': ('mrmr', 'wide')}
     """
     if key == RHO:
         return relaxation(KINDS["max_size"].parameters["rho"].default)
@@ -76,7 +77,8 @@ def with_present_defaults(study: Mapping[Any, Any]) -> dict[Any, Any]:
     """Return the content of a study file in which nothing depends on the version that reads it.
 
     >>> with_present_defaults({"constraints": [{"max_size": 5}]})
-    {'constraints': [{'max_size': {'n': 5, 'rho': 'hard'}}], 'decision': {'min_votes': 1}}
+    {'constraints': [{'max_size': {'n': 5, 'rho': 'hard'}}],
+     'decision': {'min_votes': 1}, 'evidence': {'selector': 'wide'}}
     """
     return _stated(study, {key: present_default(key) for key in FORMER_DEFAULTS})
 

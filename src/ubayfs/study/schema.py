@@ -23,6 +23,7 @@ from ..exceptions import repr_of
 from ..optimize import OPTIMIZERS
 from ..priors import PRIORS
 from ..priors.knowledge import AS_STATED, POOLS, TRUST_IN_LISTS
+from ..selectors import DEFAULT_SELECTOR
 from ..trust.related import FEWEST_SHUFFLES, MAX_SUPPORTED, N_SHUFFLES
 from ..trust.trust import LEVELS
 from ..workflow import Decision
@@ -176,7 +177,7 @@ class EvidenceSection(Section):
     title: ClassVar[str] = "ensemble"
 
     selector: Any = setting(  # noqa: RUF009
-        "mrmr", FAMILIES["selector"].read, "elementary selector; those of a list take turns", in_parts=True,
+        DEFAULT_SELECTOR, FAMILIES["selector"].read, "elementary selector; those of a list take turns", in_parts=True,
         details="a name, or a name with settings such as `{name: mrmr, classes: weighted}`",
         always=True, option=Option("--selector", action="append")
     )

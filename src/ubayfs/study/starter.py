@@ -16,6 +16,7 @@ from ..data.blocks import members_by_prefix
 from ..ensemble.features_per_model import features_per_model
 from ..exceptions import InputError
 from ..knowledge.scale import UNLIKELY_PRICE, VOTES
+from ..selectors import DEFAULT_SELECTOR
 from .schema import SECTIONS
 from .yaml_io import dump_inline
 
@@ -88,7 +89,7 @@ def starter_text(
     roles = infer_columns(table, target)
     n = max(1, min(_SIZE, len(roles.features) // 2))
     per_model = str(features_per_model(None, len(roles.features)))
-    selector = "laplacian" if roles.is_unsupervised else "mrmr"
+    selector = "laplacian" if roles.is_unsupervised else DEFAULT_SELECTOR
     ensemble = ("selector", "n_models", "train_size", "n_features_per_model", "seed")
     parts = [
         _HEADER,

@@ -92,7 +92,7 @@ class Study:
       target: diagnosis
     <BLANKLINE>
     evidence:
-      selector: mrmr
+      selector: wide
       n_models: 100
       seed: 0
     <BLANKLINE>

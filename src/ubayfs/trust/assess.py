@@ -129,7 +129,7 @@ def assess(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from ubayfs import assess, collect_evidence, decide
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> evidence = collect_evidence(X, y, n_models=20, n_features_per_model=5, random_state=0)
+    >>> evidence = collect_evidence(X, y, selector="mrmr", n_models=20, n_features_per_model=5, random_state=0)
     >>> found = assess(decide(evidence, max_size=6), X, y, n_splits=5)
     >>> found
     Assessment(6 features: related, reproducibility)

@@ -122,7 +122,7 @@ def validate(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from ubayfs import collect_evidence, decide, validate
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> selection = decide(collect_evidence(X, y, n_models=10, random_state=0), max_size=3)
+    >>> selection = decide(collect_evidence(X, y, selector="mrmr", n_models=10, random_state=0), max_size=3)
     >>> found = validate(selection, X, y, n_repeats=1, baselines=["random"])
     >>> found.scores.query("metric == 'auc'")[["method", "mean"]].round(2).values.tolist()
     [['ubayfs', 0.98], ['random', 0.93]]

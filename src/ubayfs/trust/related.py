@@ -136,7 +136,7 @@ class Related(ShownAsCard):
     >>> y = np.repeat([0, 1], 30)
     >>> X = rng.normal(size=(60, 40))
     >>> X[:, :4] += 2 * y[:, None]
-    >>> evidence = collect_evidence(X, y, n_models=20, n_features_per_model=4, random_state=0)
+    >>> evidence = collect_evidence(X, y, selector="mrmr", n_models=20, n_features_per_model=4, random_state=0)
     >>> related = estimate_related(decide(evidence, max_size=4), X, y)
     >>> related.at_least, related.of(["x0", "x10", "x20"]).at_least
     (4, 1)
@@ -380,7 +380,7 @@ def estimate_related(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from ubayfs import collect_evidence, decide
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> evidence = collect_evidence(X, y, n_models=20, n_features_per_model=5, random_state=0)
+    >>> evidence = collect_evidence(X, y, selector="mrmr", n_models=20, n_features_per_model=5, random_state=0)
     >>> related = estimate_related(decide(evidence, max_size=6), X, y)
     >>> related
     Related(at_least=6 of 6, best_guess=6)

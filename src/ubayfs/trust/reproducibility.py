@@ -168,7 +168,7 @@ class Reproducibility(ShownAsCard):
     >>> y = np.repeat([0, 1], 30)
     >>> X = rng.normal(size=(60, 40))
     >>> X[:, :2] += 2 * y[:, None]
-    >>> selection = decide(collect_evidence(X, y, n_models=10, random_state=0), max_size=2)
+    >>> selection = decide(collect_evidence(X, y, selector="mrmr", n_models=10, random_state=0), max_size=2)
     >>> found = estimate_reproducibility(selection, X, y, n_splits=4)
     >>> found.size, found.labels[:3].tolist()
     (2, ['usually', 'usually', 'rarely'])
@@ -525,7 +525,7 @@ def estimate_reproducibility(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from ubayfs import collect_evidence, decide
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> selection = decide(collect_evidence(X, y, n_models=20, random_state=0), max_size=5)
+    >>> selection = decide(collect_evidence(X, y, selector="mrmr", n_models=20, random_state=0), max_size=5)
     >>> found = estimate_reproducibility(selection, X, y, n_splits=5)
     >>> low, high = found.selected_again
     >>> f"about {low:.1f} to {high:.1f} of these {found.size} would be selected again"

@@ -135,7 +135,7 @@ class Validation(ShownAsCard):
     >>> y = np.repeat([0, 1], 20)
     >>> X = rng.normal(size=(40, 20))
     >>> X[:, :2] += 3 * y[:, None]
-    >>> selection = decide(collect_evidence(X, y, n_models=5, random_state=0), max_size=2)
+    >>> selection = decide(collect_evidence(X, y, selector="mrmr", n_models=5, random_state=0), max_size=2)
     >>> validation = validate(selection, X, y, cv=2, n_repeats=1, baselines=[])
     >>> validation.main_metric, validation.n_done
     ('auc', 2)

@@ -85,7 +85,7 @@ def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSe
         "n_features_per_model": 10,
         "random_state": state,
     }
-    evidence = ubayfs.collect_evidence(X, y, **ensemble)
+    evidence = ubayfs.collect_evidence(X, y, selector="mrmr", **ensemble)
     related = {str(evidence.feature_names[j]) for j in np.flatnonzero(~truth.unrelated)}
     outcomes = []
     for way, choose in WAYS.items():
