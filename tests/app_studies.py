@@ -27,7 +27,7 @@ def write_table(path, n_samples=60):
 
 def small_study(folder, **evidence):
     write_table(folder / "cells.csv")
-    ensemble = {"n_models": 30, "n_features_per_model": 3, **evidence}
+    ensemble = {"selector": "mrmr", "n_models": 30, "n_features_per_model": 3, **evidence}
     return Study(
         DataSection("cells.csv", target="class"),
         evidence=EvidenceSection(**ensemble),
@@ -80,7 +80,7 @@ def laboratory(folder):
     X = np.random.default_rng(0).normal(size=(60, len(GENES)))
     pd.DataFrame(X, columns=GENES).assign(outcome=X[:, 0] > 0).to_parquet(folder / "cells.parquet")
     (folder / "laboratory.yaml").write_text(
-        "data: {path: cells.parquet, target: outcome}\nevidence: {n_models: 20}\n"
+        "data: {path: cells.parquet, target: outcome}\nevidence: {selector: mrmr, n_models: 20}\n"
         "blocks: {first: [gene_0, gene_1], second: [gene_2], tens: ['gene_1?']}\nconstraints: [max_size: 10]\n",
         encoding="utf-8",
     )
@@ -95,7 +95,7 @@ def patients(folder):
     pd.DataFrame(X, columns=MEASURED).assign(died=y).to_csv(folder / "patients.csv", index=False)
     study = {
         "data": {"path": "patients.csv", "target": "died"},
-        "evidence": {"n_models": 20, "seed": 1, "n_features_per_model": 2},
+        "evidence": {"selector": "mrmr", "n_models": 20, "seed": 1, "n_features_per_model": 2},
         "constraints": [{"max_size": {"n": 3, "rho": "hard"}}],
         "trust": {"level": "none"},
     }

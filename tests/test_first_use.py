@@ -1,5 +1,6 @@
 """The first calls: hard limits, votes that a feature needs, arguments by name, one answer whichever way is taken."""
 
+import inspect
 import itertools
 
 import numpy as np
@@ -229,3 +230,12 @@ def test_estimator_and_functions_select_the_same(cancer, size):
     selection = decide(evidence, max_size=size, X=X)
     assert fitted.selection_.features == selection.features
     assert fitted.selection_.value == selection.value
+
+
+def test_one_default_selector():
+    from ubayfs.selectors import DEFAULT_SELECTOR, SELECTORS
+    from ubayfs.study import EvidenceSection
+
+    called = inspect.signature(collect_evidence).parameters["selector"].default
+    assert called == UBayFSSelector().selector == EvidenceSection().selector == DEFAULT_SELECTOR == "wide"
+    assert SELECTORS["wide"].penalty_factor == 1.5  # that of the trial

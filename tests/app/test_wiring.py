@@ -106,10 +106,10 @@ def test_selectors_and_their_settings(simulated, library):
 
     async def act(user):
         await put(user, control(user, "tree"), True)
-        assert bench.state.study.evidence.selector == ("mrmr", "tree")
+        assert bench.state.study.evidence.selector == ("wide", "tree")
         await put(user, control(user, "max depth"), "3")
-        assert bench.state.study.evidence.selector == ("mrmr", Named("tree", (("max_depth", 3),)))
-        await put(user, control(user, "mrmr"), False)
+        assert bench.state.study.evidence.selector == ("wide", Named("tree", (("max_depth", 3),)))
+        await put(user, control(user, "wide"), False)
         await put(user, control(user, "tree"), False)  # the last one stays
         assert bench.state.study.evidence.selector == Named("tree", (("max_depth", 3),))
 
