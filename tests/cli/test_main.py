@@ -75,7 +75,7 @@ def test_a_reader_that_has_seen_enough_is_not_an_error(folder):
     run = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     # Whether the reader leaves before the notes are printed is a matter of time.
-    assert all(line.startswith("Note: A run may choose 4 of 8 features") for line in run.stderr.splitlines())
+    assert all(line.startswith("Note: ") for line in run.stderr.splitlines())
 
 
 def write(name, content):

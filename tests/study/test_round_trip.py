@@ -102,7 +102,7 @@ CONSTRAINTS = {
         ubayfs.decorrelate, st.floats(0, 0.99), st.sampled_from(["spearman", "pearson", "kendall"])
     ),
     "linear": st.one_of(
-        matrices(3).map(lambda m: linear(*m)),
+        matrices(3).map(lambda m: linear(m[0], m[1], rho=m[2])),
         st.builds(linear, st.dictionaries(names, numbers, min_size=1), numbers, rho=rhos),
         st.builds(
             linear,
