@@ -52,7 +52,7 @@ def target_of(task, X, y, Z):
         "multiclass": y + (X[:, 0] > 1),
         "multilabel": np.c_[y, X[:, 3] > 1].astype(int),
         "regression": 20 * X[:, 0] + Z["age"].to_numpy(),
-        "survival": Survival(np.exp(-X[:, 0] - Z["age"].to_numpy() / 30), np.arange(len(y)) % 3 > 0),
+        "survival": Survival(np.exp(-X[:, 0] - Z["age"].to_numpy() / 30 + X[:, 1]), np.arange(len(y)) % 3 > 0),
         "unsupervised": None,
     }[task]
 

@@ -1,4 +1,4 @@
-"""The first features on the lasso path, as the experiments of the paper have it."""
+"""The first features on the lasso path, as in the paper."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Lasso(JointSelector):
     penalty_factor : float
         What the penalty of curves and pairs is multiplied by.
     order : {"weight", "entry"}
-        "entry" is the selector of the experiments of the paper: features in the order in which they enter the lasso
+        "entry" is the selector of the paper: features in the order in which they enter the lasso
         path of their values; see :class:`~ubayfs.selectors.entry_order.EntryOrder`.
     min_penalty : float
         Of order="entry": where the path ends at the latest, as a share of the penalty at which the first feature

@@ -333,7 +333,7 @@ class TrustSection(Section):
         option=Option("--shuffles", "N", int)
     )
     n_vote_shuffles: int = setting(
-        0, _count, "shuffles of the target for which the whole ensemble is repeated, for joint effects; 20 are enough",
+        0, _count, "shuffled targets that the ensemble is repeated for, to find joint effects; 20 are enough",
         option=Option("--vote-shuffles", "N", int)
     )
     n_splits: int = setting(
