@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import ubayfs
+import ubayfs.ensemble.collect
+import ubayfs.trust.predictors
 from ubayfs_experiments import runner, store
 from ubayfs_experiments.analysis.calibration import (
     EXPERIMENTS,
@@ -23,6 +25,7 @@ from ubayfs_experiments.data.simulated import KINDS, PLANTED_TARGETS, SAME, TARG
 from ubayfs_experiments.designs import calibration, fresh
 from ubayfs_experiments.methods import peers
 from ubayfs_experiments.methods.peers import integrated_path, knockoffs
+from ubayfs_experiments.methods.ridge import SCORES
 from ubayfs_experiments.tasks import Scale
 
 ROOT = Path(__file__).parents[2]
@@ -214,6 +217,18 @@ def test_predictions_are_judged_by_fresh_samples(target, monkeypatch, rng):
     assert chance + 0.2 < found["true"] < 1
     assert found["lower"] < found["mean"] < found["upper"]
     assert found["expected"] == pytest.approx(found["true"], abs=0.15)
+
+
+@pytest.mark.parametrize("target", ["two classes", "numbers", "survival"])
+def test_the_predictor_of_the_truth_is_that_of_validate(target, rng):
+    """The oracle: the predictors and metrics of ubayfs itself."""
+    population = PlantedPopulation.random(target, 0.0, 10, 3, rng)
+    studies = [population.draw(n, rng) for n in (60, 500)]
+    train, test = (ubayfs.ensemble.collect.as_data(study.X, study.y).target for study in studies)
+    (predictor,) = ubayfs.trust.predictors.as_predictors("ridge", train.task)
+    (A, B), (y, truth) = ([getattr(study, name) for study in studies] for name in ("X", "y"))
+    judged = predictor.scores(A, train, B, test, 0, np.arange(500))
+    assert SCORES[target](A, y, B, truth) == pytest.approx(judged[predictor.metrics[0]].value, abs=1e-4)
 
 
 # Tables and the page

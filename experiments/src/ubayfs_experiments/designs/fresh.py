@@ -20,16 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ubayfs
-from ubayfs.attribution import attribution
-from ubayfs.ensemble.collect import as_data
-from ubayfs.exceptions import UBayFSWarning
-from ubayfs.selection import Selection
-from ubayfs.trust.predictors import RIDGE, as_predictors
-from ubayfs.trust.stand_ins import CLOSE, n_matched
 
 from ..data.datasets import Dataset
 from ..data.planted import Mask
 from ..data.simulated import BLOCK, PLANTED_TARGETS, SAME, PlantedPopulation, Study, blocks_of
+from ..methods.ridge import SCORES
 from ..tasks import Experiment, Outcome, Scale, Split, Task, seed_of
 from .calibration import DATA, MAX_SIZE, SELECTOR
 
@@ -44,6 +39,7 @@ HOWS = ALONE, LISTED, RULED = (
 MEASURES = ("again", "prediction")
 N_POPULATIONS, N_SETS = 4, {"again": 40, "prediction": 100, "survival": 40}  # of a target, or of a measure
 N_FRESH = {"again": 50, "prediction": 4000, "expected": 25}
+CLOSE = 0.8  # Spearman correlation above which features stand for each other
 _SEED = 29  # of populations and of what is true in them; data sets have the seed of the run
 SETTINGS: dict[str, Any] = {
     "data sets": N_SETS, "populations": N_POPULATIONS, "fresh": N_FRESH, "max_size": MAX_SIZE, "close": CLOSE,
@@ -102,7 +98,7 @@ def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSe
     procedure = Procedure(design, number, setting["selector"], task.settings["n_models"])
     rng = np.random.default_rng(seed_of(int(seed.generate_state(1)[0]), task.method))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UBayFSWarning)  # of sets without votes
+        warnings.simplefilter("ignore", ubayfs.exceptions.UBayFSWarning)  # of sets without votes
         scores = (_again if measure == "again" else _predicted)(procedure, rng)
     return [Outcome({**setting, "population": number}, (), process_time() - start, scores)]
 
@@ -132,21 +128,38 @@ class Procedure(NamedTuple):
             target, FEATURES[kind], n_features, PLANTED[planted], self.rng("population"), grouped
         )
 
-    def select(self, study: Study, rng: np.random.Generator) -> Selection:
-        """Return what is selected on a data set."""
-        evidence = ubayfs.collect_evidence(
+    def wrong(self, study: Study) -> list[int]:
+        """Return unrelated features of five blocks, the same in all data sets of the population."""
+        unrelated = self.rng("wrong").permutation(np.flatnonzero(~study.related))
+        return [int(j) for j in unrelated[np.sort(np.unique(unrelated // BLOCK, return_index=True)[1])[:5]]]
+
+    def evidence(self, study: Study, rng: np.random.Generator) -> ubayfs.Evidence:
+        """Return the votes on a data set."""
+        return ubayfs.collect_evidence(
             study.X, study.y, selector=self.selector, n_models=self.n_models, n_features_per_model=MAX_SIZE,
             random_state=int(rng.integers(2**31)), **study.options,
         )  # fmt: skip
-        unrelated = self.rng("wrong").permutation(np.flatnonzero(~study.related))
-        wrong = unrelated[np.sort(np.unique(unrelated // BLOCK, return_index=True)[1])[:5]]  # of five blocks
+
+    def decide(self, evidence: ubayfs.Evidence, study: Study, weighted: bool = True) -> ubayfs.selection.Selection:
+        """Return what is selected; without weights, if they are not wanted."""
         constraints, options = [ubayfs.max_size(MAX_SIZE)], dict[str, Any]()
-        if self.design.how == LISTED:
-            options["weights"] = dict.fromkeys(evidence.feature_names[wrong].tolist(), "very likely")
+        if self.design.how == LISTED and weighted:
+            options["weights"] = dict.fromkeys(evidence.feature_names[self.wrong(study)].tolist(), "very likely")
         elif self.design.how == RULED:
-            constraints += [ubayfs.require(wrong[:4].tolist()), ubayfs.max_per_block(1)]
+            constraints += [ubayfs.require(self.wrong(study)[:4]), ubayfs.max_per_block(1)]
             options["blocks"] = blocks_of(len(study.related))
         return ubayfs.decide(evidence, constraints=constraints, min_votes=0, **options)
+
+    def select(self, study: Study, rng: np.random.Generator) -> ubayfs.selection.Selection:
+        """Return what is selected on a data set."""
+        return self.decide(self.evidence(study, rng), study)
+
+    def by_data(self, study: Study, rng: np.random.Generator) -> Mask:
+        """Return the members that are selected without weights, too, and that no rule requires."""
+        evidence = self.evidence(study, rng)
+        members = self.decide(evidence, study).mask & self.decide(evidence, study, weighted=False).mask
+        members[self.wrong(study)[: 4 if self.design.how == RULED else 0]] = False
+        return members
 
 
 def _again(procedure: Procedure, rng: np.random.Generator) -> Mapping[str, float | None]:
@@ -155,32 +168,34 @@ def _again(procedure: Procedure, rng: np.random.Generator) -> Mapping[str, float
     selection = procedure.select(study, rng)
     said = ubayfs.estimate_reproducibility(selection, study.X, study.y, random_state=rng, **study.options)
     members, fresh = said.by_data, _fresh_sets(procedure)
-    close = _close(study)
-    near = [n_matched(close[np.ix_(np.flatnonzero(members), np.flatnonzero(other))]) for other in fresh]
+    exact = (members & fresh).sum(axis=1)
+    near = np.minimum(_by_block(members[None]), _by_block(fresh)).sum(axis=1) if _blocks_are_close(study) else exact
     ranges = {"exact": said.selected_again, "near": (None, None)}
     if said.stand_ins is not None:
         ranges["near"] = said.stand_ins.selected_again
     return {
-        "n": float(said.size), "exact": float((members & fresh).sum(axis=1).mean()), "near": float(np.mean(near)),
+        "n": float(said.size), "exact": float(exact.mean()), "near": float(near.mean()),
         **{f"{name}_low": low for name, (low, _) in ranges.items()},
         **{f"{name}_high": high for name, (_, high) in ranges.items()},
     }  # fmt: skip
 
 
-def _close(study: Study) -> Mask:
-    """Return which features stand for each other in the population: Spearman correlation by that of normal features."""
-    return np.asarray(6 / np.pi * np.arcsin(study.correlation / 2) > CLOSE)
+def _by_block(sets: Mask) -> Any:
+    """Return how many features of each block sets have, of shape (n_sets, n_blocks)."""
+    return sets.reshape(len(sets), -1, BLOCK).sum(axis=2)
+
+
+def _blocks_are_close(study: Study) -> bool:
+    """Return whether all features of a block stand for each other, by the Spearman correlation of normal features."""
+    return bool(6 / np.pi * np.arcsin(study.block_correlation / 2) > CLOSE)
 
 
 @lru_cache(maxsize=1)
 def _fresh_sets(procedure: Procedure) -> Mask:
     """Return the members that the data brought in fresh data sets, of shape (n_sets, n_features)."""
-    population, rng, found = procedure.population(), procedure.rng("fresh sets"), list[Mask]()
-    for _ in range(N_FRESH["again"]):
-        selection = procedure.select(population.draw(procedure.n_samples, rng), rng)
-        why = attribution(selection).why
-        found.append(np.isin(selection.feature_names, [name for name in why if why[name] == "data"]))
-    return np.array(found)
+    population, rng = procedure.population(), procedure.rng("fresh sets")
+    studies = (population.draw(procedure.n_samples, rng) for _ in range(N_FRESH["again"]))
+    return np.array([procedure.by_data(study, rng) for study in studies])
 
 
 def _predicted(procedure: Procedure, rng: np.random.Generator) -> Mapping[str, float | None]:
@@ -195,14 +210,12 @@ def _predicted(procedure: Procedure, rng: np.random.Generator) -> Mapping[str, f
     }  # fmt: skip
 
 
-def _judged(procedure: Procedure, study: Study, selection: Selection) -> float:
+def _judged(procedure: Procedure, study: Study, selection: ubayfs.selection.Selection) -> float:
     """Return the score on fresh samples of a predictor that learned from a study, with the features selected in it."""
-    train, test = (as_data(each.X[:, selection.indices], each.y) for each in (study, _fresh_samples(procedure)))
-    known = np.asarray(train.X[:])
-    A, B = ((np.asarray(data.X[:]) - known.mean(axis=0)) / known.std(axis=0) for data in (train, test))
-    (predictor,) = as_predictors(RIDGE, train.target.task)
-    scores = predictor.scores(A, train.target, B, test.target, 0, np.arange(len(B)))
-    return float(scores[predictor.metrics[0]].value)
+    fresh = _fresh_samples(procedure)
+    known, new = (each.X[:, selection.indices] for each in (study, fresh))
+    A, B = ((values - known.mean(axis=0)) / known.std(axis=0) for values in (known, new))
+    return SCORES[procedure.design.target](A, study.y, B, fresh.y)
 
 
 @lru_cache(maxsize=1)
