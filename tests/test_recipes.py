@@ -77,8 +77,8 @@ RECIPES = {
         selector = ubayfs.UBayFSSelector("fisher", min_importance=0.3, **settings)
         assert selector.fit(X, [0, 0, 1, 1, 0, 1]).get_support().sum() == 1
         assert selector.redecide(min_importance=0.0, min_votes=0).get_support().sum() == 2
-        drawn = {"constraints": constraint, "n_draws": 5}
-        draws = ubayfs.selection_probabilities(selector.posterior_, min_importance=0.3, **drawn)
+        few = {"constraints": constraint, "min_importance": 0.3, "n_draws": 5}
+        draws = ubayfs.selection_probabilities(selector.posterior_, **few)
         assert (draws > 0).sum() == 1
         assert ubayfs.study.DecisionSection(min_importance=0.3).min_importance == 0.3
         """,
