@@ -97,6 +97,7 @@ def patients(folder):
         "data": {"path": "patients.csv", "target": "died"},
         "evidence": {"selector": "mrmr", "n_models": 20, "seed": 1, "n_features_per_model": 2},
         "constraints": [{"max_size": {"n": 3, "rho": "hard"}}],
+        "decision": {"min_votes": 0},  # places are filled
         "trust": {"level": "none"},
     }
     (folder / "patients.yaml").write_text(json.dumps(study))

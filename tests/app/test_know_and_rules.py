@@ -201,11 +201,13 @@ FORMS = {
     "must_link": (
         {"About": "blocks", "Features": ["first", "second"]}, "All or none of the blocks first", "2 conditions",
     ),
-    "at_least_one": ({"Features": ["gene_1*"]}, "At least one of gene_1*", "costs 4 of 20 votes"),
+    "at_least_one": (
+        {"Features": ["gene_1*"], "Meant as": "wish with a price"}, "At least one of gene_1*", "costs 4 of 20 votes",
+    ),
     "require": ({"Features": [HTML, LONG, RIGHT_TO_LEFT]}, "\\u202eevil", "must; 3 conditions"),
     "decorrelate": ({"Correlation above": "0.7"}, "Spearman correlation above 0.7", "the stronger the correlation"),
     "cost_budget": (
-        {"Costs: a name and a number per line": "gene_1 2\ngene_2 3", "Budget": "4"}, "Total cost at most 4", "wish",
+        {"Costs: a name and a number per line": "gene_1 2\ngene_2 3", "Budget": "4"}, "Total cost at most 4", "must",
     ),
 }  # fmt: skip
 
@@ -269,6 +271,9 @@ def test_the_penalty_curve_follows_the_price(at):
         """Return what is left of the admissibility at violations by 1, 2 ..."""
         return [float(found) for found in re.findall(r"violated by [1-9]: ([\d.e-]+)", label)]
 
+    page.locator("[data-keep=form-strictness]").select_option(label="wish with a price")
+    price.wait_for()
+    page.get_by_text("A violation by 1 costs 4 votes").wait_for()
     first = curve.get_attribute("aria-label")
     price.fill("0.9")
     page.get_by_text("A violation by 1 costs 18 votes").wait_for()
