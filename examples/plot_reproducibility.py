@@ -31,5 +31,5 @@ print(dict(zip(found.feature_names[found.selected], found.labels[found.selected]
 # The ensembles on halves can be collected once and used for every decision on the same evidence. The figure shows
 # the share of models that selected a feature in one half against the other:
 
-halves = collect_halves(FeatureData.from_table(X, y), {"n_models": 30}, n_splits=8, random_state=0)
+halves = collect_halves(FeatureData.from_table(X, y), {"selector": "mrmr", "n_models": 30}, n_splits=8, random_state=0)
 HalvesDisplay.from_selection(selection, halves, reproducibility_of(selection, halves)).plot()

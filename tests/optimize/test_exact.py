@@ -293,7 +293,7 @@ def test_a_decision_begins_with_the_best_set_so_far(monkeypatch):
 
     def recorded(self, utility, random_state=None):
         begun.append(self.begin_with)
-        return maximize(self, utility, constraint_strength=random_state)
+        return maximize(self, utility, random_state)
 
     monkeypatch.setattr(Exact, "maximize", recorded)
     rows = [one_row([1, 1, 0, 0], 1, 9.0), one_row([0, 0, 1, 1], 1, 9.0)]

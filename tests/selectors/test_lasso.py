@@ -14,13 +14,13 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 from sklearn.linear_model import Lasso as ReferenceLasso
 
-from ubayfs import Evidence, Survival, UBayFSWarning, collect_evidence, decide, max_size
+from ubayfs import Evidence, Survival, collect_evidence, decide, max_size
 from ubayfs.data.categories import CategoryTable
 from ubayfs.data.covariates import basis_of
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.hazards import RiskSets
 from ubayfs.data.missing import filled
-from ubayfs.exceptions import InputError
+from ubayfs.exceptions import InputError, UBayFSWarning
 from ubayfs.report import render_markdown
 from ubayfs.selectors import SELECTORS, Lasso, Wide, _lasso_fits, _score_columns
 from ubayfs.selectors._active_sets import minimize

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ubayfs import Evidence, InputError, UBayFSWarning, collect_evidence, decide, estimate_related, max_size
+from ubayfs import Evidence, collect_evidence, decide, estimate_related, max_size
+from ubayfs.exceptions import InputError, UBayFSWarning
 from ubayfs.trust import shuffled_votes
 from ubayfs.trust.repeats import EnsembleRepeats
 from ubayfs.trust.trust import Trust

@@ -8,6 +8,7 @@ from ubayfs import UBayFSSelector, max_size
 from ubayfs.constraints.sizes import asks_for_supported, with_supported
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import ConstraintError, InputError, OptimizationWarning
+from ubayfs.selection import Selection
 from ubayfs.trust.cross_validation import Options, validate_procedure
 from ubayfs.trust.procedure import Procedure
 from ubayfs.trust.related import Bounds, Related, related_of, sized_in_parts, supported_size
@@ -68,7 +69,7 @@ def test_what_nothing_speaks_for_is_not_counted(planted):
         posterior = selection.posterior
         assert supported_size(every, posterior, 20) == (expected, ())
         assert every.supported(selection) == every.supported(posterior) == expected
-        assert every.supported(selection, 3) == every.supported(ubayfs.Selection.from_dict(selection.to_dict()), 3) == 3
+        assert every.supported(selection, 3) == every.supported(Selection.from_dict(selection.to_dict()), 3) == 3
         assert every.supported(posterior.mean) == 20  # importances alone know no votes
     assert every.supported(ubayfs.maximize(np.arange(1.0, 31.0), max_size(3))) == 20
     # In a part of the samples, too: one model selects one feature.
