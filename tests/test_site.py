@@ -21,7 +21,8 @@ def listed(page):
 
 def test_every_public_name_has_one_page():
     names = listed("api/index.rst")
-    elsewhere = {f"{place}.{name}" for name, place in ubayfs._MOVED.items()}
+    # What is in a module that has a page of its own stands there.
+    elsewhere = {f"{place}.{name}" for name, place in ubayfs._MOVED.items() if place not in ubayfs._MODULES}
     assert sorted(names) == sorted({*ubayfs.__all__, *ubayfs._MODULES, *elsewhere} - {"__version__"})
 
 
