@@ -66,7 +66,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         The most features with ``max_features="supported"``.
     n_features_per_model : int or "random", optional
         The most that one run may choose. Default: a quarter of the features, at least 1 and at most 10. "random" draws
-        the number anew for each run, from 1 to half of the features, at most 20.
+        a number for each run, from 1 to half of the features, at most 20.
     task : str, optional
         The kind of target, a key of ``ubayfs.data.TASKS`` such as "regression". Default: inferred from `y`.
     missing : {"error", "available", "drop_rows", "drop_columns", "median"}, default "error"

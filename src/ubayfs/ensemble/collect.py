@@ -75,7 +75,7 @@ def collect_evidence(
         Share of the samples in a subsample; share of the groups when `groups` is given.
     n_features_per_model : int or "random", optional
         The most that a run may choose. Default: a quarter of the features, at least 1 and at most 10. "random" draws
-        the number anew for each run, from 1 to half of the features, at most 20.
+        a number for each run, from 1 to half of the features, at most 20.
     task : str, optional
         The kind of target, a key of ``ubayfs.data.TASKS`` such as "regression". Default: inferred from `y`.
     groups : array-like of shape (n_samples,), optional

@@ -1,4 +1,4 @@
-"""How many features a run may choose: a number, the default for so many features, or one drawn anew for each run.
+"""How many features a run may choose: a number, the default for so many features, or one that is drawn for each run.
 
 With half of all features in every set, votes hardly tell features apart: the default is at most a quarter of them.
 """

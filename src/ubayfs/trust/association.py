@@ -124,7 +124,8 @@ def _predicted(target: Target, basis: Floats) -> Floats:
     if target.task in (*CLASSIFICATION, "multilabel") and not target.ordered:
         Z, values = basis[:, 1:] * np.sqrt(len(basis)), np.asarray(target.values).reshape(len(basis), -1)
         model = LogisticRegression(tol=1e-9, max_iter=10_000)
-        return np.hstack([model.fit(Z, column).predict_proba(Z) for column in values.T if np.ptp(column) > 0])
+        shares = [model.fit(Z, column).predict_proba(Z) for column in values.T if np.ptp(column) > 0]
+        return np.hstack([np.empty((len(Z), 0)), *shares])
     fitted = basis @ (basis.T @ target_columns(target))
     largest = np.abs(fitted).max(axis=0)
     return np.asarray(rankdata(np.round(fitted / np.where(largest > 0, largest, 1.0), 10), axis=0))  # ties stay ties
