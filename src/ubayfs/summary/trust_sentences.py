@@ -528,6 +528,7 @@ def _substitutes(facts: Facts) -> list[str]:
     found = facts["substitutes"]
     if not found:
         return []
+    chosen = {record["feature"] for record in facts["chosen"]}
     lines = [
         "Each chosen feature was excluded and the decision made again, with the same weights and constraints. The cost "
         "is what the set loses by it, in votes; weights count as votes, too."
@@ -539,7 +540,8 @@ def _substitutes(facts: Facts) -> list[str]:
         )
     lines += [
         f"{pair['member']} {counted_votes(pair['member_votes'])}, {pair['feature']} {pair['votes']:,}, either "
-        f"{pair['votes_either']:,}: they measure the same thing; {pair['member']} stands for both."
+        f"{pair['votes_either']:,}: they measure the same thing"
+        + ("; both are selected." if pair["feature"] in chosen else f"; {pair['member']} stands for both.")
         for pair in facts["stand_ins"]
         if pair["correlation"] is not None and pair["correlation"] >= _SAME
     ]
