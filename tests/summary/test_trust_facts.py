@@ -133,9 +133,10 @@ def test_a_pair_of_stand_ins_is_alike_and_listed_once(rng):
     (pair,) = summary["stand_ins"]
     assert (pair["member"], pair["member_votes"], pair["feature"], pair["votes"]) == ("a", 18, "b", 12)
     assert pair["votes_either"] == 30
-    assert summary["sentences"]["substitutes"][-1] == (
-        "a 18 votes, b 12, either 30: they measure the same thing; a stands for both."
-    )
+    pair = "a 18 votes, b 12, either 30: they measure the same thing; "
+    assert summary["sentences"]["substitutes"][-1] == f"{pair}both are selected."
+    fewer = summarize(decide(evidence, max_size=2, X=X), n_draws=0)["sentences"]["substitutes"]
+    assert f"{pair}a stands for both." in fewer
 
 
 def test_how_it_predicts_is_reported_with_the_hardest_baseline(summary, trust):
