@@ -15,6 +15,7 @@ from ubayfs_experiments.analysis.calibration import (
     TABLES,
     again_table,
     bounds_table,
+    lists_table,
     fill,
     markdown,
     planted_table,
@@ -130,6 +131,16 @@ def test_planted_sets_are_counted():
         assert scores["n"] == 10
         assert 0 <= scores["at_least"] <= scores["best_guess"] <= 10
         assert scores["true"] <= 10 - (4 if "four" in how else 2 if "three" in how else 0)
+
+
+def test_lists_are_judged_on_the_same_votes():
+    found = {one.setting["how"]: one.scores for one in simulate(task_of("lists-lists-numbers-independent"))}
+    assert list(found) == list(calibration.LISTS)
+    assert len({scores["alone"] for scores in found.values()}) == 1
+    right, wrong = found["ten signals"], found["ten wrong ones"]
+    assert right["stated"] > right["alone"] > wrong["stated"]
+    assert right["learned"] == right["stated"]
+    assert wrong["learned"] > wrong["stated"]
 
 
 def test_peers_are_asked_about_the_same_truth(monkeypatch):
@@ -256,6 +267,25 @@ def test_more_than_the_truth_is_above_it():
     (row,) = planted_table(frame).to_dict("records")
     assert (row["n_sets"], row["over"], row["at_least"], row["true"]) == (2, 0.5, 3.5, 3.0)
     assert "| votes alone | 2 | .50 | 3.5 | 5.0 | 3.0 |" in markdown("planted", frame)
+
+
+def test_lowest_change_by_a_list_is_that_of_a_design():
+    shares = [{"alone": 0.5, "stated": 0.1, "learned": learned} for learned in (0.4, 0.6, 0.5)]
+    where = {"size": "lists, planted", "how": "ten wrong ones"}
+    frame = pd.concat(
+        [
+            rows("lists", *shares[:2], **where),
+            rows("lists", shares[2], **{**where, "kind": "correlated"}, target="survival"),
+        ]
+    )
+    (row,) = lists_table(frame).to_dict("records")
+    assert (row["n_sets"], row["learned"], row["lowest"]) == pytest.approx((3, 0.5, 0.0))
+    (row,) = lists_table(
+        pd.concat(
+            [frame, rows("lists", {"alone": 0.5, "stated": 0.5, "learned": 0.3}, **{**where, "target": "survival"})]
+        )
+    ).to_dict("records")
+    assert row["lowest"] == pytest.approx(-0.2)
 
 
 def test_a_range_holds_the_rounded_number():

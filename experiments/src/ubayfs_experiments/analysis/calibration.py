@@ -25,7 +25,8 @@ _ORDER = list(dict.fromkeys([
 ]))  # fmt: skip
 _FIGURES = (
     "plain", "listed", "true", "at_least", "best_guess", "named", "signals", "unrelated", "no_signal", "n", "exact",
-    "exact_low", "exact_high", "near", "near_low", "near_high", "mean", "lower", "upper", "expected",
+    "exact_low", "exact_high", "near", "near_low", "near_high", "mean", "lower", "upper", "expected", "alone", "stated",
+    "learned",
 )  # fmt: skip
 _PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -94,6 +95,17 @@ def peers_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return what each method names at a false discovery rate of 0.1."""
     names = ["named", "signals", "unrelated", "no_signal", "at_least"]
     return _means(_of(frame, "peers"), ["size", "kind", "how"], names)
+
+
+def lists_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of signals that are selected, without a list, and with one as stated or as far as votes agree.
+
+    `lowest` is the least change by a list with learned trust over targets and kinds of features.
+    """
+    rows = _of(frame, "lists")
+    designs = _means(rows, [*DESIGN, "how"], ["alone", "learned"])
+    lowest = (designs["learned"] - designs["alone"]).groupby(designs["how"]).min().rename("lowest")
+    return _means(rows, ["how"], ["alone", "stated", "learned"]).merge(lowest, left_on="how", right_index=True)
 
 
 def bounds_table(frame: pd.DataFrame) -> pd.DataFrame:
@@ -192,6 +204,10 @@ TABLES: Tables = {
         ("named", _number(1), ("named",)), ("signals", _number(1), ("signals",)),
         ("share unrelated", _share, ("unrelated",)), ("share no signal", _share, ("no_signal",)),
         ("at least", _number(1), ("at_least",)),
+    ]),
+    "lists": (lists_table, [
+        ("list", str, ("how",)), _SETS, ("without the list", _share, ("alone",)), ("as stated", _share, ("stated",)),
+        ("learned", _share, ("learned",)), ("lowest change by the learned one", _number(3), ("lowest",)),
     ]),
     "again": (again_table, [
         ("signals", str, ("planted",)), ("features, or set", str, ("kind",)), _SETS,

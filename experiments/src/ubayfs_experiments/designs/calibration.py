@@ -3,6 +3,8 @@
 - ``noise``: nothing is related to the target. The set is all features, the worst case: at least one is said to be
   related in a tenth of the data sets at most.
 - ``planted``: sets of at most 10 features, by votes alone, and by weights and constraints that bring in wrong ones.
+- ``lists``: which share of the signals is selected without a list, with one as it is stated, and with one that keeps
+  its weight only if votes agree (`trust_in_lists="learned"`).
 - ``peers``: what is named at a false discovery rate of 0.1, by q-values of ubayfs, by integrated path stability
   selection, and by knockoffs.
 """
@@ -24,13 +26,17 @@ from ..data.simulated import BLOCK, CORRELATION, KINDS, PLANTED_TARGETS, TARGETS
 from ..methods.peers import integrated_path, knockoffs
 from ..tasks import Experiment, Outcome, Scale, Split, Task, seed_of
 
-NAME, DATA, SELECTOR = "calibration", "drawn", "mrmr"
+NAME, DATA, SELECTOR = "calibration", "drawn", "wide"
 SIZES = {  # samples, features, signals, shuffles
     "small": (30, 50, 0, 1000), "wide": (60, 2000, 0, 200), "small, planted": (60, 100, 5, 1000),
-    "wide, planted": (100, 2000, 5, 400), "tall, planted": (300, 300, 20, 1000),
+    "wide, planted": (100, 2000, 5, 400), "tall, planted": (300, 300, 20, 1000), "lists, planted": (100, 500, 10, 0),
 }  # fmt: skip
 FEATURES = {"independent": False, "correlated": True}
 PEERS = (("small", "two classes"), ("small", "numbers"), ("tall", "two classes"))
+LISTS = {  # signals, wrong ones
+    "ten signals": (10, 0), "five signals, five wrong ones": (5, 5), "ten signals, forty wrong ones": (10, 40),
+    "ten wrong ones": (0, 10), "fifty wrong ones": (0, 50),
+}  # fmt: skip
 N_SETS, MAX_SIZE, N_FORCED, LARGEST_Q = 100, 10, 4, 0.1
 SETTINGS: dict[str, Any] = {
     "data sets": N_SETS, "max_size": MAX_SIZE, "forced": N_FORCED,
@@ -45,6 +51,7 @@ def tasks(scale: Scale) -> list[Task]:
     noises += [("wide", target, "independent") for target in TARGETS]
     noises += [("wide", "two classes", kind) for kind in KINDS[1:] if "gaps" not in kind]  # which take long
     plants = [(size, target, kind) for size in ("small", "wide") for target in PLANTED_TARGETS for kind in FEATURES]
+    lists = [("lists", target, kind) for target in PLANTED_TARGETS for kind in FEATURES]
     peers = [(size, target, kind) for size, target in PEERS for kind in FEATURES]
     votes = {"selector": scale.selector or SELECTOR, "n_models": scale.models(30)}
     return [
@@ -52,7 +59,7 @@ def tasks(scale: Scale) -> list[Task]:
             "measure": measure, "size": size if measure == "noise" else f"{size}, planted", "target": target,
             "kind": kind, **({} if measure == "noise" else votes),
         })
-        for measure, designs in (("noise", noises), ("planted", plants), ("peers", peers))
+        for measure, designs in (("noise", noises), ("planted", plants), ("lists", lists), ("peers", peers))
         for size, target, kind in designs
     ]  # fmt: skip
 
@@ -68,7 +75,9 @@ def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSe
     else:
         study = planted(setting["target"], FEATURES[setting["kind"]], n, n_features, n_signals, rng)
         votes = {"selector": setting["selector"], "n_models": task.settings["n_models"], "n_features_per_model": 10}
-        outcomes = (_planted if setting["measure"] == "planted" else _peers)(study, votes, n_shuffles, rng)
+        outcomes = {"planted": _planted, "lists": _lists, "peers": _peers}[setting["measure"]](
+            study, votes, n_shuffles, rng
+        )
     found, start = [], process_time()
     with warnings.catch_warnings():
         # Of features with many gaps, and of sets without votes.
@@ -120,6 +129,24 @@ def _planted(study: Study, votes: Mapping[str, Any], n_shuffles: int, rng: np.ra
         }  # fmt: skip
 
 
+def _lists(study: Study, votes: Mapping[str, Any], n_shuffles: int, rng: np.random.Generator) -> Said:
+    """Select by votes, and with right and wrong lists that are trusted as stated, or as far as votes agree."""
+    evidence = ubayfs.collect_evidence(study.X, study.y, random_state=int(rng.integers(2**31)), **votes)
+    signals, wrong = (rng.permutation(np.flatnonzero(which)) for which in (study.signals, ~study.related))
+
+    def share(selection: Selection) -> float:
+        return float(study.signals[selection.indices].sum() / len(signals))
+
+    alone = share(_decide(evidence, []))
+    for how, (n_right, n_wrong) in LISTS.items():
+        listed = [*signals[:n_right].tolist(), *wrong[:n_wrong].tolist()]
+        stated, learned = (
+            share(_weighted(evidence, listed, "very likely", trust_in_lists=trust))
+            for trust in ("as_stated", "learned")
+        )
+        yield how, {"alone": alone, "stated": stated, "learned": learned}
+
+
 def _peers(study: Study, votes: Mapping[str, Any], n_shuffles: int, rng: np.random.Generator) -> Said:
     """Name features at a false discovery rate of 0.1."""
     seed = int(rng.integers(2**31))
@@ -148,8 +175,9 @@ def _related(study: Study, selection: Selection, n_shuffles: int, seed: int) -> 
     return ubayfs.estimate_related(selection, study.X, study.y, n_shuffles=n_shuffles, random_state=seed, **options)
 
 
-def _weighted(evidence: ubayfs.Evidence, listed: list[int], weight: Any) -> Selection:
-    return _decide(evidence, [], weights=dict.fromkeys(evidence.feature_names[listed].tolist(), weight))
+def _weighted(evidence: ubayfs.Evidence, listed: list[int], weight: Any, **options: Any) -> Selection:
+    weights = dict.fromkeys(evidence.feature_names[listed].tolist(), weight)
+    return _decide(evidence, [], weights=weights, **options)
 
 
 def _decide(evidence: ubayfs.Evidence, constraints: list[ubayfs.Constraint], **options: Any) -> Selection:
