@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,7 @@ def votes_seen(resolved: ResolvedStudy, earlier: StoredResult | None) -> Resolve
     """Return the study with marks on what differs from an earlier result of the same data: its votes were seen."""
     if earlier is None:
         return resolved
-    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    now = datetime.now(UTC).isoformat(timespec="seconds")
     return resolved.changed_since(earlier.selection.knowledge, now)
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from .._arguments import MOST_REPEATS, RandomState, check_int
@@ -172,7 +172,7 @@ def summarize(
     found = given | {
         "format": FORMAT,
         "title": _title(settings, about),
-        "created": created or datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "created": created or datetime.now(UTC).isoformat(timespec="seconds"),
         "data": about,
         "ensemble": None if posterior is None else plain(facts.ensemble_facts(posterior.evidence)),
         "blocks": [{"name": name, "n_features": len(inside)} for name, inside in members_of.members.items()],
