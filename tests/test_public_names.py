@@ -57,6 +57,28 @@ def test_names_that_have_moved_say_where(name):
     assert name not in dir(ubayfs)
 
 
+@pytest.mark.parametrize("name", sorted(ubayfs._REPLACED))
+def test_names_that_were_replaced_say_by_what(name):
+    place, _, new = f"ubayfs.{ubayfs._REPLACED[name]}".rpartition(".")
+    with pytest.raises(AttributeError, match=f"module 'ubayfs' has no attribute '{name}'; {place}.{new} replaces it$"):
+        getattr(ubayfs, name)
+    assert hasattr(import_module(place), new)
+
+
+@pytest.mark.parametrize("name", sorted({*ubayfs._MOVED, *ubayfs._REPLACED}))
+def test_from_import_says_the_same(name):
+    with pytest.raises(AttributeError) as attribute:
+        getattr(ubayfs, name)
+    with pytest.raises(ImportError) as imported:
+        exec(f"from ubayfs import {name}", {})
+    assert str(imported.value) == str(attribute.value)
+
+
+def test_from_import_of_an_unknown_name_is_as_python_says_it():
+    with pytest.raises(ImportError, match="cannot import name 'UBayFSSelektor' from 'ubayfs'"):
+        exec("from ubayfs import UBayFSSelektor", {})
+
+
 def test_unknown_names_are_attribute_errors():
     with pytest.raises(AttributeError, match="module 'ubayfs' has no attribute 'UBayFSSelektor'"):
         _ = ubayfs.UBayFSSelektor

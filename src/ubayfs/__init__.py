@@ -8,6 +8,7 @@
 """
 
 import ast
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -41,6 +42,11 @@ _MOVED = {
     "Selection": "selection",
     "Validation": "trust.validation",
 }
+_REPLACED = {
+    "Noise": "trust.related.Related",
+    "estimate_noise": "estimate_related",
+    "reproduce": "estimate_reproducibility",
+}
 
 
 def __getattr__(name: str) -> object:
@@ -50,8 +56,15 @@ def __getattr__(name: str) -> object:
         return value
     if name in _MODULES:
         return import_module(f".{name}", __name__)
-    moved = f"; it is in ubayfs.{_MOVED[name]}" if name in _MOVED else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{moved}")
+    if name in _MOVED:
+        way_out = f"; it is in {__name__}.{_MOVED[name]}"
+    elif name in _REPLACED:
+        way_out = f"; {__name__}.{_REPLACED[name]} replaces it"
+    else:
+        way_out = ""
+    # `from ubayfs import name` asks `hasattr`, and would drop the text of an AttributeError.
+    by_import = way_out and sys._getframe(1).f_code.co_name == "_handle_fromlist"
+    raise (ImportError if by_import else AttributeError)(f"module {__name__!r} has no attribute {name!r}{way_out}")
 
 
 def __dir__() -> list[str]:
