@@ -27,7 +27,6 @@ from ._arguments import (
     as_generator,
     by_name,
     check_int,
-    did_you_mean,
 )
 from .constraints import ConstraintSystem
 from .constraints.sizes import exactly
@@ -305,7 +304,7 @@ def selection_probabilities(
     n_draws: int = 100,
     random_state: RandomState = None,
     on_progress: Progress | bool | None = None,
-    **others: Any,
+    time_limit: float | None = None,
 ) -> Floats:
     """Return how often each feature is selected when the decision is made on draws from the posterior.
 
@@ -327,8 +326,8 @@ def selection_probabilities(
     on_progress : callable or bool, optional
         True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, total)`` after each
         decision. When it returns False the draws so far count.
-    **others
-        Further arguments of :func:`decide` that do not belong to the posterior, such as `time_limit` for each draw.
+    time_limit : float, optional
+        Seconds for each draw.
 
     Returns
     -------
@@ -342,10 +341,7 @@ def selection_probabilities(
     >>> selection_probabilities(selection, n_draws=50, random_state=0)
     array([1.  , 0.88, 0.12])
     """
-    known = Decision.names(part="constraints")
-    for name in others.keys() - set(known):
-        raise InputError.of(name, f"is not an argument of selection_probabilities.{did_you_mean(name, known)}")
-    decision = Decision.of({**locals(), **others, "optimizer": "exact", "random_state": None})
+    decision = Decision.of({**locals(), "optimizer": "exact", "random_state": None})
     n_draws = check_int("n_draws", n_draws, low=1, high=MOST_REPEATS)
     if isinstance(posterior, Selection):
         problem, posterior = _decided(posterior, decision, X)
