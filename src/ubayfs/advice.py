@@ -91,6 +91,10 @@ _DECISIONS: dict[str, _Sentence] = {
         "selected because no constraint excludes them.",
         "Limit it with max_size (in UBayFSSelector: a lower max_features).",
     ),
+    "all_selected": (
+        "All {n_features} features that can be selected are selected: up to {limit} are allowed.",
+        "Use a lower max_size (in UBayFSSelector: a lower max_features).",
+    ),
     "nothing_supported": (
         "No feature could be shown to be related to the target ({n_shuffles:,} shuffles of it). At most one feature is "
         "selected, which may be a chance finding."
@@ -351,8 +355,8 @@ _NOTES: dict[str, _Sentence] = {
         "state it in the study to choose."
     ),
     "present_default": (
-        "the study does not state {key}, whose default has changed: {present} now, {former} before {since}. State it, "
-        "or add the version of ubayfs: 'versions: {{ubayfs: {since}}}'."
+        "the study does not state {key}, whose default has changed: it is now {present}; before {since} it was "
+        "{former}. State it, or add the version of ubayfs: 'versions: {{ubayfs: {version}}}'."
     ),
     "other_version": "the study was written by ubayfs {written}, this is {present}; results may differ.",
 }
