@@ -154,7 +154,7 @@ class TestSize:
 
     def test_more_than_there_are_selects_all_and_says_so(self):
         X, y = load_iris(return_X_y=True)
-        with pytest.warns(OptimizationWarning, match=r"4 of the 4 features .* are selected.*lower max_features"):
+        with pytest.warns(OptimizationWarning, match=r"^All 4 features .* are selected: up to 10 .*lower max_features"):
             fitted = UBayFSSelector("fisher", n_features_per_model=4, n_models=3, random_state=0).fit(X, y)
         assert fitted.get_support().all()
 

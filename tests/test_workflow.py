@@ -265,7 +265,7 @@ def test_a_time_limit_is_warned_about_with_the_honest_gap():
 
 
 @pytest.mark.parametrize(
-    "constraints", [(), max_size(8, rho=1.0), [min_size(2, rho=1.0), must_link(NAMES, rho=1.0)], exclude("a")]
+    "constraints", [(), [min_size(2, rho=1.0), must_link(NAMES, rho=1.0)], exclude("a")]
 )
 def test_nothing_that_limits_the_size_is_warned_about(evidence, constraints):
     with pytest.warns(

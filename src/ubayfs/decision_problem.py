@@ -237,7 +237,7 @@ def advice_on(
     # small, below a limit that nothing reaches, is no cause for concern.
     size, constant = best.metrics.cardinality, problem.unselectable.get("constant", np.zeros(utility.n_features))
     limit = size_limit(part.constraint for part in utility.system.parts)
-    if limit is not None and 1 < (constant == 0).sum() == size <= limit:
+    if limit is not None and limit >= utility.n_features and 1 < (constant == 0).sum() == size:
         found.append(Advice("all_selected", {"n_features": size, "limit": limit}))
     if 2 * size >= np.count_nonzero(utility.selectable):
         found += size_advice(utility.system, utility.selectable, utility.theta > 0)
