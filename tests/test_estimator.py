@@ -158,6 +158,13 @@ class TestSize:
             fitted = UBayFSSelector("fisher", n_features_per_model=4, n_models=3, random_state=0).fit(X, y)
         assert fitted.get_support().all()
 
+    def test_warnings_point_to_the_call(self):
+        X, y = load_iris(return_X_y=True)
+        with pytest.warns(UBayFSWarning) as caught:
+            UBayFSSelector("fisher", n_features_per_model=4, n_models=3, random_state=0).fit(X[:53], y[:53])
+        assert len(caught) >= 2  # of the data, and of the decision
+        assert {warning.filename for warning in caught} == {__file__}
+
     def test_features_without_votes_keep_a_set_small_without_a_warning(self):
         X, y = load_iris(return_X_y=True)
         fitted = UBayFSSelector("fisher", n_models=3, random_state=0).fit(X, y)

@@ -5,10 +5,14 @@ Advice is a value with a code and numbers, which `warnings.warn` and every face 
 
 from __future__ import annotations
 
+import inspect
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
+
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
 
 
 class UBayFSWarning(UserWarning):
@@ -214,8 +218,8 @@ _GENERAL: dict[str, _Sentence] = {
         "missing ({features}). Raise max_missing to let those with any value take part."
     ),
     "many_classes": (
-        "The target has {n_classes} classes in {n_samples} samples, almost as many. If it is a measured number, use "
-        "the task 'regression'; if it names samples or patients, take another column as the target."
+        "The target has {n_classes} different values in {n_samples} samples, which are read as classes. If it is a "
+        "measured number, use the task 'regression'; if it names samples or patients, take another target."
     ),
     "labels_alike": "Classes whose labels differ only in case or blanks: {labels}. Give equal ones one spelling.",
     "few_samples_per_class": (
@@ -416,13 +420,16 @@ class Advice:
         """The kind of Python warning; None if it is shown by reports and commands only."""
         return self.CODES[self.code][0]
 
-    def warn(self, stacklevel: int = 2) -> None:
-        """Issue the advice as a Python warning; with ``stacklevel=2`` it points to the caller of the caller."""
+    def warn(self) -> None:
+        """Issue the advice as a Python warning that points to the line that called the package."""
         if self.category is None:
             return
         warning = self.category(str(self))
         warning.advice = self
-        warnings.warn(warning, stacklevel=stacklevel + 1)
+        caller, stacklevel = inspect.currentframe(), 1
+        while caller is not None and caller.f_code.co_filename.startswith(_PACKAGE):
+            caller, stacklevel = caller.f_back, stacklevel + 1
+        warnings.warn(warning, stacklevel=stacklevel)
 
 
 def _first(entries: Sequence[Any], limit: int = 5) -> str:

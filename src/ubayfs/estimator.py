@@ -341,6 +341,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             arguments = {key: value for key, value in arguments.items() if key not in Decision.names(part="prior")}
         selection = decide(self.evidence_ if posterior is None else posterior, X=data, **arguments)
         self.posterior_ = selection.posterior
+        if self.related_ is not None:
+            self.related_ = self.related_.of(selection.features)
         # Whoever stores a fitted selector does not expect to store the training data with it.
         self.selection_ = replace(selection, problem=replace(selection.problem, X=None))  # type: ignore[type-var]
         return self
@@ -357,7 +359,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             posterior = Decision(**self._decision(1)).posterior(self.evidence_)
         size, advice = supported_size(self.related_, posterior, most)
         for given in advice:
-            given.warn(stacklevel=4)
+            given.warn()
         return size
 
     def _data_of_fit(self, X: Any) -> FeatureData | None:
