@@ -71,6 +71,7 @@ def by_name(*order: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
         parameters = inspect.signature(function).parameters
         positional = [one.name for one in parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD]
         named = order or tuple(one.name for one in parameters.values() if one.kind is one.KEYWORD_ONLY)
+        checks_others = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -81,7 +82,7 @@ def by_name(*order: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 rule = f"takes only {first} by position. Name the others: {name}({spelled})."
                 raise InputError(f"{name} {rule}", argument=named[0], rule=rule)
             for argument in kwargs:
-                if argument not in parameters:
+                if argument not in parameters and not checks_others:
                     raise unknown_argument(name, argument, [known for known in parameters if known != "self"])
             return function(*args, **kwargs)
 

@@ -27,6 +27,7 @@ from ._arguments import (
     as_generator,
     by_name,
     check_int,
+    unknown_argument,
 )
 from .constraints import ConstraintSystem
 from .constraints.sizes import exactly
@@ -304,7 +305,7 @@ def selection_probabilities(
     n_draws: int = 100,
     random_state: RandomState = None,
     on_progress: Progress | bool | None = None,
-    time_limit: float | None = None,
+    **others: Any,
 ) -> Floats:
     """Return how often each feature is selected when the decision is made on draws from the posterior.
 
@@ -326,8 +327,8 @@ def selection_probabilities(
     on_progress : callable or bool, optional
         True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, total)`` after each
         decision. When it returns False the draws so far count.
-    time_limit : float, optional
-        Seconds for each draw.
+    **others
+        Further arguments of :func:`decide` that do not belong to the posterior, such as `time_limit` for each draw.
 
     Returns
     -------
@@ -341,7 +342,10 @@ def selection_probabilities(
     >>> selection_probabilities(selection, n_draws=50, random_state=0)
     array([1.  , 0.88, 0.12])
     """
-    decision = Decision.of({**locals(), "optimizer": "exact", "random_state": None})
+    known = Decision.names(part="constraints")
+    for name in others.keys() - set(known):
+        raise unknown_argument("selection_probabilities", name, known)
+    decision = Decision.of({**locals(), **others, "optimizer": "exact", "random_state": None})
     n_draws = check_int("n_draws", n_draws, low=1, high=MOST_REPEATS)
     if isinstance(posterior, Selection):
         problem, posterior = _decided(posterior, decision, X)
