@@ -244,9 +244,7 @@ def test_one_default_selector():
 def test_a_fitted_selector_in_place_of_a_selection_is_refused_with_the_way_out():
     X, y = load_breast_cancer(return_X_y=True)
     selector = UBayFSSelector("fisher", max_features=2, n_models=5, random_state=0).fit(X, y)
-    with pytest.raises(
-        InputError, match=r"must be a Selection, .*; got UBayFSSelector\. Pass its selection_\.$"
-    ):
+    with pytest.raises(InputError, match=r"must be a Selection, .*; got UBayFSSelector\. Pass its selection_\.$"):
         ubayfs.assess(selector, X, y)
 
 
