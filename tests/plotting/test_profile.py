@@ -36,6 +36,12 @@ def test_classes_have_the_means_of_standardized_features(X, selection):
         assert effect == pytest.approx(F * 2 / (F * 2 + 57))  # eta squared from F with 2 and 57 degrees of freedom
 
 
+@pytest.mark.parametrize("scale", [2.0**-996, 2.0**990])  # about 1e-300 and 1e298: beyond them values are rounded
+def test_tiny_and_huge_values_have_the_same_profile(X, selection, scale):
+    y = np.repeat(["b", "a", "c"], 20)
+    assert ProfileDisplay.from_selection(selection, X * scale, y) == ProfileDisplay.from_selection(selection, X, y)
+
+
 def test_the_difference_of_two_classes_is_the_t_statistic_without_the_sizes(X, selection):
     y = np.array([0] * 25 + [1] * 35)
     display = ProfileDisplay.from_selection(selection, X, y)

@@ -110,6 +110,7 @@ def test_the_estimator_takes_as_many_as_the_data_support(planted):
     selector = UBayFSSelector(max_features="supported", random_state=0, **SETTINGS).fit(*planted)
     size = selector.related_.supported(selector.posterior_)
     assert size == selector.get_support().sum()
+    assert selector.related_.features == selector.selection_.features
     assert set(selector.get_support(indices=True)) >= {0, 1}
     again = ubayfs.estimate_related(selector.selection_, *planted)
     assert again.supported(selector.selection_) == size  # by other shuffles

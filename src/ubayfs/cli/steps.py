@@ -28,6 +28,7 @@ _SHOWN = 50  # chosen features that are printed; the files have all
 _REMEDIES = {
     "time_limit": "Give more time with --time-limit to close the gap.",
     "size_not_limited": "Add --max-size N.",
+    "all_selected": "Use a lower --max-size.",
     "many_features_per_model": "Use --features-per-model {quarter}, or fewer.",
     "without_votes": "Use --min-votes 1, so that they need a vote, a weight or a hard constraint.",
 }

@@ -193,6 +193,8 @@ def _by_importance(selection: Selection) -> Ints:
 def profile_of(data: FeatureData, feature_names: Array, positions: Ints) -> ProfileDisplay:
     """Return the display of some features of data whose samples can be grouped."""
     X = np.asarray(data.X[:, positions], dtype=np.float64)
+    # Of order 1, exactly: squares of 1e300 and 1e-300 would leave the range of numbers.
+    X = np.ldexp(X, -np.frexp(np.nanmax(np.abs(X), axis=0, initial=0.0))[1])
     spread = np.nanstd(X, axis=0)
     z = (X - np.nanmean(X, axis=0)) / np.where(spread > 0, spread, 1.0)
     target = data.target

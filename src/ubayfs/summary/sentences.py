@@ -21,6 +21,7 @@ _REDUNDANCY = "Mean absolute Pearson correlation over all pairs (redundancy rate
 _REMEDIES = {
     "time_limit": "More time may close the gap.",
     "size_not_limited": "A maximal size would make the choice meaningful.",
+    "all_selected": "A smaller maximal size would make the choice meaningful.",
     "without_votes": "With a minimum of 1 vote they would need a vote, a weight or a hard constraint.",
     "runs_failed": "",
     "many_features_per_model": "With at most {quarter} the votes say more.",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._arguments import MOST_REPEATS, RandomState, as_seed_sequence, check_choice, check_int
+from .._arguments import MOST_REPEATS, RandomState, as_seed_sequence, by_name, check_choice, check_int
 from .._plain import ShownAsCard, counted
 from ..data.missing import MAX_MISSING
 from ..ensemble.collect import check_ensemble
@@ -71,6 +71,7 @@ class Assessment(ShownAsCard):
         return f"Assessment({counted(len(self.features), 'feature')}: {', '.join(known) or 'nothing known'})"
 
 
+@by_name()
 def assess(
     selection: Selection,
     X: Any,

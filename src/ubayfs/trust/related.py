@@ -31,7 +31,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.random import SeedSequence
 
-from .._arguments import MOST_REPEATS, Array, FeatureIndex, Floats, Mask, RandomState, as_seed_sequence, check_int
+from .._arguments import (
+    MOST_REPEATS,
+    Array,
+    FeatureIndex,
+    Floats,
+    Mask,
+    RandomState,
+    as_seed_sequence,
+    by_name,
+    check_int,
+)
 from .._plain import ShownAsCard
 from ..constraints.sizes import asks_for_supported, with_supported
 from ..data.feature_data import FeatureData
@@ -326,6 +336,7 @@ def associate(data: FeatureData, favored: Mask, n_shuffles: int, random_state: A
     return plain, Bounds.of(p_values / np.where(favored, of_favored, of_others), smallest, with_gaps)
 
 
+@by_name()
 def estimate_related(
     selection: Selection,
     X: Any,

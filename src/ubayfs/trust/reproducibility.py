@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .._arguments import Array, Floats, Mask, RandomState, as_seed_sequence
+from .._arguments import Array, Floats, Mask, RandomState, as_seed_sequence, by_name
 from .._plain import ShownAsCard
 from ..attribution import Reason, attribution
 from ..data.feature_data import FeatureData
@@ -470,6 +470,7 @@ def _vote_share(halves: HalfEnsembles, n_features: int) -> Floats:
     return found
 
 
+@by_name()
 def estimate_reproducibility(
     selection: Selection,
     X: Any,
