@@ -346,13 +346,17 @@ def test_what_rules_and_weights_bring_in_is_not_counted():
         "Your rules brought in 2 more, not counted here.",
     ]
     without = {"size": 10, "selected_again": [1.1, 2.2]}
+    with_weights = {"size": 7, "selected_again": [3.3, 6.2]}
     found = selected_again_facts(
-        size=6, selected_again=[0.2, 0.3], stand_ins=[0.1, 0.3], by_rule=["a"], by_weight=["b"], without_prior=without
-    )
+        size=6, selected_again=[0.2, 0.3], stand_ins=[0.1, 0.3], by_rule=["a"], by_weight=["b"], without_prior=without,
+        with_weights=with_weights,
+    )  # fmt: skip
+    assert found["value"] == "none of 6 by the data alone"
     assert found["sentences"] == [
-        "Of the 6 that the data selected, a new study of this size would select hardly any again.",
+        "Of the 6 that the data selected, a new study of this size would select hardly any again by the data alone.",
         "Your rules brought in 1 and your weights 1 more, not counted here.",
-        "Without your weights: about 1 to 2 of 10.",
+        "With your weights: about 3 to 6 of 7. Weights favor the same features in every study, right or wrong.",
+        "Of the set without your weights: about 1 to 2 of 10.",
     ]
 
 

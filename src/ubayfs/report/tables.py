@@ -11,7 +11,16 @@ from .._plain import cost_range, cost_text, counted, listing, price_text, relaxa
 from ..data.target import TASKS
 from ..plotting.profile import effect_text
 from ..summary.sentences import constraint_state, target_words
-from ..summary.trust_sentences import MARKS, levels_text, mark_text, replacement, votes_for_text, why_out
+from ..summary.trust_sentences import (
+    AGAIN,
+    MARKS,
+    again_heading,
+    levels_text,
+    mark_text,
+    replacement,
+    votes_for_text,
+    why_out,
+)
 from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name
 from .document import Cell, Column, Table
 
@@ -49,13 +58,14 @@ def chosen(summary: Record) -> tuple[Table, ...]:
     """Return the chosen features, most important first; columns that nothing is known for are left out."""
     ensemble = summary["ensemble"]
     models = "" if ensemble is None else f" of {ensemble['n_models']:,}"
+    weighted = any(record.get("again_with_weights") for record in summary["chosen"])
     columns: dict[str, Field] = {
         "feature": (Column("Feature"), lambda r: Cell(r["feature"], badges=marks_of(r))),
         "identical_to": (Column("Identical to"), lambda r: listing(r["identical_to"], 3)),
         "count": (Column("Models that chose it", True), lambda r: Cell(f"{r['count']:,}{models}", r["share"])),
         "votes_for": (Column("Of these models"), lambda r: votes_for_text(r["votes_for"])),
         "q": (Column("Related to the target"), lambda r: related_text(r["q"], r["related"])),
-        "selected_again": (Column("Selected again"), lambda r: Cell("", badges=(r["selected_again"],))),
+        **{key: (Column(again_heading(key, weighted)), partial(_badge, key)) for key in AGAIN},
         "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
         "replaceable": (Column("Best replacement"), lambda r: replacement(r) if r["replaceable"] else "none"),
         "marks": (Column("Marks a class"), lambda r: mark_text(r["marks"])),
@@ -78,6 +88,10 @@ def chosen(summary: Record) -> tuple[Table, ...]:
     records = [{**record, "stated": stated.get(record["feature"])} for record in summary["chosen"]]
     found = known_columns("Chosen features, most important first", records, columns)
     return *found, *_beyond_covariates(summary)
+
+
+def _badge(key: str, record: Record) -> Cell:
+    return Cell("", badges=(record[key],))
 
 
 def _beyond_covariates(summary: Record) -> tuple[Table, ...]:

@@ -29,7 +29,7 @@ from .facts import is_proved
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from ..trust.reproducibility import Reproducibility
+    from ..trust.reproducibility import HalvesAgreement, Reproducibility
     from ..trust.trust import Trust
     from ..trust.validation import Validation
 
@@ -311,7 +311,8 @@ def _adjusted(selection: Selection) -> tuple[str, ...]:
 
 def reproducibility_facts(found: Reproducibility) -> dict[str, Any]:
     """Return what another study would select again, in plain types."""
-    stand_ins, without = found.stand_ins, found.without_prior
+    stand_ins = found.stand_ins
+    with_weights = None if found.with_weights is None else found.with_weights.agreement
     return {
         **_state(found.n_used, found.n_splits, found.failures),
         "n_undefined": found.n_undefined,
@@ -324,10 +325,16 @@ def reproducibility_facts(found: Reproducibility) -> dict[str, Any]:
         "by_weight": list(found.by_weight),
         "filling": list(found.filling),
         "stand_ins": None if stand_ins is None else [number(value) for value in stand_ins.selected_again],
-        "without_prior": None
-        if without is None
-        else {"size": without.size, "selected_again": [number(value) for value in without.selected_again]},
+        "without_prior": _size_and_range(found.without_prior),
+        "with_weights": _size_and_range(with_weights),
     }
+
+
+def _size_and_range(found: HalvesAgreement | None) -> dict[str, Any] | None:
+    """Return how many features are counted, and how many of them are selected again."""
+    if found is None:
+        return None
+    return {"size": found.size, "selected_again": [number(value) for value in found.selected_again]}
 
 
 def validation_facts(found: Validation) -> dict[str, Any]:
@@ -362,6 +369,7 @@ def with_trust(records: list[dict[str, Any]], trust: Trust | None) -> list[dict[
     """Return the records of chosen features with what is known of each beyond these samples."""
     related, again = getattr(trust, "related", None), getattr(trust, "reproducibility", None)
     labels, found = None if again is None else again.labels, []
+    with_weights = None if again is None else again.labels_with_weights
     for record in records:
         i = record["position"]
         low, high = (None, None) if again is None else map(number, again.vote_share[i])
@@ -369,6 +377,9 @@ def with_trust(records: list[dict[str, Any]], trust: Trust | None) -> list[dict[
             "q": None if related is None else float(related.q_values[i]),
             "related": None if related is None else bool(related.q_values[i] <= LARGEST_Q),
             "selected_again": None if labels is None or labels[i] == "unknown" else str(labels[i]),
+            "again_with_weights": None
+            if with_weights is None or with_weights[i] == "unknown"
+            else str(with_weights[i]),
             "frequency": None if again is None else number(again.frequency[i]),
             "half_low": low,
             "half_high": high,

@@ -215,16 +215,21 @@ def _both_true(trust: Facts) -> list[str]:
 
 
 def selected_again(found: Facts) -> tuple[str, list[str]]:
-    """Return how many would be selected again, in a word and in sentences."""
+    """Return how many would be selected again, in a word and in sentences.
+
+    Where weights were stated, the number is what the data select without their help; those with and without the weights
+    stand beside it.
+    """
     k, bounds = found["size"], found["selected_again"]
+    alone = " by the data alone" if found.get("with_weights") else ""
     n_rule, n_weight, n_fill = (len(found.get(key, ())) for key in ("by_rule", "by_weight", "filling"))
     others = n_rule + n_weight + n_fill
     if k == 0 and others:
         if others == 1:
             how = f"your {'rules' if n_rule else 'weights'} brought it in" if not n_fill else "it fills a place"
-            return "", [f"The data did not select this feature: {how}."]
+            return "", [f"The data did not select this feature: {how}.", *_by_weights(found)]
         how = "; ".join([*[_brought_in(n_rule, n_weight)] * (n_rule + n_weight > 0), *_filling(n_fill)])
-        return "", [f"The data selected none of these {others}: {how}."]
+        return "", [f"The data selected none of these {others}: {how}.", *_by_weights(found)]
     if None in bounds:
         return "", ["No pair of halves could be compared."]
     low, high = sorted(map(round, bounds))
@@ -233,13 +238,14 @@ def selected_again(found: Facts) -> tuple[str, list[str]]:
     if k == 1:
         may = "would probably" if low else "may or may not" if high else "would rarely"
         this = "the feature that the data selected" if others else "this feature"
-        lines = [f"In a new study of this size, {this} {may} be selected again{stand_ins}."]
+        lines = [f"In a new study of this size, {this} {may} be selected again{alone}{stand_ins}."]
         by_chance = "It may have been selected by chance."
     elif others:
         first = f"Of the {k} that the data selected, a new study of this size would select {_about(low, high)} again"
-        lines = [f"{first}{stand_ins}."]
+        lines = [f"{first}{alone}{stand_ins}."]
     else:
-        lines = [f"In a new study of this size, {_about(low, high)} of these {k} would be selected again{stand_ins}."]
+        again = f"{_about(low, high)} of these {k} would be selected again{alone}{stand_ins}"
+        lines = [f"In a new study of this size, {again}."]
     chance = found["interval"][0] is not None and found["interval"][0] <= 0
     if chance and not found.get("reconciled") and not found.get("n_usually"):
         lines.append(by_chance)
@@ -249,7 +255,7 @@ def selected_again(found: Facts) -> tuple[str, list[str]]:
     lines += [
         f"{text}. They are not counted." if n_fill > 1 else f"{text}. It is not counted." for text in _filling(n_fill)
     ]
-    return f"{_range(low, high)} of {k}", [*lines, *_without_weights(found)]
+    return f"{_range(low, high)} of {k}{alone}", [*lines, *_by_weights(found)]
 
 
 def _range(low: int, high: int) -> str:
@@ -291,13 +297,16 @@ def _filling(n: int) -> list[str]:
     return [f"{n} fill{'s a place' if n == 1 else ' places'}: no model selected {'it' if n == 1 else 'them'}"] * (n > 0)
 
 
-def _without_weights(found: Facts) -> list[str]:
-    """Return how many of the set without weights would be selected again, where weights were stated."""
-    without = found.get("without_prior")
-    if without is None or None in without["selected_again"] or not without["size"]:
-        return []
-    low, high = sorted(map(round, without["selected_again"]))
-    return [f"Without your weights: {_about(low, high)} of {without['size']}."]
+def _by_weights(found: Facts) -> list[str]:
+    """Return how many would be selected again with the same weights, and of the set without, where some were stated."""
+    with_weights, without = (
+        f"{_about(*sorted(map(round, known['selected_again'])))} of {known['size']}"
+        if (known := found.get(key)) and known["size"] and None not in known["selected_again"]
+        else ""
+        for key in ("with_weights", "without_prior")
+    )
+    lines = [f"With your weights: {with_weights}. Weights favor the same features in every study, right or wrong."]
+    return lines * bool(with_weights) + [f"Of the set without your weights: {without}."] * bool(without)
 
 
 # -- the chosen features -----------------------------------------------------------------------------------------------
@@ -313,14 +322,32 @@ _LEGEND = {
 }
 # Marks of a member, by the fact about it.
 MARKS = {"without_vote": "no vote", "tied": "tie", "changed_after_votes": "after votes"}
+# Columns on what is selected again, by the fact of a member.
+AGAIN = ("selected_again", "again_with_weights")
+
+
+def again_heading(key: str, weighted: bool) -> str:
+    """Return the heading of a column of AGAIN; `weighted` tells whether weights were stated.
+
+    >>> [again_heading(key, True) for key in AGAIN], again_heading("selected_again", False)
+    (['Selected again by the data alone', 'Selected again with your weights'], 'Selected again')
+    """
+    how = {"selected_again": " by the data alone" * weighted, "again_with_weights": " with your weights"}
+    return f"Selected again{how[key]}"
+
+
 _COLUMNS = {
     "q": (
         "Related: whether the feature differs with the target by itself. q is the expected share of unrelated features "
         "among those with a p-value as small; up to {limit:g} a feature is called related."
     ),
     "selected_again": (
-        "Selected again, by another study with the same weights and constraints: rarely is less than one time in "
-        "three, usually more than two in three. Only features that the data brought in are counted."
+        "{again}: whether another study with the same constraints would select the feature{alone}. Rarely is less than "
+        "one time in three, usually more than two in three. Only features that the data brought in are counted."
+    ),
+    "again_with_weights": (
+        "Selected again with your weights: whether another study with the same weights and constraints would select it. Weights favor "
+        "the same features in every study, right or wrong."
     ),
     "replaceable": (
         "Best replacement: what the best set has instead if the feature cannot be measured, and the votes that this "
@@ -345,8 +372,10 @@ def about_chosen(facts: Facts) -> list[str]:
     limit = facts["trust"]["related"].get("limit", 0.1)
     kinds = [record["effect_kind"] for record in facts["chosen"] if record["effect_kind"]]
     effect = EFFECTS[kinds[0]] if kinds else ""
+    weighted = any(record.get("again_with_weights") for record in facts["chosen"])
+    alone, again = " without the help of your weights" * weighted, again_heading("selected_again", weighted)
     lines = [
-        words.format(limit=limit, effect=effect)
+        words.format(limit=limit, effect=effect, alone=alone, again=again)
         for key, words in _COLUMNS.items()
         if any(record.get(key) not in (None, []) for record in facts["chosen"])
     ]
@@ -500,10 +529,17 @@ def _of_reproducibility(found: Facts) -> list[str]:
     if not is_known(found):
         return []
     n_splits = found["n_done"] + found["n_undefined"]
+    weighted = bool(found.get("with_weights"))
+    how = ", with your weights and without them," if weighted else ", constraints included,"
     lines = [
-        f"The samples were split into halves {counted(n_splits, 'time')}, and the whole procedure, weights and "
-        "constraints included, was repeated on each half."
+        f"The samples were split into halves {counted(n_splits, 'time')}, and the whole procedure{how} was repeated on "
+        "each half."
     ]
+    if weighted:
+        lines.append(
+            "By the data alone: features that are selected both with and without your weights. With your weights: all "
+            "features with votes that are selected with them."
+        )
     if any(found.get(key) for key in ("by_rule", "by_weight", "filling")):
         lines.append(
             "Only what the data selected counts. Features that a rule or a weight brought in, or that no model "
@@ -513,7 +549,7 @@ def _of_reproducibility(found: Facts) -> list[str]:
     if None not in (found["lower"], found["upper"]):
         within = "" if None in (low, high) else f" (95 % interval {low:.2f} to {high:.2f})"
         lines.append(
-            f"Sets of the two halves agree by {found['lower']:.2f}; those of studies of this size may agree by up to "
+            f"Sets{' by the data alone' * weighted} of the two halves agree by {found['lower']:.2f}; those of studies of this size may agree by up to "
             f"{found['upper']:.2f}{within}. 0 is chance, 1 means the same set."
         )
     if found["n_undefined"]:
