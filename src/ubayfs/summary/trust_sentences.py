@@ -346,8 +346,8 @@ _COLUMNS = {
         "one time in three, usually more than two in three. Only features that the data brought in are counted."
     ),
     "again_with_weights": (
-        "Selected again with your weights: whether another study with the same weights and constraints would select it. Weights favor "
-        "the same features in every study, right or wrong."
+        "Selected again with your weights: whether another study with the same weights and constraints would select "
+        "it. Weights favor the same features in every study, right or wrong."
     ),
     "replaceable": (
         "Best replacement: what the best set has instead if the feature cannot be measured, and the votes that this "
@@ -549,8 +549,8 @@ def _of_reproducibility(found: Facts) -> list[str]:
     if None not in (found["lower"], found["upper"]):
         within = "" if None in (low, high) else f" (95 % interval {low:.2f} to {high:.2f})"
         lines.append(
-            f"Sets{' by the data alone' * weighted} of the two halves agree by {found['lower']:.2f}; those of studies of this size may agree by up to "
-            f"{found['upper']:.2f}{within}. 0 is chance, 1 means the same set."
+            f"Sets{' by the data alone' * weighted} of the two halves agree by {found['lower']:.2f}; those of studies "
+            f"of this size may agree by up to {found['upper']:.2f}{within}. 0 is chance, 1 means the same set."
         )
     if found["n_undefined"]:
         lines.append(f"{counted(found['n_undefined'], 'split')} left out: nothing was selected on a half.")
