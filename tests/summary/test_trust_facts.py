@@ -415,13 +415,28 @@ def test_an_opinion_that_changes_nothing_is_reported_as_such():
     evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 0, 1]] * 4, list("abcd"))
     summary = summarize(decide(evidence, weights={"a": 1}, constraints=max_size(2, rho=9)), n_draws=0)
     assert summary["sentences"]["knowledge"][0] == (
-        "Your weights and constraints made no difference: the votes alone would select these features, too."
+        "Your weights made no difference, and your constraints only limit how many features are selected: for 2 "
+        "features, the votes alone would select the same ones."
     )
     favored, *less = summary["sentences"]["knowledge"][1:]
     assert favored.startswith("Your favored features did not clearly get more votes than random ones would (p = 0.2")
     assert less == [
-        "Without weights, without constraints or without both, this set or an equally good one is chosen.",
+        "Without your weights, without your constraints or without both, this set or an equally good one is the best "
+        "of at most its size.",
     ]
+
+
+@pytest.mark.parametrize(("size", "limits"), [(1, True), (2, True), (3, False)])
+def test_a_limit_that_costs_votes_is_not_said_to_make_no_difference(size, limits):
+    """Three features have votes; only a set of fewer would gain by one more place."""
+    evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 0, 1]] * 4, list("abcd"))
+    summary = summarize(decide(evidence, constraints=max_size(size)), n_draws=0)
+    (limit,) = summary["constraints"]
+    assert (limit["one_more"]["gain_votes"] > 1) == limits
+    first, *others = summary["sentences"]["knowledge"]
+    assert ("made no difference" in first) == (not limits)
+    assert ("only limit how many" in first) == limits
+    assert not any("Without weights" in line for line in others)  # none were stated
 
 
 def test_what_is_kept_out_does_not_make_others_forced():

@@ -15,6 +15,7 @@ from .trust_sentences import about_chosen, legend, trust_sections
 Facts = Mapping[str, Any]
 
 _LISTED = 12
+_SHOWN_VOTES = 0.05  # fewer votes are shown as 0
 _REDUNDANCY = "Mean absolute Pearson correlation over all pairs (redundancy rate): {:.2f}."
 
 # What to do about advice, for a reader of a report who may know neither Python nor the command line.
@@ -281,22 +282,34 @@ def _cheapest_exchange(found: list[Facts]) -> str:
 def opinion_and_data(facts: Facts) -> list[str]:
     """Return whether weights and constraints made a difference, and whether the weights agree with the votes."""
     records = [record for record in facts["chosen"] if record["reasons"]]
-    stated = {"weights": facts["agreement"], "constraints": any(not e["from_prior"] for e in facts["constraints"])}
-    kinds = [kind for kind, given in stated.items() if given]
+    kinds = _stated_kinds(facts)
     if not records or not kinds:
         return []
-    return [*_brought_in(facts, records, " and ".join(kinds)), *_favored(facts)]
+    return [*_brought_in(facts, records, kinds), *_favored(facts)]
 
 
-def _brought_in(facts: Facts, records: list[Facts], kinds: str) -> list[str]:
+def _stated_kinds(facts: Facts) -> list[str]:
+    """Return which of weights and constraints were stated."""
+    constraints = any(not entry["from_prior"] for entry in facts["constraints"])
+    return ["weights"] * bool(facts["agreement"]) + ["constraints"] * constraints
+
+
+def _brought_in(facts: Facts, records: list[Facts], stated: list[str]) -> list[str]:
     """Return which members weights and constraints brought in, which fill places, and what was kept out."""
-    votes = "votes" if facts["ensemble"] else "importances"
+    votes, kinds = "votes" if facts["ensemble"] else "importances", " and ".join(stated)
     by = {
         word: [r["feature"] for r in records if r["reasons"] == [word]] for word in ("data", "weight", "rule", "fill")
     }
     out = (facts["sets"]["data_alone"] or facts["sets"]["without_constraints"])["added"]
     if not (by["weight"] or by["rule"] or by["fill"] or out):
-        return [f"Your {kinds} made no difference: the {votes} alone would select these features, too."]
+        if not any(map(_keeps_out, facts["constraints"])):
+            return [f"Your {kinds} made no difference: the {votes} alone would select these features, too."]
+        only = "made no difference, and your constraints " if stated[0] == "weights" else ""
+        same = "the same one" if len(records) == 1 else "the same ones"
+        return [
+            f"Your {stated[0]} {only}only limit how many features are selected: for {counted(len(records), 'feature')}, "
+            f"the {votes} alone would select {same}."
+        ]
     n, n_data = counted(len(records), "selected feature"), len(by["data"])
     lines = [
         f"{f'All {n}' if n_data == len(records) > 1 else f'{n_data} of {n}'} {_are(n_data)} there by their {votes}."
@@ -310,6 +323,15 @@ def _brought_in(facts: Facts, records: list[Facts], kinds: str) -> list[str]:
     if out:
         lines.append(f"Your {kinds} kept out {listing(out, _LISTED)}, which the {votes} alone would select.")
     return [" ".join(lines)]
+
+
+def _keeps_out(entry: Facts) -> bool:
+    """Tell whether the set would gain without a constraint, or with one more place."""
+    more = entry.get("one_more") or {}
+    gains = [entry.get("cost_votes"), more.get("gain_votes")]
+    if gains == [None, None]:
+        return any(gain is not None and gain > 0 for gain in (entry.get("cost"), more.get("gain")))
+    return any(gain is not None and gain >= _SHOWN_VOTES for gain in gains)
 
 
 def _are(n: int) -> str:
@@ -378,12 +400,22 @@ def _moment(time: str) -> str:
     return time.replace("T", " ").replace("+00:00", " UTC")
 
 
+_SAME_WITHOUT = {
+    ("weights",): "Without your weights, this set or an equally good one is selected.",
+    ("constraints",): "Without your constraints, this set or an equally good one is the best of at most its size.",
+    ("weights", "constraints"): (
+        "Without your weights, without your constraints or without both, this set or an equally good one is the best "
+        "of at most its size."
+    ),
+}
+
+
 def less_knowledge(facts: Facts) -> list[str]:
     """Return the sentences on sets that less knowledge would choose; a table has the sets."""
     records = facts["chosen"]
     known = records and any(change is not None for change in facts["sets"].values())
-    same = "Without weights, without constraints or without both, this set or an equally good one is chosen."
-    lines = [same] if known and not _differ(facts) else []
+    stated = tuple(_stated_kinds(facts))
+    lines = [_SAME_WITHOUT[stated]] if stated and known and not _differ(facts) else []
     if filling := (facts["sets"]["without_prior"] or {}).get("filling"):
         lines.append(
             f"No model selected {listing(filling, _LISTED)}: without its weight anything would do in its place."
