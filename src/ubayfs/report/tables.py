@@ -121,7 +121,7 @@ def _association(value: float | None) -> str:
 
 def _effect(record: Record) -> str:
     found = (record[key] for key in ("effect_kind", "effect", "highest_in"))
-    return "" if record["effect"] is None else effect_text(*found)
+    return "" if record["effect"] is None else effect_text(*found, record.get("effect_clear", True))
 
 
 def related_text(q: float, related: bool) -> str:

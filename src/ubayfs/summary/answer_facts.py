@@ -124,10 +124,13 @@ def with_effects(records: list[dict[str, Any]], profile: ProfileDisplay | None) 
     """Return the records with the effect of each feature in the data, and the group of samples where it is highest."""
     known: dict[str, dict[str, Any]] = {}
     if profile is not None:
-        for name, effect, means in zip(profile.features, profile.effects, profile.means, strict=True):
+        clear = profile.clear or (True,) * len(profile.features)
+        for name, effect, means, is_clear in zip(profile.features, profile.effects, profile.means, clear, strict=True):
             highest = profile.groups[int(np.argmax(means))]
-            known[name] = {"effect": number(effect), "effect_kind": profile.effect, "highest_in": highest}
-    unknown = dict.fromkeys(("effect", "effect_kind", "highest_in"))
+            known[name] = {
+                "effect": number(effect), "effect_kind": profile.effect, "highest_in": highest, "effect_clear": is_clear
+            }  # fmt: skip
+    unknown = dict.fromkeys(("effect", "effect_kind", "highest_in", "effect_clear"))
     return [record | known.get(record["feature"], unknown) for record in records]
 
 

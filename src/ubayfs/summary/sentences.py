@@ -306,9 +306,10 @@ def _brought_in(facts: Facts, records: list[Facts], stated: list[str]) -> list[s
             return [f"Your {kinds} made no difference: the {votes} alone would select these features, too."]
         only = "made no difference, and your constraints " if stated[0] == "weights" else ""
         same = "the same one" if len(records) == 1 else "the same ones"
+        n = counted(len(records), "feature")
         return [
-            f"Your {stated[0]} {only}only limit how many features are selected: for {counted(len(records), 'feature')}, "
-            f"the {votes} alone would select {same}."
+            f"Your {stated[0]} {only}only limit how many features are selected: for {n}, the {votes} alone would "
+            f"select {same}."
         ]
     n, n_data = counted(len(records), "selected feature"), len(by["data"])
     lines = [

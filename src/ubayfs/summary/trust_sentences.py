@@ -354,8 +354,14 @@ _COLUMNS = {
         "costs; it need not measure the same thing."
     ),
     "hazard_ratio": "Hazard per SD: what a standard deviation more of the feature multiplies the hazard (the risk) by.",
-    "marks": "Marks a class: the one that it tells best from all others. Somers' D: 1 always higher there, -1 lower.",
-    "effect": "In the data: {effect}. These samples chose the features, so that on others it will be smaller.",
+    "marks": (
+        "Marks a class: the one that it tells best from all others, if clearly. Somers' D: 1 always higher there, -1 "
+        "lower."
+    ),
+    "effect": (
+        "In the data: {effect}. A direction is named where the 95 % interval of this number excludes 0. These samples "
+        "chose the features, so that on others it will be smaller."
+    ),
     "half_low": (
         "On half of the samples: the share of models that chose the feature when they saw only half of the samples, in "
         "most repeats (5 to 95 %)."
