@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ubayfs
-from trusts import made_trust, made_validation
+from trusts import made_related, made_trust, made_validation
 from ubayfs import (
     Evidence,
     Genetic,
@@ -27,7 +27,7 @@ from ubayfs._plain import plain
 from ubayfs.attribution import attribution
 from ubayfs.report import render_csv
 from ubayfs.summary import answer, summarize
-from ubayfs.summary.answer_facts import explanations, validation_facts, what_is_out
+from ubayfs.summary.answer_facts import explanations, related_facts, validation_facts, what_is_out
 from ubayfs.summary.trust_sentences import three_facts, validation_sentences, why_out
 from ubayfs.trust import agreement, constraint_costs, left_out, substitutes
 from ubayfs.trust.validation import OURS
@@ -214,10 +214,10 @@ LIST = ", if your list was stated before any votes were seen; "
             "None of these 10 could be shown to be related to the target. They may be chance findings.",
         ),
         (
-            {"at_least": 5, "without_list": 1},
+            {"at_least": 5, "without_list": 1, "best_guess_without_list": 2},
             "at least 5 of 10",
-            f"At least 5 of these 10 are related to the target (90 % confidence){LIST}at least 1 without it. "
-            "Best guess: 8.",
+            f"At least 5 of these 10 are related to the target (90 % confidence; best guess: 8){LIST}at least 1 (best "
+            "guess: 2) without it.",
         ),
         (
             {"at_least": 5, "best_guess": 5, "without_list": 5},
@@ -251,6 +251,21 @@ def test_related_in_words(changes, value, sentence):
     assert found["value"] == value
     meaning = "Related means: differs with the target, by itself. It need not be a cause."
     assert found["sentences"] == [sentence, meaning]
+
+
+def test_the_best_guess_without_the_list_is_that_of_the_p_values_alone(selection):
+    listed, plain = (made_related(selection, favored) for favored in (("x1", "x2", "x3"), ()))
+    assert listed.best_guess_without_list == plain.best_guess
+    assert plain.best_guess_without_list is None
+    facts = related_facts(listed, selection.features)
+    assert facts["best_guess_without_list"] == plain.best_guess
+
+
+def test_the_legend_says_whether_q_counts_the_list(selection):
+    for favored, said in ((("x1", "x2", "x3"), True), ((), False)):
+        trust = replace(made_trust(selection), related=made_related(selection, favored))
+        notes = summarize(selection, n_draws=0, trust=trust)["notes"]["chosen"]
+        assert any("given that your list was stated" in line for line in notes) == said
 
 
 def test_related_says_what_was_adjusted_for():

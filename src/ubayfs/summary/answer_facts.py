@@ -285,7 +285,10 @@ def _state(n_done: int, n_asked: int, failures: Iterable[str]) -> dict[str, Any]
 def related_facts(related: Related, features: Iterable[str], adjust_for: Iterable[str] = ()) -> dict[str, Any]:
     """Return how many of some features are related to the target, in plain types."""
     found = related.of(features)
-    numbers = ("at_least", "best_guess", "without_list", "n_related_of_all", "n_shuffles", "confidence")
+    numbers = (
+        *("at_least", "best_guess", "without_list", "best_guess_without_list"),
+        *("n_related_of_all", "n_shuffles", "confidence"),
+    )
     return {
         **_state(related.n_shuffles, related.n_shuffles, ()),
         "size": len(found.features),

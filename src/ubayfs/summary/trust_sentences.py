@@ -160,13 +160,16 @@ def related(found: Facts) -> tuple[str, list[str]]:
     k, n, without = found["size"], found["at_least"], found["without_list"]
     if k == 0:
         return "", ["No feature was selected."]
-    given = ""
+    given, guess = "", found["best_guess"]
     if without is not None and n == without == 0:
         given = ", with your list or without it"
     elif without is not None:
         other = "as many" if without == n else f"at least {without}" if without else "none could be shown"
-        given = f", if your list was stated before any votes were seen; {other} without it"
-    sure = f"({found['confidence']:.0%} confidence)".replace("%", " %")
+        more = found.get("best_guess_without_list") or 0
+        guessed = f" (best guess: {more})" if 0 < without < more else ""
+        given = f", if your list was stated before any votes were seen; {other}{guessed} without it"
+    of_list = f"; best guess: {guess}" if without is not None and guess > n else ""  # it holds with the list only
+    sure = f"({found['confidence']:.0%} confidence".replace("%", " %") + f"{of_list})"
     if n == 0:
         these, what = ("This feature", "it may be a chance finding") if k == 1 else (
             f"None of these {k}", "they may be chance findings")  # fmt: skip
@@ -176,9 +179,9 @@ def related(found: Facts) -> tuple[str, list[str]]:
         return "none shown", [shown, *_by_votes(found), *_meaning(found)]
     some = f"At least {n} of these {k} {'is' if n == 1 else 'are'}"
     which = some if n < k else "This feature is" if k == 1 else f"All {k} are"
-    guess = f" Best guess: {found['best_guess']}." if found["best_guess"] > n else ""
+    guessed = f" Best guess: {guess}." if guess > n and not of_list else ""
     value = f"at least {n} of {k}" if n < k else f"all {k}" if k > 1 else "yes"
-    return value, [f"{which} related to the target {sure}{given}.{guess}", *_by_votes(found), *_meaning(found)]
+    return value, [f"{which} related to the target {sure}{given}.{guessed}", *_by_votes(found), *_meaning(found)]
 
 
 def _by_votes(found: Facts) -> list[str]:
@@ -339,7 +342,7 @@ def again_heading(key: str, weighted: bool) -> str:
 _COLUMNS = {
     "q": (
         "Related: whether the feature differs with the target by itself. q is the expected share of unrelated features "
-        "among those with a p-value as small; up to {limit:g} a feature is called related."
+        "among those with a p-value as small{listed}; up to {limit:g} a feature is called related."
     ),
     "selected_again": (
         "{again}: whether another study with the same constraints would select the feature{alone}. Rarely is less than "
@@ -375,13 +378,15 @@ _COLUMNS = {
 
 def about_chosen(facts: Facts) -> list[str]:
     """Return what the columns of the chosen features mean, as far as they are known."""
-    limit = facts["trust"]["related"].get("limit", 0.1)
+    related = facts["trust"]["related"]
+    limit, listed = related.get("limit", 0.1), related.get("without_list") is not None
+    given = ", given that your list was stated before any votes were seen" * listed
     kinds = [record["effect_kind"] for record in facts["chosen"] if record["effect_kind"]]
     effect = EFFECTS[kinds[0]] if kinds else ""
     weighted = any(record.get("again_with_weights") for record in facts["chosen"])
     alone, again = " without the help of your weights" * weighted, again_heading("selected_again", weighted)
     lines = [
-        words.format(limit=limit, effect=effect, alone=alone, again=again)
+        words.format(limit=limit, listed=given, effect=effect, alone=alone, again=again)
         for key, words in _COLUMNS.items()
         if any(record.get(key) not in (None, []) for record in facts["chosen"])
     ]

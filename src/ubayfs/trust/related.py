@@ -187,6 +187,11 @@ class Related(ShownAsCard):
         return None if self.listed is None else self.plain.n_related(self._members, self.plain.headline)
 
     @property
+    def best_guess_without_list(self) -> int | None:
+        """The same as `best_guess` without what was favored beforehand; None if nothing was."""
+        return None if self.listed is None else self.plain.n_related(self._members, self.plain.best_guess)
+
+    @property
     def n_related_of_all(self) -> int:
         """All features that are related to the target, selected or not: at least so many, with 90 % confidence."""
         return self.bounds.n_related(slice(None), self.bounds.headline)
