@@ -252,7 +252,7 @@ def trust_facts(
         "validation": None if validation is None else validation_facts(validation),
         "related": None
         if related is None or not selection.features
-        else related_facts(related, selection.features, _adjusted(selection)),
+        else related_facts(related, selection.features, _adjusted(selection), related.n_supported_of(selection)),
         "reproducibility": None if reproducibility is None else reproducibility_facts(reproducibility),
     }
     problems: Mapping[str, str] = getattr(trust, "problems", {})
@@ -282,8 +282,13 @@ def _state(n_done: int, n_asked: int, failures: Iterable[str]) -> dict[str, Any]
     return {"state": state, "n_done": n_done, "n_asked": n_asked, "failures": list(failures)}
 
 
-def related_facts(related: Related, features: Iterable[str], adjust_for: Iterable[str] = ()) -> dict[str, Any]:
-    """Return how many of some features are related to the target, in plain types."""
+def related_facts(
+    related: Related, features: Iterable[str], adjust_for: Iterable[str] = (), n_supported: int | None = None
+) -> dict[str, Any]:
+    """Return how many of some features are related to the target, in plain types.
+
+    `n_supported` is how many the data support, if that is fewer.
+    """
     found = related.of(features)
     numbers = (
         *("at_least", "best_guess", "without_list", "best_guess_without_list"),
@@ -295,6 +300,7 @@ def related_facts(related: Related, features: Iterable[str], adjust_for: Iterabl
         "n_features": len(related.feature_names),
         **{name: getattr(found, name) for name in numbers},
         "n_listed": len(related.favored),
+        "n_supported": n_supported,
         "by_votes": _by_votes(found),
         "limit": LARGEST_Q,
         "adjust_for": list(adjust_for),

@@ -181,7 +181,20 @@ def related(found: Facts) -> tuple[str, list[str]]:
     which = some if n < k else "This feature is" if k == 1 else f"All {k} are"
     guessed = f" Best guess: {guess}." if guess > n and not of_list else ""
     value = f"at least {n} of {k}" if n < k else f"all {k}" if k > 1 else "yes"
-    return value, [f"{which} related to the target {sure}{given}.{guessed}", *_by_votes(found), *_meaning(found)]
+    first = f"{which} related to the target {sure}{given}.{guessed}"
+    return value, [first, *_supported(found), *_by_votes(found), *_meaning(found)]
+
+
+def _supported(found: Facts) -> list[str]:
+    """Return how many features the data support, where the set is larger."""
+    n, k = found.get("n_supported"), found["size"]
+    if n is None:
+        return []
+    given = " with your list" if found["without_list"] is not None else ""
+    return [
+        f"Tested one by one{given}, the data support a set of {counted(n, 'feature')} (`max_size: supported`); the other "
+        f"{'place is' if k - n == 1 else f'{k - n} places are'} filled."
+    ]
 
 
 def _by_votes(found: Facts) -> list[str]:

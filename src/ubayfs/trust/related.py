@@ -245,6 +245,19 @@ class Related(ShownAsCard):
             0,
         )
 
+    def n_supported_of(self, selection: Selection) -> int | None:
+        """Return how many features of a larger set the data support, as for `max_size: supported`.
+
+        None where this says nothing of the set: the data support as many features or none, or others than its most
+        important members, which constraints keep out.
+        """
+        size, importance = len(selection.features), selection.importance
+        n = self.supported(selection, max(MAX_SUPPORTED, size))
+        if not 0 < n < size:
+            return None
+        weakest = np.sort(importance[selection.mask])[-n]
+        return n if weakest >= importance[~selection.mask].max(initial=0.0) else None
+
     def to_record(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return everything but the set as plain types and as arrays, for a file without pickle."""
         both = {"plain": self.plain} | ({} if self.listed is None else {"listed": self.listed})
