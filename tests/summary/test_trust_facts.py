@@ -28,7 +28,7 @@ from ubayfs.attribution import attribution
 from ubayfs.report import render_csv
 from ubayfs.summary import answer, summarize
 from ubayfs.summary.answer_facts import explanations, related_facts, validation_facts, what_is_out
-from ubayfs.summary.trust_sentences import three_facts, validation_sentences, why_out
+from ubayfs.summary.trust_sentences import replacement, three_facts, validation_sentences, why_out
 from ubayfs.trust import agreement, constraint_costs, left_out, substitutes
 from ubayfs.trust.validation import OURS
 
@@ -118,7 +118,11 @@ def test_explanations_draw_from_a_generator_in_their_order(rng):
     selection = decide(evidence, weights={"x0": 5.0}, constraints=max_size(5), optimizer=search, random_state=0)
     explained = explanations(selection, np.random.default_rng(3), None)
     drawn = np.random.default_rng(3)
-    assert explained["substitutes"] == plain(substitutes(selection, drawn))
+    votes = dict(zip(selection.feature_names, selection.counts.tolist(), strict=True))
+    assert explained["substitutes"] == [
+        {**plain(entry), "added_votes": [votes[name] for name in entry.added]}
+        for entry in substitutes(selection, drawn)
+    ]
     assert explained["costs"] == plain(constraint_costs(selection, drawn))
 
 
@@ -518,6 +522,21 @@ def test_a_member_that_nothing_can_replace_is_reported(data):
     summary = summarize(decide(evidence, constraints=[max_size(1), require("b")]), n_draws=0)
     (record,) = summary["chosen"]
     assert (record["feature"], record["replaceable"], record["substitute"]) == ("b", False, [])
+
+
+def test_a_replacement_without_votes_is_not_named_as_the_best_one():
+    """Of four favored features two have votes; a is replaced by one of the others, which are all alike."""
+    evidence = Evidence.from_sets([[1, 1, 0, 0, 0, 0]] * 9 + [[1, 0, 0, 0, 1, 0]], list("abcdef"))
+    listed = summarize(decide(evidence, weights=dict.fromkeys("abcd", 10), max_size=2), n_draws=0)
+    record = next(record for record in listed["chosen"] if record["feature"] == "a")
+    assert (record["substitute"], record["substitute_votes"]) == (["c"], [0])
+    assert replacement(record) == "none with votes (costs 10 votes)"
+    assert "c (no vote)" in listed["brief"]["substitutes"]
+    plain_one = summarize(decide(evidence, max_size=2), n_draws=0)
+    record = next(record for record in plain_one["chosen"] if record["feature"] == "a")
+    assert replacement(record) == "e (costs 9 votes)"
+    for found, said in ((listed, True), (plain_one, False)):
+        assert any("None with votes" in line for line in found["notes"]["chosen"]) == said
 
 
 def test_the_csv_has_q_selected_again_and_the_substitute(summary):

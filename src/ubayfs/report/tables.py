@@ -20,6 +20,7 @@ from ..summary.trust_sentences import (
     replacement,
     votes_for_text,
     why_out,
+    with_votes,
 )
 from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name
 from .document import Cell, Column, Table
@@ -177,7 +178,7 @@ def substitutes(summary: Record) -> tuple[Table, ...]:
 def _instead(entry: Record) -> str:
     if not entry["replaceable"]:
         return "no set satisfies the hard constraints without it" if entry["proved"] else "no set was found in time"
-    return listing(entry["added"], _LISTED) or "nothing"
+    return listing(with_votes(entry["added"], entry.get("added_votes")), _LISTED) or "nothing"
 
 
 def validation(summary: Record) -> tuple[Table, ...]:

@@ -396,7 +396,9 @@ def with_trust(records: list[dict[str, Any]], trust: Trust | None) -> list[dict[
             "half_low": low,
             "half_high": high,
         }
-        found.append(record | known | dict.fromkeys(("substitute", "substitute_cost", "replaceable")))
+        found.append(
+            record | known | dict.fromkeys(("substitute", "substitute_votes", "substitute_cost", "replaceable"))
+        )
     return found
 
 
@@ -405,6 +407,7 @@ def with_substitutes(records: list[dict[str, Any]], found: Iterable[Mapping[str,
     instead = {
         entry["feature"]: {
             "substitute": entry["added"],
+            "substitute_votes": entry.get("added_votes"),
             "substitute_cost": entry["loss_votes"] if entry["loss_votes"] is not None else entry["loss"],
             "replaceable": entry["replaceable"],
         }
@@ -427,7 +430,18 @@ def replacements(selection: Selection, random_state: RandomState) -> dict[str, A
     if selection.problem is None:
         return {"substitutes": [], "stand_ins": []}
     found = substitutes(selection, random_state=random_state, node_limit=_NODES)
-    return {"substitutes": plain(found), "stand_ins": _stand_ins(selection, found)}
+    votes = _votes(selection)
+    with_votes = [
+        {**plain(entry), "added_votes": [votes[name] for name in entry.added] if votes else None} for entry in found
+    ]
+    return {"substitutes": with_votes, "stand_ins": _stand_ins(selection, found)}
+
+
+def _votes(selection: Selection) -> dict[str, int]:
+    """Return the votes of each feature; empty where importances were given."""
+    if selection.counts is None:
+        return {}
+    return dict(zip(selection.feature_names.tolist(), selection.counts.tolist(), strict=True))
 
 
 def what_is_out(selection: Selection, random_state: RandomState) -> dict[str, Any]:
@@ -464,9 +478,7 @@ def _n_strong(selection: Selection) -> int:
 
 def _stand_ins(selection: Selection, found: tuple[Substitute, ...]) -> list[dict[str, Any]]:
     """Return pairs of features that models took in place of one another and that are alike, each pair once."""
-    votes = (
-        {} if selection.counts is None else dict(zip(selection.feature_names, selection.counts.tolist(), strict=True))
-    )
+    votes = _votes(selection)
     pairs: dict[frozenset[str], dict[str, Any]] = {}
     for entry in found:
         for other in entry.stand_ins:

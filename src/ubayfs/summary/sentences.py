@@ -10,7 +10,7 @@ from ..data.target import TASKS
 from ..exceptions import Advice
 from ..priors.knowledge import LEARNED
 from .list_sentences import list_sentences
-from .trust_sentences import about_chosen, legend, trust_sections
+from .trust_sentences import about_chosen, legend, trust_sections, with_votes
 
 Facts = Mapping[str, Any]
 
@@ -272,7 +272,7 @@ def _cheapest_exchange(found: list[Facts]) -> str:
         return ""
     easiest = min(replaced, key=lambda entry: entry["loss"])
     cost = cost_text(easiest["loss_votes"], easiest["loss"])
-    instead = listing(easiest["added"], 3) or "nothing"
+    instead = listing(with_votes(easiest["added"], easiest.get("added_votes")), 3) or "nothing"
     return f"the cheapest exchange: {instead} instead of {easiest['feature']}, costs {cost}"
 
 
@@ -525,7 +525,10 @@ def constraint_notes(facts: Facts) -> list[str]:
     n_left_out = sum(entry["left_out"] for entry in entries)
     lines = ["Strictness (rho): how strictly a constraint is meant; a hard one is never violated."]
     if any(entry.get("cost_votes") for entry in entries):
-        lines.append("Costs: votes that the set would gain without this constraint, all others as they are.")
+        lines.append(
+            "Costs: votes that the set would gain without this constraint, all others as they are; weights count as "
+            "votes, too."
+        )
     if 0 < n_left_out < len(entries):
         lines.append(f"{counted(n_left_out, 'constraint')} left out: rho or price is 0.")
     if any(entry.get("price") is not None for entry in entries):

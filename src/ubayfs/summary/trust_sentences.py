@@ -192,8 +192,8 @@ def _supported(found: Facts) -> list[str]:
         return []
     given = " with your list" if found["without_list"] is not None else ""
     return [
-        f"Tested one by one{given}, the data support a set of {counted(n, 'feature')} (`max_size: supported`); the other "
-        f"{'place is' if k - n == 1 else f'{k - n} places are'} filled."
+        f"Tested one by one{given}, the data support a set of {counted(n, 'feature')} (`max_size: supported`); the "
+        f"other {'place is' if k - n == 1 else f'{k - n} places are'} filled."
     ]
 
 
@@ -367,7 +367,7 @@ _COLUMNS = {
     ),
     "replaceable": (
         "Best replacement: what the best set has instead if the feature cannot be measured, and the votes that this "
-        "costs; it need not measure the same thing."
+        "costs; it need not measure the same thing.{unvoted}"
     ),
     "hazard_ratio": "Hazard per SD: what a standard deviation more of the feature multiplies the hazard (the risk) by.",
     "marks": (
@@ -398,8 +398,10 @@ def about_chosen(facts: Facts) -> list[str]:
     effect = EFFECTS[kinds[0]] if kinds else ""
     weighted = any(record.get("again_with_weights") for record in facts["chosen"])
     alone, again = " without the help of your weights" * weighted, again_heading("selected_again", weighted)
+    unvoted = any(_NO_VOTES in replacement(record) for record in facts["chosen"] if record.get("replaceable"))
+    meant = f" {_NO_VOTES.capitalize()}: only weights or constraints speak for what would take its place." * unvoted
     lines = [
-        words.format(limit=limit, listed=given, effect=effect, alone=alone, again=again)
+        words.format(limit=limit, listed=given, effect=effect, alone=alone, again=again, unvoted=meant)
         for key, words in _COLUMNS.items()
         if any(record.get(key) not in (None, []) for record in facts["chosen"])
     ]
@@ -608,11 +610,32 @@ def _substitutes(facts: Facts) -> list[str]:
     return lines
 
 
+_NO_VOTES = "none with votes"
+
+
 def replacement(record: Facts) -> str:
-    """Return what would take the place of a member that can be replaced, and the cost."""
-    cost = record["substitute_cost"]
+    """Return what would take the place of a member that can be replaced, and the cost.
+
+    Where no model voted for what would, no name is given: any other feature without votes may do as well.
+
+    >>> replacement({"substitute": ["b"], "substitute_votes": [3], "substitute_cost": 2.0})
+    'b (costs 2 votes)'
+    >>> replacement({"substitute": ["b"], "substitute_votes": [0], "substitute_cost": 5.0})
+    'none with votes (costs 5 votes)'
+    """
+    cost, votes = record["substitute_cost"], record.get("substitute_votes")
     costs = "costs nothing" if cost < 0.05 else f"costs {counted_votes(cost)}"
-    return f"{listing(record['substitute'], 3) or 'nothing'} ({costs})"
+    names = _NO_VOTES if votes and not any(votes) else listing(with_votes(record["substitute"], votes), 3)
+    return f"{names or 'nothing'} ({costs})"
+
+
+def with_votes(names: Sequence[str], votes: Sequence[int] | None) -> list[str]:
+    """Return names with a mark at those without a vote.
+
+    >>> with_votes(["a", "b"], [4, 0]), with_votes(["a"], None)
+    (['a', 'b (no vote)'], ['a'])
+    """
+    return [f"{name} (no vote)" if n == 0 else name for name, n in zip(names, votes or [1] * len(names), strict=True)]
 
 
 _WHY_OUT = {
