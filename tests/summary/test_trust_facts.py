@@ -575,3 +575,13 @@ def test_a_voted_feature_that_gives_way_to_one_without_votes_is_listed():
     assert selection.features == ("a", "b", "d")
     (entry,) = summarize(selection, n_draws=0)["left_out"]
     assert (entry["feature"], entry["count"], entry["because"]) == ("c", 12, "constraint")
+
+
+def test_a_weight_that_a_member_does_not_need_is_marked():
+    """By votes a and b; the weight of a changes nothing, that of c brings it in instead of b."""
+    evidence = Evidence.from_sets([[1, 1, 0]] * 9 + [[1, 0, 1]], list("abc"))
+    for weights, expected in (({"a": 5, "c": 20}, {"a": True, "c": False}), (0.01, {"a": False, "b": False})):
+        summary = summarize(decide(evidence, weights=weights, max_size=2), n_draws=0)
+        assert {record["feature"]: record["weight_not_needed"] for record in summary["chosen"]} == expected
+        marked = any(entry["marks"] == ["weight not needed"] for entry in summary["legend"])
+        assert marked == any(expected.values())

@@ -19,6 +19,7 @@ from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
 from ..plotting.base import blocks_of
 from ..plotting.profile import ProfileDisplay
+from ..priors.weights import raised
 from ..selection import Selection
 from ..trust.left_out import LeftOut, constraint_costs, left_out, strongest
 from ..trust.redecide import Substitute, agreement, substitutes
@@ -53,6 +54,7 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
     stated = selection.provenance.get("knowledge", {})
     filling = () if found is None else found.filling
     identical = _identical(selection)
+    favored = np.zeros_like(selection.mask) if weights is None else raised(weights)
     records = []
     for i, own_blocks in zip(order.tolist(), in_blocks, strict=True):
         name = str(selection.feature_names[i])
@@ -76,6 +78,7 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
                 # What merely fills a place that is left is not chosen for its own sake.
                 **without | {"without_prior": without["without_prior"] and name not in filling},
                 "reasons": [] if found is None else [found.why[name]],
+                "weight_not_needed": found is not None and bool(favored[i]) and found.why[name] == "data",
                 "votes_for": [] if posterior is None else _votes_for(posterior.evidence, i),
                 "without_vote": counts is not None and int(counts[i]) == 0,
                 "tied": None,

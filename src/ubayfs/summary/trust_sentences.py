@@ -332,12 +332,18 @@ _LEGEND = {
     "rule": "your constraints brought it in: they require it, or votes select it only because they ask for it",
     "weight": "your weights brought it in: the same decision without them drops it, or they alone speak for it",
     "fill": "it fills a place: no model selected it, and nothing asks for this feature in particular",
+    "weight not needed": "you gave it a weight, and without your weights it is selected, too",
     "no vote": "no model selected it",
     "after votes": "what is known of it was changed after votes were seen, so that the data may count twice",
     "tie": "another feature would do as well in its place, so that the choice between them is open",
 }
 # Marks of a member, by the fact about it.
-MARKS = {"without_vote": "no vote", "tied": "tie", "changed_after_votes": "after votes"}
+MARKS = {
+    "without_vote": "no vote",
+    "weight_not_needed": "weight not needed",
+    "tied": "tie",
+    "changed_after_votes": "after votes",
+}
 # Columns on what is selected again, by the fact of a member.
 AGAIN = ("selected_again", "again_with_weights")
 
