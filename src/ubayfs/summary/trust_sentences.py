@@ -192,8 +192,8 @@ def _supported(found: Facts) -> list[str]:
         return []
     given = " with your list" if found["without_list"] is not None else ""
     return [
-        f"Tested one by one{given}, the data support a set of {counted(n, 'feature')} (`max_size: supported`); the "
-        f"other {'place is' if k - n == 1 else f'{k - n} places are'} filled."
+        f"Tested one by one{given}, the data support a set of {counted(n, 'feature')} (`max_size: supported`); this "
+        f"set has {k - n} more."
     ]
 
 
@@ -569,10 +569,11 @@ def _of_reproducibility(found: Facts) -> list[str]:
     ]
     if weighted:
         lines.append(
-            "By the data alone: features that are selected both with and without your weights. With your weights: all "
-            "features with votes that are selected with them."
+            "By the data alone: only features with votes count that are selected both with and without your weights, "
+            "and that no rule or weight brought in on all samples. With your weights: all features with votes count "
+            "that no rule brought in."
         )
-    if any(found.get(key) for key in ("by_rule", "by_weight", "filling")):
+    elif any(found.get(key) for key in ("by_rule", "by_weight", "filling")):
         lines.append(
             "Only what the data selected counts. Features that a rule or a weight brought in, or that no model "
             "selected, are left out, also on each half."
