@@ -1,5 +1,7 @@
 """The chosen features in the data: means and effects against closed forms, and the drawing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -136,3 +138,13 @@ def test_no_direction_in_words_where_it_is_not_clear(rng):
     markdown = render_markdown(summary)
     assert "no clear direction (r " in markdown
     assert "rises with the target (r +0." in markdown
+
+
+def test_repeats_of_a_patient_do_not_make_a_direction_clear(rng):
+    """Nine copies of twelve patients are twelve samples."""
+    once, y = rng.normal(size=(12, 800)), np.arange(12) % 2
+    groups, copies = np.repeat(np.arange(12), 9), np.repeat(once, 9, axis=0) + 0.01 * rng.normal(size=(108, 800))
+    data = FeatureData.from_table(copies, np.array(["a", "b"])[y][groups], groups=groups)
+    clear = profile_of(data, data.feature_names, np.arange(800)).clear
+    alone = profile_of(replace(data, groups=None), data.feature_names, np.arange(800)).clear
+    assert np.mean(clear) < 0.1 < 0.4 < np.mean(alone)

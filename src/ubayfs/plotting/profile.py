@@ -215,7 +215,9 @@ def profile_of(data: FeatureData, feature_names: Array, positions: Ints) -> Prof
         names, kind = tuple(map(str, target.classes)), "difference" if len(groups) == 2 else "share"
     means = np.array([_means(z[group]) for group in groups])
     effects = _effects(z, groups, means) if along is None else signed_correlations(np.column_stack([z, along]))[-1, :-1]
-    known = np.array([(~np.isnan(z[group])).sum(axis=0) for group in groups])
+    known = np.array([(~np.isnan(z[group])).sum(axis=0) for group in groups], dtype=np.float64)
+    if data.groups is not None:  # samples of one patient are no further evidence
+        known *= len(np.unique(data.groups)) / len(z)
     samples = [_some(group, len(z)) for group in groups]
     heat = np.round(np.clip(z[np.concatenate(samples)].T, -9.99, 9.99), 2)  # finer than the eye can tell
     return ProfileDisplay(
@@ -231,8 +233,10 @@ def profile_of(data: FeatureData, feature_names: Array, positions: Ints) -> Prof
     )
 
 
-def _clear(kind: str, effects: Floats, known: Ints) -> Mask:
+def _clear(kind: str, effects: Floats, known: Floats) -> Mask:
     """Return whether the 95 % interval of each effect, by itself, excludes 0; `known` are the samples of each group.
+
+    Both have a column per feature.
 
     Of a difference it is the usual one of d, of rank correlations that of Fisher's z (Fieller, Hartley and Pearson
     1957); a share is clear where the F test of the classes is below 5 %.

@@ -166,7 +166,7 @@ def related(found: Facts) -> tuple[str, list[str]]:
     elif without is not None:
         other = "as many" if without == n else f"at least {without}" if without else "none could be shown"
         more = found.get("best_guess_without_list") or 0
-        guessed = f" (best guess: {more})" if 0 < without < more else ""
+        guessed = f" (best guess: {more})" if 0 < without < more and (without, more) != (n, guess) else ""
         given = f", if your list was stated before any votes were seen; {other}{guessed} without it"
     of_list = f"; best guess: {guess}" if without is not None and guess > n else ""  # it holds with the list only
     sure = f"({found['confidence']:.0%} confidence".replace("%", " %") + f"{of_list})"
