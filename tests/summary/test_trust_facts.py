@@ -27,9 +27,16 @@ from ubayfs._plain import plain
 from ubayfs.attribution import attribution
 from ubayfs.report import render_csv
 from ubayfs.summary import answer, summarize
-from ubayfs.summary.answer_facts import explanations, related_facts, validation_facts, what_is_out
+from ubayfs.summary.answer_facts import (
+    explanations,
+    related_facts,
+    reproducibility_facts,
+    validation_facts,
+    what_is_out,
+)
 from ubayfs.summary.trust_sentences import replacement, three_facts, validation_sentences, why_out
 from ubayfs.trust import agreement, constraint_costs, left_out, substitutes
+from ubayfs.trust.reproducibility import HalvesAgreement, Reproducibility, WithWeights
 from ubayfs.trust.validation import OURS
 
 PARTS = ["validation", "related", "reproducibility"]
@@ -489,8 +496,8 @@ def test_a_member_that_a_limit_admits_is_one_of_the_votes():
     assert reasons == {"d": ["weight"], "a": ["data"], "c": ["data"]}
     assert summary["sets"]["data_alone"]["removed"] == ["d"]
     assert summary["sentences"]["knowledge"][:2] == [
-        "2 of 3 selected features are there by their votes. Your weights brought in d. Your weights and constraints "
-        "kept out b, which the votes alone would select.",
+        "2 of 3 selected features are there by their votes. Your weights brought in d. Your constraints kept out b, "
+        "which the votes alone would select.",
         "Of 2 features that you favored, 1 is in the set; e is not.",
     ]
 
@@ -585,3 +592,39 @@ def test_a_weight_that_a_member_does_not_need_is_marked():
         assert {record["feature"]: record["weight_not_needed"] for record in summary["chosen"]} == expected
         marked = any(entry["marks"] == ["weight not needed"] for entry in summary["legend"])
         assert marked == any(expected.values())
+
+
+def test_what_keeps_a_feature_out_is_named():
+    """By votes a and b; b is out by the link, by the weight of c, or only by both."""
+    evidence = Evidence.from_sets([[1, 1, 0]] * 9 + [[1, 0, 1]], list("abc"))
+    linked, two = cannot_link(["a", "b"]), max_size(2)
+    for weights, constraints, kinds in (
+        (0.01, [two, linked], "constraints"),
+        ({"a": 2}, [two, linked], "constraints"),
+        ({"c": 20}, [two], "weights"),
+        ({"c": 20}, [two, linked], "weights and constraints"),
+    ):
+        line = summarize(decide(evidence, weights=weights, constraints=constraints), n_draws=0)
+        assert f"Your {kinds} kept out b," in line["sentences"]["knowledge"][0]
+
+
+def test_a_budget_that_keeps_a_feature_out_is_named_without_all_its_costs():
+    entry = {
+        "because": "rival",
+        "titles": ["cost budget 30 (costs: a 2, b 3 and 298 more)"],
+        "kinds": [],
+        "rivals": ["a"],
+    }
+    assert why_out(entry) == "left out for a: the places are limited by cost budget 30"
+
+
+def test_what_the_data_select_alone_is_selected_with_the_weights_too():
+    """The range with weights is never below that by the data alone, as projections of small sets may be."""
+    names, selected = np.array(list("abcdef"), dtype=object), np.array([1, 1, 1, 0, 0, 0], dtype=bool)
+    low, high = np.full(8, 0.1), np.full(8, 0.5)
+    for alone, weighted in ((low, high), (high, low)):
+        with_weights = WithWeights(selected, np.zeros(6), HalvesAgreement(3, 0.5, weighted))
+        found = Reproducibility(names, selected, 6, alone, np.zeros(6), np.zeros((6, 2)), 8, with_weights=with_weights)
+        facts = reproducibility_facts(found)
+        expected = np.maximum(found.selected_again, with_weights.agreement.selected_again)
+        assert facts["with_weights"]["selected_again"] == pytest.approx(expected)

@@ -23,6 +23,7 @@ from ..summary.trust_sentences import (
     with_votes,
 )
 from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name
+from ..trust.related import LARGEST_Q
 from .document import Cell, Column, Table
 
 Record = Mapping[str, Any]
@@ -126,8 +127,15 @@ def _effect(record: Record) -> str:
 
 
 def related_text(q: float, related: bool) -> str:
-    """Return whether a feature is related to the target by itself, with its q-value."""
-    return f"{'yes' if related else 'not shown by itself'} (q {'< 0.01' if q < 0.01 else f'{q:.2f}'})"
+    """Return whether a feature is related to the target by itself, with its q-value.
+
+    >>> related_text(0.004, True), related_text(0.27, False), related_text(0.102, False)
+    ('yes (q < 0.01)', 'not shown by itself (q 0.27)', 'not shown by itself (q > 0.10)')
+    """
+    shown = "< 0.01" if q < 0.01 else f"{q:.2f}"
+    if not related and float(shown[-4:]) <= LARGEST_Q:  # rounding must not hide why
+        shown = f"> {LARGEST_Q:.2f}"
+    return f"{'yes' if related else 'not shown by itself'} (q {shown})"
 
 
 def _shares(record: Record) -> str:

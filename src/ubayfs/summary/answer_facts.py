@@ -327,7 +327,10 @@ def _adjusted(selection: Selection) -> tuple[str, ...]:
 def reproducibility_facts(found: Reproducibility) -> dict[str, Any]:
     """Return what another study would select again, in plain types."""
     stand_ins = found.stand_ins
-    with_weights = None if found.with_weights is None else found.with_weights.agreement
+    with_weights = None if found.with_weights is None else _size_and_range(found.with_weights.agreement)
+    if with_weights is not None and found.size:  # what the data select alone is selected with the weights, too
+        both = zip(with_weights["selected_again"], map(number, found.selected_again), strict=True)
+        with_weights["selected_again"] = [None if None in ends else max(ends) for ends in both]
     return {
         **_state(found.n_used, found.n_splits, found.failures),
         "n_undefined": found.n_undefined,
@@ -341,7 +344,7 @@ def reproducibility_facts(found: Reproducibility) -> dict[str, Any]:
         "filling": list(found.filling),
         "stand_ins": None if stand_ins is None else [number(value) for value in stand_ins.selected_again],
         "without_prior": _size_and_range(found.without_prior),
-        "with_weights": _size_and_range(with_weights),
+        "with_weights": with_weights,
     }
 
 

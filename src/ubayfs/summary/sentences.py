@@ -90,7 +90,8 @@ def _lead(facts: Facts) -> str:
     classes = [f"{label['label']}: {label['count']:,}" for label in data["classes"]]
     counts = f" ({listing(classes, 5)})" if classes else ""
     target = f"Target: {target_words(data['target'])}{counts}. " if data["target"] else ""
-    samples = f" on {counted(n_samples, 'sample')}" if n_samples else ""
+    groups = f" in {counted(data['groups'], 'group')}" if data.get("groups") else ""
+    samples = f" on {counted(n_samples, 'sample')}{groups}" if n_samples else ""
     votes = "" if ensemble is None else f"{counted(ensemble['n_models'], 'model')} voted{samples}. "
     covariates = data.get("adjust_for")
     adjusted = f"Adjusted for {listing(covariates, len(covariates))}. " if covariates else ""
@@ -322,8 +323,18 @@ def _brought_in(facts: Facts, records: list[Facts], stated: list[str]) -> list[s
         which, them = ("fills a place", "it") if len(by["fill"]) == 1 else ("fill places", "them")
         lines.append(f"{listing(by['fill'], _LISTED)} {which}: no model selected {them}.")
     if out:
-        lines.append(f"Your {kinds} kept out {listing(out, _LISTED)}, which the {votes} alone would select.")
+        lines.append(f"Your {_keeping_out(facts, out, kinds)} kept out {listing(out, _LISTED)}, which the {votes} "
+                     "alone would select.")  # fmt: skip
     return [" ".join(lines)]
+
+
+def _keeping_out(facts: Facts, out: list[str], kinds: str) -> str:
+    """Return which of weights and constraints keep some features out: one of them, if they are in without it."""
+    for kind, key in (("weights", "without_prior"), ("constraints", "without_constraints")):
+        change = facts["sets"][key]
+        if kind in kinds and change is not None and set(out) <= set(change["added"]):
+            return kind
+    return kinds
 
 
 def _keeps_out(entry: Facts) -> bool:

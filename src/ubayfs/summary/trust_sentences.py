@@ -661,7 +661,8 @@ _NOT_EXAMINED = "Not examined: a selection that was read from a file does not kn
 
 def why_out(entry: Facts) -> str:
     """Return why a feature with many votes is not in the set."""
-    titles, rivals = " and by ".join(entry["titles"][:3]), listing(entry["rivals"], 5)  # titles have commas themselves
+    short = [title.split(" (costs: ")[0] for title in entry["titles"][:3]]  # all costs stand with the constraints
+    titles, rivals = " and by ".join(short), listing(entry["rivals"], 5)  # titles have commas themselves
     by = {"titles": titles or "constraints", "kinds": listing(entry["kinds"]) or "constraints"}
     words = {"constraint": " with {}", "prior": "; in its place: {}", "tie": "; in its place: {}"}
     instead = words.get(entry["because"], "").format(rivals) if rivals else ""
