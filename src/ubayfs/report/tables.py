@@ -122,8 +122,10 @@ def _association(value: float | None) -> str:
 
 
 def _effect(record: Record) -> str:
-    found = (record[key] for key in ("effect_kind", "effect", "highest_in"))
-    return "" if record["effect"] is None else effect_text(*found, record.get("effect_clear", True))
+    if record["effect"] is None:
+        return ""
+    clear = record.get("effect_clear", True)
+    return effect_text(record["effect_kind"], record["effect"], record["highest_in"], clear)
 
 
 def related_text(q: float, related: bool) -> str:
