@@ -282,7 +282,7 @@ def test_the_legend_says_whether_q_counts_the_list(selection):
 def test_a_set_that_is_larger_than_the_data_support_says_so():
     for more, words in (({}, "by one, the data"), ({"without_list": 1}, "by one with your list, the data")):
         lines = three_facts(with_related(n_supported=6, **more))[1]["sentences"]
-        assert lines[1].startswith(f"Tested one {words} support a set of 6 features (`max_size: supported`)")
+        assert lines[1].startswith(f"Tested one {words} support a set of 6 features (max_size: supported)")
         assert lines[1].endswith("; this set has 4 more.")
     assert not any("support" in line for line in three_facts(with_related())[1]["sentences"])
 

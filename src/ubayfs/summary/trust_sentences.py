@@ -192,7 +192,7 @@ def _supported(found: Facts) -> list[str]:
         return []
     given = " with your list" if found["without_list"] is not None else ""
     return [
-        f"Tested one by one{given}, the data support a set of {counted(n, 'feature')} (`max_size: supported`); this "
+        f"Tested one by one{given}, the data support a set of {counted(n, 'feature')} (max_size: supported); this "
         f"set has {k - n} more."
     ]
 
