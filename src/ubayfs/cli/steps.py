@@ -235,5 +235,5 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
         "votes": record["count"],
         "weight": record["weight"],
         "importance": record["importance"],
-        "because of": ", ".join(record["reasons"]),
+        "because of": ", ".join(record["reasons"]) + " (weight not needed)" * record["weight_not_needed"],
     }

@@ -148,7 +148,7 @@ def summarize(
     if study is not None:
         data = study.data if data is None else data
         blocks, random_state = study.decision.blocks, study.decision.random_state
-        asked = study.standalone.to_dict()
+        asked = study.standalone.to_dict() | {"versions": versions()}  # a later version keeps the present defaults
     same = {"study": study, "blocks": blocks, "random_state": random_state, "trust": trust}
     given = dict(answer(selection, **same) if known is None else known)
     explained = answer_facts.explanations(selection, random_state, blocks)

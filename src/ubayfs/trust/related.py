@@ -197,6 +197,11 @@ class Related(ShownAsCard):
         return None if self.listed is None else self.plain.n_related(self._members, self.plain.headline)
 
     @property
+    def best_guess_without_list(self) -> int | None:
+        """The same as `best_guess` without what was favored beforehand; None if nothing was."""
+        return None if self.listed is None else self.plain.n_related(self._members, self.plain.best_guess)
+
+    @property
     def n_related_of_all(self) -> int:
         """All features that are related to the target, selected or not: at least so many, with 90 % confidence."""
         return self.bounds.n_related(slice(None), self.bounds.headline)
@@ -249,6 +254,19 @@ class Related(ShownAsCard):
             ),
             0,
         )
+
+    def n_supported_of(self, selection: Selection) -> int | None:
+        """Return how many features of a larger set the data support, as for `max_size: supported`.
+
+        None where this says nothing of the set: the data support as many features or none, or others than its most
+        important members, which constraints keep out.
+        """
+        size, importance = len(selection.features), selection.importance
+        n = self.supported(selection, max(MAX_SUPPORTED, size))
+        if not 0 < n < size:
+            return None
+        weakest = np.sort(importance[selection.mask])[-n]
+        return n if weakest >= importance[~selection.mask].max(initial=0.0) else None
 
     def to_record(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return everything but the set as plain types and as arrays, for a file without pickle."""
