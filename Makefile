@@ -79,24 +79,28 @@ clean:  ## Remove the environments and everything else that can be made again
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One environment for all targets; a stamp per extra or group remembers what is installed in it.
-$(VENV)/.installed-%: $(BIN)/python$(EXE) pyproject.toml $(PINS)
+$(VENV)/.installed-%: $(VENV)/.pip pyproject.toml $(PINS)
 	$(BIN)/python $(INSTALL) -c $(PINS) $(if $(filter $*,$(GROUPS)),-e . --group $*,-e '.[$*]')
 	touch $@
 
 # The experiments are a distribution of their own.
-$(VENV)/.installed-experiments: $(BIN)/python$(EXE) pyproject.toml experiments/pyproject.toml $(PINS)
+$(VENV)/.installed-experiments: $(VENV)/.pip pyproject.toml experiments/pyproject.toml $(PINS)
 	$(BIN)/python $(INSTALL) -c $(PINS) -e . -e ./experiments
 	touch $@
 
-$(MINIMUM_VENV)/.installed-experiments: $(MINIMUM_VENV)/$(SCRIPTS)/python$(EXE) pyproject.toml experiments/pyproject.toml $(MINIMUM_PINS)
+$(MINIMUM_VENV)/.installed-experiments: $(MINIMUM_VENV)/.pip pyproject.toml experiments/pyproject.toml $(MINIMUM_PINS)
 	$(MINIMUM_VENV)/$(SCRIPTS)/python $(INSTALL) -c $(MINIMUM_PINS) -e . -e ./experiments
 	touch $@
 
-$(MINIMUM_VENV)/.installed-%: $(MINIMUM_VENV)/$(SCRIPTS)/python$(EXE) pyproject.toml $(MINIMUM_PINS)
+$(MINIMUM_VENV)/.installed-%: $(MINIMUM_VENV)/.pip pyproject.toml $(MINIMUM_PINS)
 	$(MINIMUM_VENV)/$(SCRIPTS)/python $(INSTALL) -c $(MINIMUM_PINS) $(if $(filter $*,$(GROUPS)),-e . --group $*,-e '.[$*]')
 	touch $@
 
 $(BIN)/python$(EXE) $(MINIMUM_VENV)/$(SCRIPTS)/python$(EXE):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(@D:/$(SCRIPTS)=)
-	$@ $(INSTALL) 'pip>=25.1'  # which knows groups
+
+# pip knows groups since 25.1.
+$(VENV)/.pip $(MINIMUM_VENV)/.pip: %/.pip: %/$(SCRIPTS)/python$(EXE)
+	$< $(INSTALL) 'pip>=25.1'
+	touch $@
