@@ -8,27 +8,12 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+# fmt: off
 GENES = [
-    "TP53",
-    "MDM2",
-    "MYC",
-    "KRAS",
-    "NRAS",
-    "EGFR",
-    "ERBB2",
-    "BRCA1",
-    "BRCA2",
-    "PTEN",
-    "RB1",
-    "CDK4",
-    "CCND1",
-    "APC",
-    "SMAD4",
-    "VEGFA",
-    "ACTB",
-    "GAPDH",
-    "SEPTIN2",
+    "TP53", "MDM2", "MYC", "KRAS", "NRAS", "EGFR", "ERBB2", "BRCA1", "BRCA2", "PTEN", "RB1", "CDK4", "CCND1", "APC",
+    "SMAD4", "VEGFA", "ACTB", "GAPDH", "SEPTIN2",
 ]
+# fmt: on
 BLOOD = ["blood_crp", "blood_il6", "blood_tnf", "blood_ldh"]
 OTHERS = ["image_size", "image_uptake", "image_texture", "image_edge", "urine_na", "urine_k", "urine_ph"]
 N = 64
