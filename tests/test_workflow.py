@@ -211,7 +211,7 @@ def test_selection_probabilities_take_the_arguments_of_a_decision(evidence):
         found, selection_probabilities(posterior, constraints=max_size(2), n_draws=5, random_state=0)
     )
     for name in ("min_vote", "weights", "n_alternatives"):  # misspelled; part of the posterior; of no use for draws
-        with pytest.raises(InputError, match="is not an argument of selection_probabilities") as caught:
+        with pytest.raises(InputError, match="selection_probabilities has no argument") as caught:
             selection_probabilities(posterior, **{name: 1})
         assert caught.value.argument == name
     with pytest.raises(InputError, match="time_limit is not supported by Genetic"):
@@ -264,9 +264,7 @@ def test_a_time_limit_is_warned_about_with_the_honest_gap():
     assert full.gap <= 1e-9
 
 
-@pytest.mark.parametrize(
-    "constraints", [(), max_size(8, rho=1.0), [min_size(2, rho=1.0), must_link(NAMES, rho=1.0)], exclude("a")]
-)
+@pytest.mark.parametrize("constraints", [(), [min_size(2, rho=1.0), must_link(NAMES, rho=1.0)], exclude("a")])
 def test_nothing_that_limits_the_size_is_warned_about(evidence, constraints):
     with pytest.warns(
         OptimizationWarning, match=r"No constraint limits the size of the set: \d of the 8 .* Limit it with max_size"

@@ -1,6 +1,7 @@
 """The experiments use ubayfs as anybody does: public names only."""
 
 import ast
+import inspect
 from importlib import import_module
 from pathlib import Path
 
@@ -29,7 +30,7 @@ SOURCES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") f
 def names_of(module):
     """Return the public names of ubayfs (module "") or of one of its modules; none of a module that is not public."""
     if not module:
-        return {*ubayfs.__all__, *PUBLIC}
+        return {name for name in ubayfs.__all__ if not inspect.ismodule(getattr(ubayfs, name))} | PUBLIC
     return set(getattr(import_module(f"ubayfs.{module}"), "__all__", ())) if module in PUBLIC else set()
 
 

@@ -27,7 +27,7 @@ from ._arguments import (
     as_generator,
     by_name,
     check_int,
-    did_you_mean,
+    unknown_argument,
 )
 from .constraints import ConstraintSystem
 from .constraints.sizes import exactly
@@ -344,7 +344,7 @@ def selection_probabilities(
     """
     known = Decision.names(part="constraints")
     for name in others.keys() - set(known):
-        raise InputError.of(name, f"is not an argument of selection_probabilities.{did_you_mean(name, known)}")
+        raise unknown_argument("selection_probabilities", name, known)
     decision = Decision.of({**locals(), **others, "optimizer": "exact", "random_state": None})
     n_draws = check_int("n_draws", n_draws, low=1, high=MOST_REPEATS)
     if isinstance(posterior, Selection):

@@ -236,8 +236,10 @@ def advice_on(
     # Features that no constraint excludes are in the best set; a small one shows that they are few. One that votes keep
     # small, below a limit that nothing reaches, is no cause for concern.
     size, constant = best.metrics.cardinality, problem.unselectable.get("constant", np.zeros(utility.n_features))
-    kept_small = 2 * size < (constant == 0).sum() and size_limit(part.constraint for part in utility.system.parts)
-    if 2 * size >= np.count_nonzero(utility.selectable) and not kept_small:
+    limit = size_limit(part.constraint for part in utility.system.parts)
+    if limit is not None and limit >= utility.n_features and 1 < (constant == 0).sum() == size:
+        found.append(Advice("all_selected", {"n_features": size, "limit": limit}))
+    if 2 * size >= np.count_nonzero(utility.selectable):
         found += size_advice(utility.system, utility.selectable, utility.theta > 0)
     unvoted = best.metrics.without_votes
     if unvoted:
@@ -291,6 +293,8 @@ def size_advice(system: ConstraintSystem, selectable: Mask, important: Mask | No
     Then no inequality speaks against half of the selectable features, however many others are selected. Only those of
     some importance count, if that is known; both masks are of shape (n_features,).
     """
+    if size_limit(part.constraint for part in system.parts) is not None:
+        return ()
     n = system.n_features
     row = np.repeat(np.arange(system.n_inequalities), np.diff(system.A.indptr))
     # A must-link has positive entries too, but the set of all features satisfies it.

@@ -13,7 +13,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ._arguments import FeatureIndex, Mask, RandomState, check_int, did_you_mean, mask_of, refuse_lazy
+from ._arguments import FeatureIndex, Mask, RandomState, by_name, check_int, mask_of, refuse_lazy, unknown_argument
 from .constraints.sizes import SUPPORTED, as_size
 from .data.anndata_object import is_anndata, parts_of
 from .data.blocks import Blocks
@@ -122,6 +122,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     ['mean concave points', 'worst radius', 'worst concave points']
     """
 
+    @by_name()
     def __init__(
         self,
         selector: Any = DEFAULT_SELECTOR,
@@ -340,6 +341,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             arguments = {key: value for key, value in arguments.items() if key not in Decision.names(part="prior")}
         selection = decide(self.evidence_ if posterior is None else posterior, X=data, **arguments)
         self.posterior_ = selection.posterior
+        if self.related_ is not None:
+            self.related_ = self.related_.of(selection.features)
         # Whoever stores a fitted selector does not expect to store the training data with it.
         self.selection_ = replace(selection, problem=replace(selection.problem, X=None))  # type: ignore[type-var]
         return self
@@ -356,7 +359,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             posterior = Decision(**self._decision(1)).posterior(self.evidence_)
         size, advice = supported_size(self.related_, posterior, most)
         for given in advice:
-            given.warn(stacklevel=4)
+            given.warn()
         return size
 
     def _data_of_fit(self, X: Any) -> FeatureData | None:
@@ -382,8 +385,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
                     f"set_params({name}=...) and fit again.",
                     argument=name,
                 )
-            rule = f"{did_you_mean(name, known)} It takes X, {', '.join(sorted(known))}."
-            raise InputError(f"redecide does not know {name!r}.{rule}", argument=name)
+            raise unknown_argument("redecide", name, ["X", *sorted(known)])
 
 
 def _with_names(X: Any, data: FeatureData) -> Any:

@@ -289,6 +289,8 @@ def check_selection(selection: Any) -> None:
     """Raise unless this is a Selection."""
     if not isinstance(selection, Selection):
         rule = f"must be a Selection, as decide() returns it; got {type(selection).__name__}."
+        if hasattr(selection, "selection_"):
+            rule += " Pass its selection_."
         raise InputError.of("selection", rule, selection)
 
 

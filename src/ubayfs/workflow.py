@@ -434,5 +434,5 @@ def _with_warnings(selection: Selection, known: tuple[Advice, ...] = ()) -> Sele
     """Warn of all advice but what was known before: blocks have their own notes."""
     for advice in selection.advice:
         if advice not in known:
-            advice.warn(stacklevel=4)  # by_name stands between
+            advice.warn()
     return selection

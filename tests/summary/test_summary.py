@@ -739,8 +739,9 @@ def test_an_answer_is_part_of_the_summary_and_not_computed_twice(selection, data
         assert summary[key] == known[key]
     later = {
         "chosen": (
-            *("low", "high", "tied", "substitute", "substitute_cost", "replaceable"),
+            *("low", "high", "tied", "substitute", "substitute_votes", "substitute_cost", "replaceable"),
             *("hazard_ratio", "beyond", "marks", "category", "effect", "effect_kind", "highest_in"),
+            "effect_clear",
         ),
         "constraints": (
             "cost",

@@ -155,7 +155,7 @@ def collect_evidence(
     evidence = gather(outcomes, data.feature_names, data.constant, settings, of_all)
     check_failures(evidence.failures, len(outcomes) if part is None else n_models)
     for advice in evidence.advice:
-        advice.warn(stacklevel=3)  # by_name stands between
+        advice.warn()
     return evidence
 
 
@@ -280,7 +280,7 @@ def _run_all(
     """Return what the runs have found, in their order: those of the checkpoint, and those that are done now."""
     stored, damage = ({}, []) if store is None else store.load()
     for reason in damage:
-        Advice("checkpoint_damaged", {"reason": reason}).warn(stacklevel=5)
+        Advice("checkpoint_damaged", {"reason": reason}).warn()
     found = {run: outcome for run, outcome in stored.items() if run in runs}
     done = frozenset(found)
     units = Units((run for run in runs if run not in done), len(runs) - len(done))

@@ -115,7 +115,7 @@ class Names:
         for position, item in enumerate(items):
             try:
                 found.append((item, self.find(item)))
-            except InputError as error:  # noqa: PERF203 - all of them are wanted
+            except InputError as error:
                 report((position,), error.rule)
         listed = {name for item, matches in found if is_single(item, matches) for name in matches}
         expanded: list[Any] = []

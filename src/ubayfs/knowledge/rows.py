@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._arguments import check_choice, check_names, did_you_mean, entries_of, nearest, refuse_lazy
+from .._arguments import by_name, check_choice, check_names, did_you_mean, entries_of, nearest, refuse_lazy
 from .._files import ReadBytes, read_bytes
 from ..exceptions import InputError, repr_of
 from .aliases import Aliases, read_aliases
@@ -94,6 +94,7 @@ class Knowledge:
                 raise InputError(f"{self.name} has no column {column!r}, among {listed}. {way_out}")
 
 
+@by_name()
 def read_knowledge(
     source: Any,
     *,

@@ -110,8 +110,8 @@ class Exact:
         if self.time_limit is not None:
             check_real("time_limit", self.time_limit, low=0.0, low_open=True)
         if self.begin_with is not None:
-            positions = np.ravel(np.asarray(self.begin_with, dtype=object)).tolist()
-            positions = tuple(check_int("begin_with: position", position, low=0) for position in positions)
+            given = np.ravel(np.asarray(self.begin_with, dtype=object)).tolist()
+            positions = tuple(check_int("begin_with: position", position, low=0) for position in given)
             object.__setattr__(self, "begin_with", positions)
 
     def maximize(self, utility: Utility, random_state: Any = None) -> Solution:

@@ -64,7 +64,8 @@ class ComparisonDisplay(Display):
     def from_selection(cls, selection: Selection, validation: Validation) -> ComparisonDisplay:
         """Compute the display from what :func:`~ubayfs.validate` found."""
         scores = validation.scores
-        rows = scores[scores["metric"] == validation.main_metric].drop(columns="metric").to_dict("records")
+        records = scores[scores["metric"] == validation.main_metric].drop(columns="metric").to_dict("records")
+        rows = [{str(key): value for key, value in record.items()} for record in records]
         of_score = [field.name for field in fields(Scored)]
         return cls(
             baselines=tuple(Baseline(**row) for row in rows if row["method"] != OURS),

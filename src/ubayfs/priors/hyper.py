@@ -114,7 +114,7 @@ class Hyperdirichlet(Prior):
                 n_sweeps=n_draws + self.n_warmup,
             )
             for advice in diagnostics.advice:
-                advice.warn(stacklevel=3)
+                advice.warn()
         return HyperdirichletPosterior(
             prior=self.name,
             weights=weights,

@@ -220,7 +220,7 @@ def _assessment(found: Assessment) -> Card:
         for part, problem in found.not_done.items()
     }
     if of_related is not None:
-        trust["related"] = related_facts(of_related, found.features, found.adjust_for)
+        trust["related"] = related_facts(of_related, found.features, found.adjust_for, found.n_supported)
     if again is not None:
         trust["reproducibility"] = reproducibility_facts(again)
     if validation is not None:

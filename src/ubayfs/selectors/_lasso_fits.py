@@ -51,6 +51,8 @@ class LassoFits:
         Of the columns of each working set.
     pairs : list of sequences of (int, int)
         The products that each lasso has.
+    heads : ndarray of int of shape (n_models, n_heads)
+        The features that products were made with, of largest weight first, -1 where there are fewer.
     of_runs : list of lists of int
         The lassos of each run.
     """
@@ -60,6 +62,7 @@ class LassoFits:
         self.n_features = columns.n_features
         self.of_runs = [np.flatnonzero(runs == run).tolist() for run in range(len(columns.sizes))]
         self.pairs: list[Pairs] = [() for _ in runs]
+        self.heads = np.empty((len(columns.sizes), 0), dtype=np.intp)
         self._root: Floats | None = None  # of the weights of samples, (n_lassos, n_samples)
         self._bases: Sequence[Floats] = ()  # of weighted samples
         self._begin()
@@ -101,6 +104,7 @@ class LassoFits:
 
     def add_products(self, heads: Ints, penalty: Floats, n_most: int) -> None:
         """Let products with the first features of each run join that violate the penalty, at most so many."""
+        self.heads = heads
         self.pairs = self._columns.best_products(self._gradients(), self._runs, heads, penalty, n_most)
         for lasso, pairs in enumerate(self.pairs):
             self._extend(lasso, 2 * self._columns.n_features + np.arange(len(pairs)))

@@ -151,7 +151,10 @@ class Lasso(JointSelector):
             own = _own_columns(X, target, subsamples, bases, rngs[part], isinstance(runs, Residuals))
             columns = LassoColumns(scores, subsamples, bases, self.curves, self.penalty_factor, own)
             lassos = self._cox(columns, target) if target.task == "survival" else self._squares(columns, target)
-            chosen += [_choice(*weights, columns.n_features, n_features) for weights in _weights(lassos)]
+            chosen += [
+                _choice(*weights, heads, columns.n_features, n_features)
+                for weights, heads in zip(_weights(lassos), lassos.heads, strict=True)
+            ]
         return chosen
 
     def _squares(self, columns: LassoColumns, target: Target) -> LassoFits:
@@ -251,25 +254,31 @@ def _weights(fits: LassoFits) -> list[tuple[Floats, Ints, Ints]]:
     return found
 
 
-def _largest(sizes: Floats, features: Ints, n_features: int, n_most: int) -> tuple[Ints, Floats]:
-    """Return the features of largest weight, best first, and the largest weight of each feature over that of all."""
+def _scores(sizes: Floats, features: Ints, n_features: int) -> Floats:
+    """Return the largest weight of each feature over that of all, of shape (n_features,)."""
     scores = np.zeros(n_features)
     np.maximum.at(scores, features, sizes)
-    scores /= scores.max(initial=0.0) or 1.0
-    return best_first(np.where(scores > 0, scores, -np.inf), n_most), scores
+    return scores / (scores.max(initial=0.0) or 1.0)
 
 
 def _heads(fits: LassoFits) -> Ints:
     """Return the features of largest weight in each run, of shape (n_models, N_HEADS), -1 where there are fewer."""
     heads = np.full((len(fits.of_runs), N_HEADS), -1)
     for own, (sizes, features, _) in zip(heads, _weights(fits), strict=True):
-        first, _ = _largest(sizes, features, fits.n_features, N_HEADS)
+        scores = _scores(sizes, features, fits.n_features)
+        first = best_first(np.where(scores > 0, scores, -np.inf), N_HEADS)
         own[: len(first)] = first
     return heads
 
 
-def _choice(sizes: Floats, features: Ints, carriers: Ints, n_features: int, n_most: int) -> Choice:
-    columns, scores = _largest(sizes, features, n_features, n_most)
+def _choice(sizes: Floats, features: Ints, carriers: Ints, heads: Ints, n_features: int, n_most: int) -> Choice:
+    scores = _scores(sizes, features, n_features)
+    # A product gives both of its features the same score: the one that had more weight before comes first, so that the
+    # order of the columns does not decide which of them has the last place.
+    heads = heads[heads >= 0]
+    ranks = scores.copy()
+    ranks[heads] += 3 * TIE * np.arange(len(heads), 0, -1)
+    columns = best_first(np.where(scores > 0, ranks, -np.inf), n_most)
     reached = sizes / sizes.max(initial=0.0) >= scores[features] - TIE if len(sizes) else np.empty(0, dtype=bool)
     first: dict[int, int] = {}
     for feature, carrier in zip(features[reached].tolist(), carriers[reached].tolist(), strict=True):

@@ -347,7 +347,7 @@ def _resolved(
     while True:
         try:
             return resolve(constraints.values(), feature_names, blocks)
-        except ConstraintError as error:  # noqa: PERF203 - all of them are wanted
+        except ConstraintError as error:
             position = list(constraints)[error.position or 0]
             refuse(error, constraints.pop(position), position)
 

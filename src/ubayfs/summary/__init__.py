@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from .._arguments import MOST_REPEATS, RandomState, check_int
@@ -148,7 +148,7 @@ def summarize(
     if study is not None:
         data = study.data if data is None else data
         blocks, random_state = study.decision.blocks, study.decision.random_state
-        asked = study.standalone.to_dict()
+        asked = study.standalone.to_dict() | {"versions": versions()}  # a later version keeps the present defaults
     same = {"study": study, "blocks": blocks, "random_state": random_state, "trust": trust}
     given = dict(answer(selection, **same) if known is None else known)
     explained = answer_facts.explanations(selection, random_state, blocks)
@@ -172,7 +172,7 @@ def summarize(
     found = given | {
         "format": FORMAT,
         "title": _title(settings, about),
-        "created": created or datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "created": created or datetime.now(UTC).isoformat(timespec="seconds"),
         "data": about,
         "ensemble": None if posterior is None else plain(facts.ensemble_facts(posterior.evidence)),
         "blocks": [{"name": name, "n_features": len(inside)} for name, inside in members_of.members.items()],

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import FeatureIndex, check_feature_names
+from .._arguments import FeatureIndex, by_name, check_feature_names
 from .._plain import number, plain
 from ..data.anndata_object import is_anndata
 from ..ensemble.evidence import Evidence
@@ -18,6 +18,7 @@ _VOTES, _SELECTED, _KEY = "ubayfs_votes", "ubayfs_selected", "ubayfs"
 FORMAT = 1
 
 
+@by_name()
 def annotate(adata: Any, evidence: Evidence, selection: Selection | None = None, *, copy: bool = False) -> Any:
     """Write votes, and the selection if there is one, into an AnnData object.
 

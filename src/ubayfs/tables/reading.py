@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .._arguments import check_choice, check_text, entries_of
+from .._arguments import by_name, check_choice, check_text, entries_of
 from .._files import ReadBytes, as_path, read_bytes
 from .._plain import listed
 from ..data.feature_data import FeatureData
@@ -38,6 +38,7 @@ from .table import Table, TableError
 AnyPath = str | os.PathLike[str]
 
 
+@by_name()
 def read_data(
     path: AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath],
     *,

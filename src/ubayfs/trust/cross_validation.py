@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import MOST_REPEATS, RandomState, check_bool, check_choice, check_int, check_random_state
+from .._arguments import MOST_REPEATS, RandomState, by_name, check_bool, check_choice, check_int, check_random_state
 from .._files import read_json, save_content
 from .._plain import decode, plain
 from ..data.feature_data import FeatureData
@@ -39,6 +39,7 @@ from .validation import OF_COVARIATES, Validation, sample_risks
 _ASSIGN, _SHUFFLE, _FOLD = range(3)
 
 
+@by_name()
 def validate(
     selection: Selection,
     X: Any,

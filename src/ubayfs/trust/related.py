@@ -31,7 +31,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.random import SeedSequence
 
-from .._arguments import MOST_REPEATS, Array, FeatureIndex, Floats, Mask, RandomState, as_seed_sequence, check_int
+from .._arguments import (
+    MOST_REPEATS,
+    Array,
+    FeatureIndex,
+    Floats,
+    Mask,
+    RandomState,
+    as_seed_sequence,
+    by_name,
+    check_int,
+)
 from .._plain import ShownAsCard
 from ..constraints.sizes import asks_for_supported, with_supported
 from ..data.feature_data import FeatureData
@@ -187,6 +197,11 @@ class Related(ShownAsCard):
         return None if self.listed is None else self.plain.n_related(self._members, self.plain.headline)
 
     @property
+    def best_guess_without_list(self) -> int | None:
+        """The same as `best_guess` without what was favored beforehand; None if nothing was."""
+        return None if self.listed is None else self.plain.n_related(self._members, self.plain.best_guess)
+
+    @property
     def n_related_of_all(self) -> int:
         """All features that are related to the target, selected or not: at least so many, with 90 % confidence."""
         return self.bounds.n_related(slice(None), self.bounds.headline)
@@ -239,6 +254,19 @@ class Related(ShownAsCard):
             ),
             0,
         )
+
+    def n_supported_of(self, selection: Selection) -> int | None:
+        """Return how many features of a larger set the data support, as for `max_size: supported`.
+
+        None where this says nothing of the set: the data support as many features or none, or others than its most
+        important members, which constraints keep out.
+        """
+        size, importance = len(selection.features), selection.importance
+        n = self.supported(selection, max(MAX_SUPPORTED, size))
+        if not 0 < n < size:
+            return None
+        weakest = np.sort(importance[selection.mask])[-n]
+        return n if weakest >= importance[~selection.mask].max(initial=0.0) else None
 
     def to_record(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return everything but the set as plain types and as arrays, for a file without pickle."""
@@ -326,6 +354,7 @@ def associate(data: FeatureData, favored: Mask, n_shuffles: int, random_state: A
     return plain, Bounds.of(p_values / np.where(favored, of_favored, of_others), smallest, with_gaps)
 
 
+@by_name()
 def estimate_related(
     selection: Selection,
     X: Any,
