@@ -24,7 +24,7 @@ FOR_TESTS := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE=
 .DEFAULT_GOAL := help
 # A virtual environment or an installation that was cut off does not count as made.
 .DELETE_ON_ERROR:
-.PHONY: help demo app test test-minimum test-all coverage docs bench equivalence experiments lint release-check clean
+.PHONY: help demo app test test-minimum test-all coverage docs bench equivalence golden experiments lint release-check clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -60,6 +60,9 @@ bench: $(VENV)/.installed-plot  ## Measure beside other tools, 15 minutes (QUICK
 
 equivalence: $(VENV)/.installed-test  ## Compare decisions and ensembles with those recorded
 	$(BIN)/python -m benchmarks.equivalence compare benchmarks/results/equivalence.json.gz
+
+golden: $(VENV)/.installed-test  ## Compare reports, summaries and messages of small studies with those recorded (RECORD=1: record anew)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.golden --workers $(or $(JOBS),2) $(if $(RECORD),--record) $(ONLY)
 
 # Hours on two processors; a stopped run is resumed. DATA=directory with the paper's data sets, JOBS=processes.
 experiments: $(VENV)/.installed-experiments  ## Rerun the paper's experiments (QUICK=1: in small; DATA=directory, JOBS=2)
