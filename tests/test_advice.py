@@ -21,10 +21,10 @@ from ubayfs import (
     must_link,
 )
 from ubayfs.constraints import resolve
-from ubayfs.decision_problem import size_advice, very_likely_advice
+from ubayfs.decision.problem import size_advice, very_likely_advice
+from ubayfs.decision.workflow import Decision
 from ubayfs.exceptions import Advice
 from ubayfs.summary import summarize
-from ubayfs.workflow import Decision
 
 NAMES = np.array(list("abcdefgh"), dtype=object)
 BLOCKS = {"first": list("abcd"), "second": list("efgh")}

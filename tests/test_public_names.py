@@ -89,7 +89,7 @@ def test_unknown_names_are_attribute_errors():
 @pytest.fixture(scope="module")
 def loaded_after():
     """Steps of a fresh interpreter, one after the other -> the heavy packages that it has loaded by then."""
-    steps = ["import ubayfs, ubayfs.workflow", "from ubayfs import UBayFSSelector"]
+    steps = ["import ubayfs, ubayfs.decision.workflow", "from ubayfs import UBayFSSelector"]
     report = f"print(*sorted(set(sys.modules) & set({HEAVY!r})))"
     code = "\n".join(["import sys", *(line for step in steps for line in (step, report))])
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -97,7 +97,7 @@ def loaded_after():
 
 
 def test_import_is_light(loaded_after):
-    assert loaded_after["import ubayfs, ubayfs.workflow"] == []
+    assert loaded_after["import ubayfs, ubayfs.decision.workflow"] == []
 
 
 def test_the_estimator_is_loaded_when_it_is_asked_for(loaded_after):

@@ -27,10 +27,10 @@ _MOVED = {
     "Assessment": "trust.assess",
     "Knowledge": "knowledge",
     "Posterior": "priors",
-    "Question": "trust.questions",
+    "Question": "explain.questions",
     "Related": "trust.related",
     "Reproducibility": "trust.reproducibility",
-    "Selection": "selection",
+    "Selection": "decision.selection",
     "Validation": "trust.validation",
 }
 _REPLACED = {

@@ -1,4 +1,4 @@
-"""The scikit-learn estimator: a thin face over :mod:`ubayfs.workflow`."""
+"""The scikit-learn estimator: a thin face over :mod:`ubayfs.decision.workflow`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from .data.categories import has_text
 from .data.feature_data import FeatureData
 from .data.mapped_array import map_table
 from .data.missing import MAX_MISSING
+from .decision.workflow import Decision, collect_evidence, decide, with_max_size
 from .ensemble.progress import Progress
 from .exceptions import InputError
 from .priors import Posterior
@@ -29,7 +30,6 @@ from .priors.weights import resolve_knowledge
 from .selectors.adapters import as_selector
 from .selectors.registry import DEFAULT_SELECTOR
 from .trust.related import MAX_SUPPORTED, N_SHUFFLES, favored_beforehand, related_of, supported_size
-from .workflow import Decision, collect_evidence, decide, with_max_size
 
 
 class UBayFSSelector(SelectorMixin, BaseEstimator):

@@ -27,7 +27,8 @@ from ubayfs import (
     must_link,
     require,
 )
-from ubayfs.decision_problem import DecisionProblem
+from ubayfs.decision.problem import DecisionProblem
+from ubayfs.decision.selection import FeatureSet, Selection
 from ubayfs.exceptions import InfeasibleError, InputError
 from ubayfs.optimize import Exact
 from ubayfs.plotting import (
@@ -40,7 +41,6 @@ from ubayfs.plotting import (
     SizeUtilityDisplay,
 )
 from ubayfs.plotting.sizes import _default_sizes
-from ubayfs.selection import FeatureSet, Selection
 
 
 def select(utility):

@@ -28,13 +28,13 @@ from ubayfs import (
     must_link,
 )
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import MissingDependencyError
 from ubayfs.plotting import DISPLAYS, read_displays, render_figures
 from ubayfs.report import render_html, render_json, render_markdown, render_xlsx, tables
 from ubayfs.report.content import SECTIONS
 from ubayfs.report.document import Cell
 from ubayfs.report.markdown import escaped
-from ubayfs.selection import Selection
 from ubayfs.summary import summarize
 
 HOSTILE = [

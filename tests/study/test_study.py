@@ -11,6 +11,7 @@ import pytest
 import ubayfs
 from ubayfs import Genetic, cannot_link, cost_budget, decorrelate, linear, max_size, must_link, require
 from ubayfs.constraints import KINDS, Constraint
+from ubayfs.decision.workflow import collect_evidence, decide
 from ubayfs.exceptions import InputError, StudyError
 from ubayfs.selectors import DEFAULT_SELECTOR, Lasso, Tree
 from ubayfs.study import (
@@ -28,7 +29,6 @@ from ubayfs.study import (
     load_study,
 )
 from ubayfs.study.study import default_advice, version_advice
-from ubayfs.workflow import collect_evidence, decide
 
 MINIMAL = "data: {path: data.csv}\n"
 

@@ -24,7 +24,8 @@ from ubayfs import (
     require,
 )
 from ubayfs._plain import plain
-from ubayfs.attribution import attribution
+from ubayfs.explain import agreement, constraint_costs, left_out, substitutes
+from ubayfs.explain.attribution import attribution
 from ubayfs.report import render_csv
 from ubayfs.summary import answer, summarize
 from ubayfs.summary.answer_facts import (
@@ -35,7 +36,6 @@ from ubayfs.summary.answer_facts import (
     what_is_out,
 )
 from ubayfs.summary.trust_sentences import replacement, three_facts, validation_sentences, why_out
-from ubayfs.trust import agreement, constraint_costs, left_out, substitutes
 from ubayfs.trust.reproducibility import HalvesAgreement, Reproducibility, WithWeights
 from ubayfs.trust.validation import OURS
 

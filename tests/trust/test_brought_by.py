@@ -8,9 +8,9 @@ from repeating import decided, reproduced
 from ubayfs import collect_evidence, decide, estimate_reproducibility, max_size, require
 from ubayfs._arguments import as_seed_sequence
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.decision.workflow import Decision
 from ubayfs.trust.ensembles import collect_halves
 from ubayfs.trust.procedure import ensemble_of
-from ubayfs.workflow import Decision
 
 HARD = np.inf
 

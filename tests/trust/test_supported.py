@@ -7,12 +7,12 @@ import ubayfs
 from ubayfs import Evidence, UBayFSSelector, decide, exclude, max_size
 from ubayfs.constraints.sizes import asks_for_supported, with_supported
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.decision.selection import Selection
+from ubayfs.decision.workflow import Decision
 from ubayfs.exceptions import ConstraintError, InputError, OptimizationWarning
-from ubayfs.selection import Selection
 from ubayfs.trust.cross_validation import Options, validate_procedure
 from ubayfs.trust.procedure import Procedure
 from ubayfs.trust.related import Bounds, Related, related_of, sized_in_parts, supported_size
-from ubayfs.workflow import Decision
 
 SETTINGS = {"selector": "fisher", "n_models": 20, "n_features_per_model": 3}
 

@@ -21,6 +21,7 @@ from .._plain import number
 from ..constraints import ConstraintSystem, resolve
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
+from ..decision.selection import Selection
 from ..ensemble.checkpoint import Checkpoint, identity, read_manifest
 from ..ensemble.collect import ensemble_settings, gather, seed_of
 from ..ensemble.evidence import Evidence
@@ -28,7 +29,6 @@ from ..exceptions import UBayFSError
 from ..plotting import DISPLAYS, ReportData
 from ..results.finishing import ensemble_digest
 from ..results.trust_work import TrustWork, Watch
-from ..selection import Selection
 from ..selectors import as_selector
 from ..study.diagnostics import Problems
 from ..study.resolve import ResolvedStudy, draft_data, draft_study

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from .console import advice_as_values, echo, echo_error, shell_command, table, watched
 
 if TYPE_CHECKING:
+    from ..decision.selection import Selection
     from ..ensemble.evidence import Evidence
     from ..exceptions import Advice
     from ..results import StoredResult
     from ..results.trust_work import TrustWork
-    from ..selection import Selection
     from ..study import ResolvedStudy, Study
 
 _SHOWN = 50  # chosen features that are printed; the files have all
@@ -120,7 +120,7 @@ def finish(
     `write` is from `results.reserve`. `level` is the trust that is asked for: what is missing of it is collected, with
     finished repeats in `runs`. By default what the earlier result knows is used.
     """
-    from ..attribution import attribution
+    from ..explain.attribution import attribution
     from ..results.finishing import finished
     from ..results.trust_work import TrustWork
     from ..summary import advice_facts, answer

@@ -42,9 +42,9 @@ and they are put back until the best set of the program has the same score under
 :mod:`ubayfs.optimize.block_decomposition`.
 
 The solver (HiGHS, through :func:`scipy.optimize.milp`) works to tolerances. Its answers are therefore rounded to sets
-and evaluated by :class:`~ubayfs.utility.Utility`; only these scores are reported. A set whose true score is below the
-solver's is excluded explicitly (a no-good cut) when nothing else explains the difference. Hard rows whose coefficients
-differ by less than the solver can tell are also passed to it on the scale of these differences
+and evaluated by :class:`~ubayfs.constraints.utility.Utility`; only these scores are reported. A set whose true score is
+below the solver's is excluded explicitly (a no-good cut) when nothing else explains the difference. Hard rows
+whose coefficients differ by less than the solver can tell are also passed to it on the scale of these differences
 (:mod:`ubayfs.optimize.program`), and small problems are enumerated when cuts do not help
 (:mod:`ubayfs.optimize.cells`).
 
@@ -62,8 +62,8 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Mask, check_int, check_real, mask_of
+from ..constraints.utility import Utility, as_sparse_sets, score_tolerance
 from ..exceptions import InputError, OptimizationError
-from ..utility import Utility, as_sparse_sets, score_tolerance
 from .base import Limit, Optimizer, Solution
 from .block_decomposition import search
 from .core import has_core

@@ -22,7 +22,7 @@ from .._arguments import (
     check_real,
 )
 from ..constraints.system import ConstraintSystem, once_per_system
-from ..utility import Admissibility, Utility
+from ..constraints.utility import Admissibility, Utility
 from .algorithm1 import feasible_start, initial_sets
 from .base import Solution
 from .presolve import LinkedUtility

@@ -14,8 +14,8 @@ from .._plain import counted
 from ..data.feature_data import FeatureData
 from ..data.hazards import RiskSets
 from ..data.target import Target
+from ..decision.selection import Selection
 from ..exceptions import InputError
-from ..selection import Selection
 from . import style
 from .base import Display, ReportData, signed_correlations
 

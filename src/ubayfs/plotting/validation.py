@@ -10,8 +10,8 @@ import numpy as np
 
 from .._plain import counted, rounded
 from ..data.hazards import kaplan_meier
+from ..decision.selection import Selection
 from ..exceptions import InputError
-from ..selection import Selection
 from ..trust.prediction_metrics import interval_text, method_name, metric_name
 from ..trust.validation import OURS, SampleRisk, Validation
 from .base import Display, ReportData

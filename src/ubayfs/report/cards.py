@@ -12,9 +12,9 @@ import numpy as np
 from .._arguments import Array, Ints
 from .._plain import aligned, counted, relaxation_text, rounded
 from ..constraints.constraint import KINDS, Constraint
+from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..priors.base import Posterior
-from ..selection import Selection
 from ..summary.answer_facts import related_facts, reproducibility_facts, validation_facts
 from ..summary.facts import constraint_facts, ensemble_facts, score_facts
 from ..summary.sentences import constraints_hold, proof

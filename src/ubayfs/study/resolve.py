@@ -24,7 +24,9 @@ from ..constraints.sizes import SUPPORTED, asks_for_supported, with_supported
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
-from ..decision_problem import knowledge_advice, size_advice
+from ..decision.problem import knowledge_advice, size_advice
+from ..decision.selection import Selection
+from ..decision.workflow import Decision
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_advice
 from ..ensemble.progress import Progress
@@ -36,9 +38,7 @@ from ..knowledge.rows import Knowledge
 from ..priors import DEFAULT_WEIGHT
 from ..priors.hyper import set_members
 from ..priors.knowledge import LEARNED, PriorKnowledge
-from ..selection import Selection
 from ..selectors import as_selector, check_task
-from ..workflow import Decision
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import Path, Problems, below, reported

@@ -14,13 +14,13 @@ from .._plain import relaxation
 from ..constraints import Constraint
 from ..constraints.sizes import SUPPORTED, with_supported
 from ..data.feature_data import FeatureData
+from ..decision.selection import Selection
+from ..decision.workflow import Decision, decide_with
 from ..ensemble.collect import collect_evidence
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_per_model
 from ..ensemble.progress import Progress
 from ..exceptions import Advice, InputError, StudyError, repr_of
-from ..selection import Selection
-from ..workflow import Decision, decide_with
 from .components import FAMILIES, WithFiles
 from .constraint_terms import plain_constraint, read_constraints
 from .diagnostics import Origin, Problems, below, known_only, refuse

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 from .._arguments import MOST_REPEATS, RandomState, check_int
 from .._plain import plain
-from ..attribution import Attribution, attribution
 from ..data.blocks import Blocks
+from ..decision.selection import Selection, check_selection
 from ..ensemble.collect import versions
 from ..ensemble.progress import Progress, as_progress
 from ..exceptions import Advice
+from ..explain.attribution import Attribution, attribution
 from ..plotting import Correlations, ProfileDisplay, ReportData, report_displays
-from ..selection import Selection, check_selection
 from ..trust.trust import Trust
 from . import answer_facts, facts, sentences, trust_sentences
 from .facts import advice_facts, constraint_facts
@@ -101,7 +101,7 @@ def summarize(
     Parameters
     ----------
     selection : Selection
-        From :func:`~ubayfs.workflow.decide` or :func:`~ubayfs.workflow.maximize`. For one read from a file, what
+        From :func:`~ubayfs.decide` or :func:`~ubayfs.maximize`. For one read from a file, what
         needs its constraints or its posterior is left out (None, or an empty list).
     data : FeatureData, DataFrame or array-like of shape (n_samples, n_features), optional
         The data of the fit. Default: the `X` that the selection was decided with, if any.

@@ -13,18 +13,18 @@ from scipy import sparse
 
 from .._arguments import Floats, Mask, RandomState
 from .._plain import number, plain
-from ..attribution import Attribution, decide_on_draws
+from ..constraints.utility import STANDARD_ERRORS, score_tolerance
 from ..data.blocks import Blocks
+from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
+from ..explain.attribution import Attribution, decide_on_draws
+from ..explain.left_out import LeftOut, constraint_costs, left_out, strongest
+from ..explain.redecide import Substitute, agreement, substitutes
 from ..plotting.base import blocks_of
 from ..plotting.profile import ProfileDisplay
 from ..priors.weights import raised
-from ..selection import Selection
-from ..trust.left_out import LeftOut, constraint_costs, left_out, strongest
-from ..trust.redecide import Substitute, agreement, substitutes
 from ..trust.related import LARGEST_Q, Related
-from ..utility import STANDARD_ERRORS, score_tolerance
 from .facts import is_proved
 
 if TYPE_CHECKING:

@@ -14,12 +14,14 @@ from scipy.special import ndtri
 
 from .._arguments import Array, Floats, Mask
 from .._plain import number, plain, relaxation
+from ..constraints.utility import log_row_admissibility, score_tolerance
 from ..data.categories import Levels, indicators
 from ..data.covariates import association, basis_of, target_left
 from ..data.feature_data import FeatureData
 from ..data.hazards import fit_cox, median_follow_up
 from ..data.target import CLASSIFICATION, Target
-from ..decision_problem import Violation
+from ..decision.problem import Violation
+from ..decision.selection import FeatureSet, Selection
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import most_features
 from ..exceptions import Advice, UBayFSError
@@ -28,11 +30,9 @@ from ..plotting.base import Correlations, leading
 from ..plotting.profile import ProfileDisplay, can_be_grouped, profile_of
 from ..priors import DEFAULT_WEIGHT
 from ..priors.knowledge import AS_STATED
-from ..selection import FeatureSet, Selection
 from ..selectors import SELECTORS, describe
 from ..selectors.concordance import Concordance, Contrast
 from ..selectors.nominal_classes import is_nominal
-from ..utility import log_row_admissibility, score_tolerance
 from .sentences import advice_message, constraint_label
 
 _LISTED = 20  # constant columns that are named

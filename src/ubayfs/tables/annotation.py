@@ -10,9 +10,9 @@ import numpy as np
 from .._arguments import FeatureIndex, by_name, check_feature_names
 from .._plain import number, plain
 from ..data.anndata_object import is_anndata
+from ..decision.selection import Selection, check_selection
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
-from ..selection import Selection, check_selection
 
 _VOTES, _SELECTED, _KEY = "ubayfs_votes", "ubayfs_selected", "ubayfs"
 FORMAT = 1

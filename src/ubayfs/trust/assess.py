@@ -9,10 +9,10 @@ from typing import Any
 from .._arguments import MOST_REPEATS, RandomState, as_seed_sequence, by_name, check_choice, check_int
 from .._plain import ShownAsCard, counted
 from ..data.missing import MAX_MISSING
+from ..decision.selection import Selection
 from ..ensemble.collect import check_ensemble
 from ..ensemble.progress import Progress, as_progress
 from ..exceptions import EnsembleError, InputError
-from ..selection import Selection
 from .procedure import check_repeatable, data_of_evidence, ensemble_of
 from .related import FEWEST_SHUFFLES, Related, related_members
 from .reproducibility import Reproducibility, reproducibility_on

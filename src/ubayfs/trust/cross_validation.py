@@ -18,6 +18,8 @@ from .._files import read_json, save_content
 from .._plain import decode, plain
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
+from ..decision.selection import Selection
+from ..decision.workflow import Decision
 from ..ensemble.checkpoint import Checkpoint, as_directory
 from ..ensemble.collect import check_ensemble, seed_of
 from ..ensemble.progress import Progress, as_progress
@@ -25,8 +27,6 @@ from ..ensemble.workers import threads_for
 from ..exceptions import EnsembleError, InputError
 from ..priors import PriorKnowledge
 from ..priors.weights import resolve_knowledge
-from ..selection import Selection
-from ..workflow import Decision
 from .folds import BASELINES, Fold, FoldEvaluation, Outcome, assign_folds, check_folds, child, joined
 from .intervals import SampleSpread, spreads_of
 from .predictors import RIDGE, as_predictors

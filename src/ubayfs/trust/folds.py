@@ -17,12 +17,12 @@ from .._arguments import Floats, Ints, mask_of
 from ..constraints.sizes import max_size
 from ..data.feature_data import FeatureData
 from ..data.target import TASKS, Target
+from ..decision.workflow import Decision
 from ..ensemble.collect import seed_of
 from ..ensemble.evidence import Evidence
 from ..ensemble.workers import blas_limit
 from ..exceptions import EnsembleError, InfeasibleError, InputError, UBayFSError
 from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
-from ..workflow import Decision
 from .intervals import FoldTerms
 from .prediction_metrics import Judged
 from .predictors import (

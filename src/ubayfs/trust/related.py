@@ -46,13 +46,13 @@ from .._plain import ShownAsCard
 from ..constraints.sizes import asks_for_supported, with_supported
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
+from ..decision.selection import Selection
+from ..decision.workflow import Decision
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
 from ..exceptions import Advice, EnsembleError, InputError
 from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
 from ..priors.weights import raised, resolve_knowledge
-from ..selection import Selection
-from ..workflow import Decision
 from .association import FeatureTests
 from .procedure import Procedure, check_repeatable, data_of_evidence, ensemble_of
 from .shuffled_votes import ShuffledVotes, collect_shuffled_votes

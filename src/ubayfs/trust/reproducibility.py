@@ -40,14 +40,14 @@ from scipy.special import ndtr, ndtri
 
 from .._arguments import Array, Floats, Mask, RandomState, as_seed_sequence, by_name
 from .._plain import ShownAsCard
-from ..attribution import Reason, attribution
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
+from ..decision.selection import Selection, check_selection
+from ..decision.workflow import Decision
 from ..ensemble.progress import Progress
 from ..exceptions import Advice, InputError, OptimizationError
+from ..explain.attribution import Reason, attribution
 from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
-from ..selection import Selection, check_selection
-from ..workflow import Decision
 from .ensembles import HalfEnsembles, check_same_ensemble, collect_halves
 from .procedure import check_repeatable, data_of_evidence, ensemble_of, take_samples
 from .repeats import check_usable, repeats_advice
@@ -176,8 +176,8 @@ class Reproducibility(ShownAsCard):
     failures : tuple of str
         Why further splits are left out: no ensemble, or no set under the constraints.
     not_by_data : dict of str to {"rule", "weight", "fill"}
-        Members that the data did not bring, and what did (see :class:`~ubayfs.attribution.Attribution`). They do not
-        count.
+        Members that the data did not bring, and what did (see
+        :class:`~ubayfs.explain.attribution.Attribution`). They do not count.
     stand_ins : HalvesAgreement or None
         The same where a feature with a correlation above 0.8 counts as the same; None without data.
     without_prior : HalvesAgreement or None

@@ -1,7 +1,7 @@
 """What a set rests on: members that data, rules and weights brought in, those that fill a place; how sure each is.
 
 >>> from ubayfs import Evidence, decide
->>> from ubayfs.attribution import attribution
+>>> from ubayfs.explain.attribution import attribution
 >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
 >>> selection = decide(evidence, weights={"area": 5}, max_size=1)
 >>> attribution(selection).why
@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._arguments import (
+from .._arguments import (
     MOST_REPEATS,
     Array,
     Floats,
@@ -29,21 +29,21 @@ from ._arguments import (
     check_int,
     unknown_argument,
 )
-from .constraints import ConstraintSystem
-from .constraints.sizes import exactly
-from .decision_problem import DecisionProblem
-from .ensemble.progress import Progress, as_progress
-from .exceptions import InfeasibleError, InputError, OptimizationError
-from .optimize import Solution, as_optimizer
-from .optimize.alternatives import nearest_best
-from .optimize.base import best_solution
-from .optimize.exact import warm_started
-from .optimize.presolve import required_features
-from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
-from .priors.weights import raised
-from .selection import Selection, problem_of
-from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Admissibility, Utility, priced
-from .workflow import Decision
+from ..constraints import ConstraintSystem
+from ..constraints.sizes import exactly
+from ..constraints.utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Admissibility, Utility, priced
+from ..decision.problem import DecisionProblem
+from ..decision.selection import Selection, problem_of
+from ..decision.workflow import Decision
+from ..ensemble.progress import Progress, as_progress
+from ..exceptions import InfeasibleError, InputError, OptimizationError
+from ..optimize import Solution, as_optimizer
+from ..optimize.alternatives import nearest_best
+from ..optimize.base import best_solution
+from ..optimize.exact import warm_started
+from ..optimize.presolve import required_features
+from ..priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
+from ..priors.weights import raised
 
 # Constraints that ask for more features, whichever.
 _SIZES = ("min_size", "exact_size")
@@ -91,7 +91,7 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     Parameters
     ----------
     selection : Selection
-        From :func:`~ubayfs.workflow.decide` or :func:`~ubayfs.workflow.maximize`.
+        From :func:`~ubayfs.decide` or :func:`~ubayfs.maximize`.
     random_state : int, Generator, RandomState or None, default 0
         For the hyperdirichlet prior and the genetic optimizer; the rest has no chance in it.
 

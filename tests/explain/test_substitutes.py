@@ -5,9 +5,9 @@ import pytest
 
 from decisions import NAMES, best_sets, random_decision
 from ubayfs import Evidence, Exact, Genetic, decide, max_size, maximize, require
+from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import OptimizationWarning, UBayFSError
-from ubayfs.selection import Selection
-from ubayfs.trust import substitutes
+from ubayfs.explain import substitutes
 
 SEEDS = range(20, 40)
 

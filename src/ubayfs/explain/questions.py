@@ -29,13 +29,13 @@ from scipy import sparse
 
 from .._arguments import Floats, Ints, Mask, RandomState, by_name, check_int, mask_of
 from ..constraints.constraint import inequalities, one_row
+from ..constraints.utility import RELATIVE_TOLERANCE, Utility, priced, relaxation_of_cost, score_tolerance
+from ..decision.selection import Selection
 from ..exceptions import InputError
 from ..knowledge.scale import UNLIKELY, UNLIKELY_PRICE, votes
 from ..optimize.presolve import needed_features
 from ..priors import Posterior
 from ..priors.dirichlet import DirichletPosterior
-from ..selection import Selection
-from ..utility import RELATIVE_TOLERANCE, Utility, priced, relaxation_of_cost, score_tolerance
 from .redecide import Answer, Redecider, full_rows
 
 LIKELY = "likely"

@@ -29,12 +29,12 @@ from ubayfs import (
     must_link,
     require,
 )
-from ubayfs.attribution import Attribution, attribution
 from ubayfs.constraints import resolve
 from ubayfs.constraints.constraint import Inequalities
+from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import OptimizationWarning, UBayFSError
+from ubayfs.explain.attribution import Attribution, attribution
 from ubayfs.optimize import Exact, Solution
-from ubayfs.selection import Selection
 
 NAMES = list("abcdefgh")
 INF = np.inf

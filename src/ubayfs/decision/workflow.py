@@ -4,7 +4,7 @@ The arguments of a decision stand here, once: a field of :class:`Decision`, with
 :func:`decide`, with its description. Estimator, study, command line and comparison take them from there.
 
 >>> from ubayfs import Evidence, max_size
->>> from ubayfs.workflow import Decision
+>>> from ubayfs.decision.workflow import Decision
 >>> decision = Decision(constraints=[max_size(1)])
 >>> decision.make(Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])).features
 ('radius',)
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arguments import (
+from .._arguments import (
     RandomState,
     by_name,
     check_choice,
@@ -30,30 +30,23 @@ from ._arguments import (
     check_random_state,
     check_real,
 )
-from .constraints import Constraint, ConstraintSystem, as_constraints, resolve, sizes
-from .constraints.links import held_unlikely
-from .constraints.weighted_sums import with_costs
-from .data.blocks import Blocks
-from .data.feature_data import FeatureData
-from .decision_problem import (
-    DecisionProblem,
-    FeatureSet,
-    advice_on,
-    knowledge_advice,
-    lacks_votes,
-    votes_stand_in_the_way,
-)
-from .ensemble.collect import collect_evidence
-from .ensemble.evidence import Evidence
-from .exceptions import Advice, InfeasibleError, InputError
-from .optimize import OPTIMIZERS, Optimizer, Solution, as_optimizer
-from .optimize.alternatives import find_alternatives
-from .optimize.base import best_solution
-from .priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge, as_prior, as_weights, resolve_knowledge
-from .priors.knowledge import AS_STATED, LEARNED, TRUST_IN_LISTS
-from .priors.list_trust import learn_trust
+from ..constraints import Constraint, ConstraintSystem, as_constraints, resolve, sizes
+from ..constraints.links import held_unlikely
+from ..constraints.utility import Utility, check_importance, log_admissibility, priced
+from ..constraints.weighted_sums import with_costs
+from ..data.blocks import Blocks
+from ..data.feature_data import FeatureData
+from ..ensemble.collect import collect_evidence
+from ..ensemble.evidence import Evidence
+from ..exceptions import Advice, InfeasibleError, InputError
+from ..optimize import OPTIMIZERS, Optimizer, Solution, as_optimizer
+from ..optimize.alternatives import find_alternatives
+from ..optimize.base import best_solution
+from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge, as_prior, as_weights, resolve_knowledge
+from ..priors.knowledge import AS_STATED, LEARNED, TRUST_IN_LISTS
+from ..priors.list_trust import learn_trust
+from .problem import DecisionProblem, FeatureSet, advice_on, knowledge_advice, lacks_votes, votes_stand_in_the_way
 from .selection import Selection
-from .utility import Utility, check_importance, log_admissibility, priced
 
 __all__ = [
     "Decision",

@@ -10,11 +10,11 @@ import numpy as np
 from .._arguments import Ints, Mask, RandomState, check_int, mask_of
 from ..constraints.constraint import inequalities, one_row
 from ..constraints.system import ConstraintSystem, Part
-from ..decision_problem import Violation
+from ..constraints.utility import Utility, score_tolerance
+from ..decision.problem import Violation
+from ..decision.selection import Selection
 from ..optimize.base import Limit
 from ..optimize.infeasibility import explain_conflict
-from ..selection import Selection
-from ..utility import Utility, score_tolerance
 from .redecide import Redecider, full_rows
 
 # Nodes of branch and bound for a decision without any limit on the size, which may take much longer than the one that
@@ -95,13 +95,13 @@ def constraint_costs(
 
     Examples
     --------
-    >>> from ubayfs import Evidence, cannot_link, decide, max_size, trust
+    >>> from ubayfs import Evidence, cannot_link, decide, explain, max_size
     >>> sets = [[1, 1, 0, 0]] * 20 + [[1, 0, 1, 0]] * 15 + [[1, 0, 0, 1]] * 5
     >>> evidence = Evidence.from_sets(sets, ["a", "b", "c", "d"])
     >>> selection = decide(evidence, constraints=[max_size(2), cannot_link(["a", "b"])])
     >>> selection.features
     ('a', 'c')
-    >>> for cost in trust.constraint_costs(selection):
+    >>> for cost in explain.constraint_costs(selection):
     ...     print(cost.title, round(cost.gain_votes, 6), cost.added, cost.removed)
     max-size 2 5.01 ('d',) ()
     cannot-link a, b 5.0 ('b',) ('c',)
@@ -221,11 +221,11 @@ def left_out(
 
     Examples
     --------
-    >>> from ubayfs import Evidence, cannot_link, decide, max_size, trust
+    >>> from ubayfs import Evidence, cannot_link, decide, explain, max_size
     >>> sets = [[1, 1, 0, 0]] * 20 + [[1, 0, 1, 0]] * 15 + [[1, 0, 0, 1]] * 5
     >>> evidence = Evidence.from_sets(sets, ["a", "b", "c", "d"])
     >>> selection = decide(evidence, constraints=[max_size(2), cannot_link(["a", "b"])])
-    >>> for out in trust.left_out(selection):
+    >>> for out in explain.left_out(selection):
     ...     print(out.feature, out.count, out.because, out.titles, out.rivals, round(out.loss_votes, 6))
     b 20 constraint ('cannot-link a, b',) ('a',) 20.0
     d 5 rival ('max-size 2',) ('c',) 10.0

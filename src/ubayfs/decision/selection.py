@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arguments import Array, Floats, Ints, Mask, RandomState, freeze, mask_of
-from ._plain import ShownAsCard, decode, plain
-from .data.feature_data import FeatureData
-from .decision_problem import DecisionProblem, FeatureSet, SetMetrics
-from .exceptions import Advice, InputError, UBayFSError
-from .metrics import jaccard
-from .priors.base import Posterior
+from .._arguments import Array, Floats, Ints, Mask, RandomState, freeze, mask_of
+from .._plain import ShownAsCard, decode, plain
+from ..data.feature_data import FeatureData
+from ..exceptions import Advice, InputError, UBayFSError
+from ..metrics import jaccard
+from ..priors.base import Posterior
+from .problem import DecisionProblem, FeatureSet, SetMetrics
 
 if TYPE_CHECKING:
     import os
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .plotting import Drawing
-    from .trust.redecide import Substitute
-    from .trust.related import Related
-    from .trust.reproducibility import Reproducibility
-    from .trust.validation import Validation
+    from ..explain.redecide import Substitute
+    from ..plotting import Drawing
+    from ..trust.related import Related
+    from ..trust.reproducibility import Reproducibility
+    from ..trust.validation import Validation
     from .workflow import Decision
 
 __all__ = ["Selection"]
@@ -161,8 +161,8 @@ class Selection(ShownAsCard):
         return problem.measure(problem.mask(features))
 
     def substitutes(self, random_state: RandomState = 0) -> tuple[Substitute, ...]:
-        """Return for each member what is chosen without it; see :func:`ubayfs.trust.substitutes`."""
-        from .trust.redecide import substitutes
+        """Return for each member what is chosen without it; see :func:`ubayfs.explain.substitutes`."""
+        from ..explain.redecide import substitutes
 
         return substitutes(self, random_state)
 
@@ -178,7 +178,7 @@ class Selection(ShownAsCard):
         **arguments
             Of the `from_selection` of the display.
         """
-        from .plotting import display_of
+        from ..plotting import display_of
 
         return display_of(self, display, arguments).plot(ax)
 
@@ -207,7 +207,7 @@ class Selection(ShownAsCard):
         **arguments
             Further ones of :func:`ubayfs.summary.summarize`, such as `blocks` and `random_state`.
         """
-        from .report.writing import write_report
+        from ..report.writing import write_report
 
         facts = {"related": related, "reproducibility": reproducibility, "validation": validation}
         return write_report(self, path, X, y, facts, arguments)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from ubayfs import Evidence, GeneralizedDirichlet, Hyperdirichlet, decide, exclude, max_size, maximize
+from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import InputError, UBayFSError
-from ubayfs.selection import Selection
-from ubayfs.trust import agreement
-from ubayfs.trust.redecide import _half_unlikely
+from ubayfs.explain import agreement
+from ubayfs.explain.redecide import _half_unlikely
 
 INF = np.inf
 

@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arguments import Array, FeatureIndex, Floats, Ints, Mask, freeze, mask_of
-from .constraints import Constraint
-from .constraints.sizes import size_limit
-from .constraints.system import ConstraintSystem
-from .data.blocks import Blocks
-from .data.feature_data import FeatureData
-from .data.target import Target
-from .exceptions import Advice, OptimizationError
-from .metrics import redundancy_rate
-from .optimize.base import Limit, Optimizer, Solution
-from .optimize.exact import Exact
-from .optimize.infeasibility import find_conflict
-from .optimize.presolve import needed_features
-from .priors import DEFAULT_WEIGHT, Posterior
-from .priors.knowledge import PriorKnowledge
-from .utility import Admissibility, Utility, log_row_admissibility
+from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, freeze, mask_of
+from ..constraints import Constraint
+from ..constraints.sizes import size_limit
+from ..constraints.system import ConstraintSystem
+from ..constraints.utility import Admissibility, Utility, log_row_admissibility
+from ..data.blocks import Blocks
+from ..data.feature_data import FeatureData
+from ..data.target import Target
+from ..exceptions import Advice, OptimizationError
+from ..metrics import redundancy_rate
+from ..optimize.base import Limit, Optimizer, Solution
+from ..optimize.exact import Exact
+from ..optimize.infeasibility import find_conflict
+from ..optimize.presolve import needed_features
+from ..priors import DEFAULT_WEIGHT, Posterior
+from ..priors.knowledge import PriorKnowledge
 
 # Below this admissibility, soft constraints change next to nothing in a score: importance alone decides.
 _NEGLIGIBLE = 0.01

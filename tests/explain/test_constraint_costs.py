@@ -8,10 +8,10 @@ import pytest
 from amounts import seeds
 from decisions import best_sets, decided_without, random_decision
 from ubayfs import Evidence, cannot_link, cost_budget, decide, decorrelate, exact_size, max_size, maximize, must_link
+from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import OptimizationError, UBayFSError
+from ubayfs.explain import ConstraintCost, constraint_costs, left_out
 from ubayfs.optimize import Solution
-from ubayfs.selection import Selection
-from ubayfs.trust import ConstraintCost, constraint_costs, left_out
 
 INF = np.inf
 

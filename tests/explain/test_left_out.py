@@ -18,9 +18,9 @@ from ubayfs import (
     must_link,
     require,
 )
+from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import InputError, UBayFSError
-from ubayfs.selection import Selection
-from ubayfs.trust import constraint_costs, left_out
+from ubayfs.explain import constraint_costs, left_out
 
 INF = np.inf
 
@@ -183,7 +183,7 @@ def test_a_set_without_proof_may_miss_a_better_one():
 def test_known_costs_are_used(monkeypatch):
     selection = decide(evidence_of(20, 15, 12), constraints=[max_size(2), require("c")])
     costs = constraint_costs(selection)
-    monkeypatch.setattr(sys.modules["ubayfs.trust.left_out"], "constraint_costs", None)
+    monkeypatch.setattr(sys.modules["ubayfs.explain.left_out"], "constraint_costs", None)
     assert left_out(selection, costs=costs)[0].constraints == (1,)
 
 

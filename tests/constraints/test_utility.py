@@ -11,7 +11,7 @@ from amounts import examples
 from ubayfs.constraints import max_size, resolve
 from ubayfs.constraints.constraint import Inequalities
 from ubayfs.constraints.system import ConstraintSystem
-from ubayfs.utility import Admissibility, Utility, as_sparse_sets, log_row_admissibility, score_tolerance
+from ubayfs.constraints.utility import Admissibility, Utility, as_sparse_sets, log_row_admissibility, score_tolerance
 
 N = 5
 ALL_SETS = np.array(list(itertools.product([False, True], repeat=N)))

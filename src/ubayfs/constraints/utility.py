@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ._arguments import Floats, Ints, Mask, as_array, by_name, check_feature_names, check_not_complex
-from .constraints.system import ConstraintSystem, once_per_system, resolve
-from .exceptions import ConstraintError, InputError
+from .._arguments import Floats, Ints, Mask, as_array, by_name, check_feature_names, check_not_complex
+from ..exceptions import ConstraintError, InputError
+from .system import ConstraintSystem, once_per_system, resolve
 
 # Results closer than this, relative to their size, are equal: the rounding error of a sum is orders of magnitude
 # smaller, and no difference that matters is as small. An inequality is violated when a^T z exceeds b by more than this

@@ -6,8 +6,8 @@ import pytest
 
 from problems import all_sets
 from ubayfs import Evidence, Genetic, cannot_link, cost_budget, decide, max_size, maximize, min_size, must_link, require
+from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import InputError, OptimizationWarning, UBayFSError
-from ubayfs.selection import Selection
 
 INF = np.inf
 NAMES = ["radius", "area", "texture", "smooth", "symmetry", "fractal"]

@@ -8,9 +8,9 @@ import pytest
 from amounts import seeds
 from decisions import NAMES, best_sets, random_decision
 from ubayfs import Evidence, at_least_one, cannot_link, decide, max_size, maximize, must_link, questions
+from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import InputError, UBayFSError
-from ubayfs.selection import Selection
-from ubayfs.trust import questions as module
+from ubayfs.explain import questions as module
 
 INF = np.inf
 

@@ -13,21 +13,21 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Floats, Ints, Mask, RandomState, as_generator, check_int
-from ..attribution import reweighted, without_unlikely
 from ..constraints import ConstraintSystem
 from ..constraints.sizes import size_limit
+from ..constraints.utility import ROUNDING, STANDARD_ERRORS, Utility, score_tolerance
 from ..data.blocks import Blocks
 from ..data.categories import columns_of
 from ..data.correlation import absolute_correlations
-from ..decision_problem import DecisionProblem
+from ..decision.problem import DecisionProblem
+from ..decision.selection import Selection, problem_of
 from ..exceptions import OptimizationError
 from ..optimize import Optimizer, Solution, as_optimizer
 from ..optimize.alternatives import best_near, nearest_best
 from ..priors import DEFAULT_WEIGHT, Posterior
 from ..priors.knowledge import AS_STATED, LEARNED, ListTrust
 from ..priors.list_trust import learn_trust
-from ..selection import Selection, problem_of
-from ..utility import ROUNDING, STANDARD_ERRORS, Utility, score_tolerance
+from .attribution import reweighted, without_unlikely
 
 # The fewest runs without a member that show what models chose instead, and how many such features are shown.
 FEWEST_RUNS = 10
@@ -374,10 +374,10 @@ def agreement(
 
     Examples
     --------
-    >>> from ubayfs import Evidence, decide, trust
+    >>> from ubayfs import Evidence, decide, explain
     >>> sets = [[1, 1, 0, 0, 0]] * 8 + [[1, 0, 1, 0, 0]] * 9
     >>> evidence = Evidence.from_sets(sets, ["a", "b", "c", "d", "e"])
-    >>> found = trust.agreement(decide(evidence, weights={"a": 3, "b": 3}, max_size=2))
+    >>> found = explain.agreement(decide(evidence, weights={"a": 3, "b": 3}, max_size=2))
     >>> found.at
     {'none': ('a', 'c'), 'half': ('a', 'b'), 'all': ('a', 'b')}
     >>> round(found.statistic, 2), round(found.p_value, 1)

@@ -29,11 +29,11 @@ from ubayfs import (
     require,
     selection_probabilities,
 )
+from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import InfeasibleError, InputError, OptimizationError, OptimizationWarning
 from ubayfs.optimize import Solution
 from ubayfs.optimize.alternatives import Alternatives
 from ubayfs.priors.hyper import Hyperdirichlet
-from ubayfs.selection import Selection
 
 INF = np.inf
 NAMES = list("abcdefgh")
@@ -496,7 +496,7 @@ def test_numpy_integers_do_not_stop_json():
 
 
 def test_alternatives_cut_short_by_the_time_limit_are_marked(monkeypatch):
-    monkeypatch.setattr("ubayfs.workflow.find_alternatives", lambda *_: Alternatives((), False))
+    monkeypatch.setattr("ubayfs.decision.workflow.find_alternatives", lambda *_: Alternatives((), False))
     with pytest.warns(OptimizationWarning, match="after 0 of 3 alternatives"):
         selection = maximize([0.5, 0.3, 0.2], max_size(2), time_limit=60.0, n_alternatives=3)
     assert not selection.alternatives_complete
@@ -514,7 +514,7 @@ def test_the_time_limit_begins_with_the_best_set_and_covers_the_alternatives(mon
         seen.append(arguments[-1])
         return Alternatives((), True)
 
-    monkeypatch.setattr("ubayfs.workflow.find_alternatives", recording)
+    monkeypatch.setattr("ubayfs.decision.workflow.find_alternatives", recording)
     monkeypatch.setattr("time.monotonic", lambda: 100.0)
     maximize([0.5, 0.3, 0.2], max_size(2), time_limit=5.0)
     maximize([0.5, 0.3, 0.2], max_size(2))

@@ -4,7 +4,7 @@ Why a feature was added or removed is not guessed from numbers but tried out: th
 the evidence, only the prior, or only the constraints of the second. A change that shows then already has its cause; one
 that shows in none of the three needs several of them together.
 
->>> from ubayfs.comparison import compare
+>>> from ubayfs.results.comparison import compare
 >>> from ubayfs.results import read_result
 >>> print(compare(read_result("results"), read_result("five")))  # doctest: +SKIP
 """
@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from ._plain import counted, listing, plain
-from .constraints.sizes import SUPPORTED
-from .data.feature_data import FeatureData
-from .exceptions import UBayFSError
-from .results import Result, StoredResult
-from .selection import Selection
-from .study import ResolvedStudy, resolve_study
-from .workflow import Decision
+from .._plain import counted, listing, plain
+from ..constraints.sizes import SUPPORTED
+from ..data.feature_data import FeatureData
+from ..decision.selection import Selection
+from ..decision.workflow import Decision
+from ..exceptions import UBayFSError
+from ..study import ResolvedStudy, resolve_study
+from .result import Result, StoredResult
 
 AnyResult = Result | StoredResult
 
