@@ -77,7 +77,7 @@ class Blocks:
         if hasattr(blocks, "columns") and hasattr(blocks, "to_numpy"):
             from pandas import isna
 
-            from ..knowledge.headings import heading_of
+            from .headings import heading_of
 
             features, names = (heading_of(column, list(blocks.columns)) for column in ("feature", "block"))
             missing = [column for column, found in (("block", names), ("feature", features)) if found is None]

@@ -27,8 +27,8 @@ from ..data.reading_rules import (
     target_columns,
 )
 from ..exceptions import InputError, repr_of
-from ..knowledge.damaged_names import symbols_before_damage
 from .columns import replace_below_detection
+from .damaged_names import symbols_before_damage
 from .features import read_features
 from .formats import read_table
 from .joining import as_sheet, join
