@@ -26,6 +26,12 @@ class Blocks:
     notes : tuple of Advice
         Names of gene sets that are not in the data, and those that were found by an alias.
 
+    See Also
+    --------
+    max_per_block : At most so many features of each block.
+    max_blocks : At most so many blocks.
+    cluster_features : Blocks that the data have.
+
     Examples
     --------
     >>> blocks = Blocks({"size": ["radius", "area"], "shape": ["concavity"]})

@@ -334,6 +334,10 @@ def selection_probabilities(
     -------
     probability : ndarray of float of shape (n_features,)
 
+    See Also
+    --------
+    estimate_reproducibility : What other samples would say, which draws cannot.
+
     Examples
     --------
     >>> from ubayfs import Evidence, decide

@@ -130,6 +130,11 @@ def read_knowledge(
     knowledge : Knowledge
         ``decide(evidence, weights=knowledge)`` uses it.
 
+    See Also
+    --------
+    pool_experts : Several experts.
+    read_data : Reads data.
+
     Examples
     --------
     >>> read_knowledge("TP53, BRCA1", weight="likely").rows[1]

@@ -107,6 +107,10 @@ def read_data(
     StudyError
         If the files do not fit together, or columns cannot have their roles: all problems at once.
 
+    See Also
+    --------
+    read_knowledge : Reads what is known about features.
+
     Examples
     --------
     >>> from pathlib import Path

@@ -581,6 +581,10 @@ def estimate_reproducibility(
     EnsembleError
         If more than half of the splits cannot be used: no ensemble could be run, or no set keeps all hard constraints.
 
+    See Also
+    --------
+    assess : All parts at once.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
