@@ -1,4 +1,4 @@
-# Everything needed is Python (3.10 or newer) and make; each target makes its own virtual environment first.
+# Everything needed is Python (3.11 or newer) and make; each target makes its own virtual environment first.
 PYTHON ?= python3
 WORKERS ?= auto
 TESTS ?=
@@ -11,6 +11,9 @@ EXE := $(if $(filter Windows_NT,$(OS)),.exe)
 PINS := constraints/ci.txt
 MINIMUM_VENV := .venv-minimum
 MINIMUM_PINS := constraints/minimum.txt
+# Groups of pyproject.toml, for developers; all other names of what is installed are extras.
+GROUPS := test coverage docs bench lint release
+INSTALL = -m pip install --quiet --disable-pip-version-check
 RERUN := experiments_output$(if $(QUICK),_quick)
 
 # Test workers already use every processor; threads of BLAS and OpenMP on top of them would only fight for it.
@@ -21,7 +24,7 @@ FOR_TESTS := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE=
 .DEFAULT_GOAL := help
 # A virtual environment or an installation that was cut off does not count as made.
 .DELETE_ON_ERROR:
-.PHONY: help demo app test test-minimum test-all coverage docs bench equivalence experiments lint release-check clean
+.PHONY: help demo app test test-minimum test-all coverage docs bench equivalence golden experiments lint release-check clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -35,10 +38,10 @@ app: $(VENV)/.installed-app  ## Open the demo study in the browser; studies are 
 test: $(VENV)/.installed-test $(VENV)/.installed-experiments  ## Run all tests (WORKERS=2 for two processes)
 	$(FOR_TESTS) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
 
-test-minimum: $(MINIMUM_VENV)/.installed-test $(MINIMUM_VENV)/.installed-experiments  ## Run all tests with the oldest versions that are supported (Python 3.10)
+test-minimum: $(MINIMUM_VENV)/.installed-test $(MINIMUM_VENV)/.installed-experiments  ## Run all tests with the oldest versions that are supported (Python 3.11)
 	SCIPY_ARRAY_API=1 $(FOR_TESTS) $(MINIMUM_VENV)/$(SCRIPTS)/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
 
-test-all:  ## Run all tests on every Python from 3.10 to 3.13 that is found, and with the oldest packages (TESTS=tests/cli: some)
+test-all:  ## Run all tests on every Python from 3.11 to 3.14 that is found, and with the oldest packages (TESTS=tests/cli: some)
 	@WORKERS='$(WORKERS)' TESTS='$(TESTS)' .ci/test-all
 
 coverage: $(VENV)/.installed-coverage $(VENV)/.installed-experiments  ## Run all tests and show the lines of src/ubayfs that none of them runs
@@ -58,6 +61,9 @@ bench: $(VENV)/.installed-plot  ## Measure beside other tools, 15 minutes (QUICK
 equivalence: $(VENV)/.installed-test  ## Compare decisions and ensembles with those recorded
 	$(BIN)/python -m benchmarks.equivalence compare benchmarks/results/equivalence.json.gz
 
+golden: $(VENV)/.installed-test  ## Compare reports, summaries and messages of small studies with those recorded (RECORD=1: record anew)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.golden --workers $(or $(JOBS),2) $(if $(RECORD),--record) $(ONLY)
+
 # Hours on two processors; a stopped run is resumed. DATA=directory with the paper's data sets, JOBS=processes.
 experiments: $(VENV)/.installed-experiments  ## Rerun the paper's experiments (QUICK=1: in small; DATA=directory, JOBS=2)
 	$(BIN)/ubayfs-experiments run all -o $(RERUN) $(if $(DATA),--data-dir $(DATA)) $(if $(QUICK),--quick) --jobs $(or $(JOBS),1)
@@ -75,24 +81,29 @@ clean:  ## Remove the environments and everything else that can be made again
 	rm -rf $(VENV) $(VENV)-3.* $(MINIMUM_VENV) demo_output app_output experiments_output experiments_output_quick build dist htmlcov docs/_build docs/gallery docs/api/names docs/api/modules docs/api/examples .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# One environment for all targets; a stamp per extra remembers what is installed in it.
-$(VENV)/.installed-%: $(BIN)/python$(EXE) pyproject.toml $(PINS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(PINS) -e '.[$*]'
+# One environment for all targets; a stamp per extra or group remembers what is installed in it.
+$(VENV)/.installed-%: $(VENV)/.pip pyproject.toml $(PINS)
+	$(BIN)/python $(INSTALL) -c $(PINS) $(if $(filter $*,$(GROUPS)),-e . --group $*,-e '.[$*]')
 	touch $@
 
 # The experiments are a distribution of their own.
-$(VENV)/.installed-experiments: $(BIN)/python$(EXE) pyproject.toml experiments/pyproject.toml $(PINS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(PINS) -e . -e ./experiments
+$(VENV)/.installed-experiments: $(VENV)/.pip pyproject.toml experiments/pyproject.toml $(PINS)
+	$(BIN)/python $(INSTALL) -c $(PINS) -e . -e ./experiments
 	touch $@
 
-$(MINIMUM_VENV)/.installed-experiments: $(MINIMUM_VENV)/$(SCRIPTS)/python$(EXE) pyproject.toml experiments/pyproject.toml $(MINIMUM_PINS)
-	$(MINIMUM_VENV)/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check -c $(MINIMUM_PINS) -e . -e ./experiments
+$(MINIMUM_VENV)/.installed-experiments: $(MINIMUM_VENV)/.pip pyproject.toml experiments/pyproject.toml $(MINIMUM_PINS)
+	$(MINIMUM_VENV)/$(SCRIPTS)/python $(INSTALL) -c $(MINIMUM_PINS) -e . -e ./experiments
 	touch $@
 
-$(MINIMUM_VENV)/.installed-%: $(MINIMUM_VENV)/$(SCRIPTS)/python$(EXE) pyproject.toml $(MINIMUM_PINS)
-	$(MINIMUM_VENV)/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check -c $(MINIMUM_PINS) -e '.[$*]'
+$(MINIMUM_VENV)/.installed-%: $(MINIMUM_VENV)/.pip pyproject.toml $(MINIMUM_PINS)
+	$(MINIMUM_VENV)/$(SCRIPTS)/python $(INSTALL) -c $(MINIMUM_PINS) $(if $(filter $*,$(GROUPS)),-e . --group $*,-e '.[$*]')
 	touch $@
 
 $(BIN)/python$(EXE) $(MINIMUM_VENV)/$(SCRIPTS)/python$(EXE):
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed; try make PYTHON=python3.12")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(@D:/$(SCRIPTS)=)
+
+# pip knows groups since 25.1.
+$(VENV)/.pip $(MINIMUM_VENV)/.pip: %/.pip: %/$(SCRIPTS)/python$(EXE)
+	$< $(INSTALL) 'pip>=25.1'
+	touch $@

@@ -12,8 +12,8 @@ import numpy as np
 
 import ubayfs
 from ubayfs.constraints import resolve
+from ubayfs.constraints.utility import Utility
 from ubayfs.data.correlation import PAIRS
-from ubayfs.utility import Utility
 
 from . import data, problems, tools
 from .report import Row, Section

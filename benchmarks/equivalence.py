@@ -24,7 +24,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import ubayfs
-from ubayfs.selection import Selection
+from ubayfs.decision.selection import Selection
 
 from . import recorded_decisions, recorded_ensembles
 

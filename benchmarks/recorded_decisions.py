@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 
 import ubayfs
+from ubayfs.decision.selection import Selection
 from ubayfs.priors import Posterior
-from ubayfs.selection import Selection
 
 from . import problems
 

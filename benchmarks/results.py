@@ -7,7 +7,7 @@ import math
 import os
 import platform
 from dataclasses import asdict
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ def environment(command: str) -> dict[str, Any]:
     except (AttributeError, ValueError, OSError):
         memory = 0
     return {
-        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "command": command,
         "versions": versions,
         "machine": f"{os.cpu_count()} cores, {memory / 2**30:.0f} GB, {platform.system()} {platform.machine()}",

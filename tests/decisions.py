@@ -21,8 +21,8 @@ from ubayfs import (
     must_link,
     require,
 )
+from ubayfs.constraints.utility import score_tolerance
 from ubayfs.exceptions import InfeasibleError
-from ubayfs.utility import score_tolerance
 
 NAMES = list("abcdefgh")
 BLOCKS = {"first": list("abc"), "second": list("cdef"), "third": list("gh")}

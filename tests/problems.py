@@ -5,7 +5,7 @@ from scipy import sparse
 
 from ubayfs.constraints.constraint import Inequalities
 from ubayfs.constraints.system import ConstraintSystem
-from ubayfs.utility import Utility
+from ubayfs.constraints.utility import Utility
 
 
 def all_sets(n_features):

@@ -3,9 +3,9 @@
 import warnings
 
 from ubayfs import collect_evidence, estimate_reproducibility, validate
+from ubayfs.decision.workflow import Decision
 from ubayfs.exceptions import UBayFSWarning
 from ubayfs.trust.procedure import ENSEMBLE_ARGUMENTS
-from ubayfs.workflow import Decision
 
 READING = ("groups", "adjust_for", "target", "layer", "max_missing")
 

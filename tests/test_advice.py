@@ -21,9 +21,10 @@ from ubayfs import (
     must_link,
 )
 from ubayfs.constraints import resolve
-from ubayfs.decision_problem import size_advice, very_likely_advice
+from ubayfs.decision.problem import size_advice, very_likely_advice
+from ubayfs.decision.workflow import Decision
+from ubayfs.exceptions import Advice
 from ubayfs.summary import summarize
-from ubayfs.workflow import Decision
 
 NAMES = np.array(list("abcdefgh"), dtype=object)
 BLOCKS = {"first": list("abcd"), "second": list("efgh")}
@@ -33,13 +34,13 @@ UNLIMITED = {
     "none": ([], 8),
     "links": ([must_link(["a", "b"], rho=1.0), min_size(3, rho=1.0)], 8),
     "few limited": ([exclude(["a", "b"]), cannot_link(["c", "d"], rho=1.0)], 4),
-    "no limit for so few": ([max_size(8, rho=1.0)], 8),
     "left out": ([max_size(2, rho=0.0)], 8),
     "one block": ([max_per_block(1, blocks="first", rho=1.0)], 4),
 }
 LIMITED = {
     "soft": [max_size(3, rho=1.0)],
     "hard": [max_size(3)],
+    "as many as there are": [max_size(8)],
     "exact": [exact_size(2, rho=1.0)],
     "blocks": [max_per_block(1, rho=1.0)],
     "budget": [cost_budget(dict.fromkeys("abcdefgh", 2.0), 5.0, rho=1.0)],
@@ -60,6 +61,14 @@ def test_limits_on_the_size_are_known_before_the_evidence(constraints):
     assert size_advice(resolve(constraints, NAMES, BLOCKS), np.ones(8, dtype=bool)) == ()
     after = Decision(constraints=constraints, blocks=BLOCKS).make(Evidence.from_sets(np.eye(8, dtype=bool), NAMES))
     assert "size_not_limited" not in [advice.code for advice in after.advice]
+
+
+@pytest.mark.parametrize(("limit", "n_features", "said"), [(8, 8, True), (10, 8, True), (7, 8, False), (2, 1, False)])
+def test_a_limit_that_excludes_no_feature_is_said_to_be_one(limit, n_features, said):
+    """One feature leaves no choice."""
+    selection = Decision(constraints=max_size(limit)).make(Evidence.from_sets(np.eye(n_features, dtype=bool)))
+    stated = Advice("all_selected", {"n_features": n_features, "limit": limit})
+    assert selection.advice == ((stated,) if said else ())
 
 
 def test_features_that_cannot_be_selected_do_not_count():

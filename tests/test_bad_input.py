@@ -411,8 +411,7 @@ def test_selectors_that_cannot_do_the_task_name_those_that_can(X, y):
         selector="fisher",
     )
     refused(
-        "selector 'wide' cannot do task 'unsupervised', only binary, multiclass, multilabel, regression, survival. "
-        "Selectors that can: 'laplacian'",
+        "selector 'wide' needs a target, and there is none. Give one, or use 'laplacian'.",
         collect,
         X,
     )

@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from benchmarks import (
     equivalence,
     evidence,
     faces,
+    golden,
     hard,
     hard_problems,
     problems,
@@ -496,3 +498,36 @@ def test_each_traceback_of_a_server_is_a_complaint_once(tmp_path):
         file.write("a line\nTraceback (most recent call last):\nValueError: x\n")
     assert server.complaints().startswith("Traceback")
     assert server.complaints() == ""
+
+
+def test_golden_record_is_the_same_twice_and_has_neither_paths_nor_times(tmp_path):
+    study = next(study for study in golden.read_studies("mistakes") if study.name == "wrong-types")
+    first = golden.record(study)
+    assert golden.record(study) == first
+    assert "line 2, evidence.n_models" in first
+    assert "exit 2" in first
+    assert os.path.realpath(tempfile.gettempdir()) not in first
+    assert golden.steady("at 2026-11-18 16:23:57 UTC by 0.2.0") == "at TIME by 0.2.0"
+
+
+def test_golden_compares_with_what_is_recorded(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(golden, "RECORDS", tmp_path)
+    studies = [golden.Study("studies", "links"), golden.Study("mistakes", "syntax")]
+    golden.save(studies, ["a\nb\n", "c\n"], everything=True)
+    assert golden.compare(studies, ["a\nb\n", "c\n"])
+    assert not golden.compare(studies, ["a\nB\n", "c\n"])
+    printed = capsys.readouterr().out
+    assert "-b\n+B\n" in printed
+    assert "studies: 0 equal, 1 different\nmistakes: 1 equal, 0 different" in printed
+    golden.save(studies[:1], ["a\n"], everything=True)
+    assert not (tmp_path / "mistakes" / "syntax.txt").exists()
+
+
+def test_golden_json_is_short_and_shows_every_change():
+    values = {"b": list(range(100)), "a": [{"x": 0.1 + 0.2, "text": "long " * 50}]}
+    text = json.dumps(values)
+    shown = golden.pretty(golden.compact(golden.read_json(text)))
+    assert max(map(len, shown.splitlines())) <= golden.WIDTH
+    assert '"x": 0.3' in shown
+    for change in (("99", "98"), ('long "', 'long."'), ("0.30", "0.31"), ("[0, 1", "[1, 1")):
+        assert golden.pretty(golden.compact(golden.read_json(text.replace(*change)))) != shown

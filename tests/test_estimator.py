@@ -154,9 +154,16 @@ class TestSize:
 
     def test_more_than_there_are_selects_all_and_says_so(self):
         X, y = load_iris(return_X_y=True)
-        with pytest.warns(OptimizationWarning, match=r"4 of the 4 features .* are selected.*lower max_features"):
+        with pytest.warns(OptimizationWarning, match=r"^All 4 features .* are selected: up to 10 .*lower max_features"):
             fitted = UBayFSSelector("fisher", n_features_per_model=4, n_models=3, random_state=0).fit(X, y)
         assert fitted.get_support().all()
+
+    def test_warnings_point_to_the_call(self):
+        X, y = load_iris(return_X_y=True)
+        with pytest.warns(UBayFSWarning) as caught:
+            UBayFSSelector("fisher", n_features_per_model=4, n_models=3, random_state=0).fit(X[:53], y[:53])
+        assert len(caught) >= 2  # of the data, and of the decision
+        assert {warning.filename for warning in caught} == {__file__}
 
     def test_features_without_votes_keep_a_set_small_without_a_warning(self):
         X, y = load_iris(return_X_y=True)

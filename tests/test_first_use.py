@@ -239,3 +239,16 @@ def test_one_default_selector():
     called = inspect.signature(collect_evidence).parameters["selector"].default
     assert called == UBayFSSelector().selector == EvidenceSection().selector == DEFAULT_SELECTOR == "wide"
     assert SELECTORS["wide"].penalty_factor == 1.5  # that of the trial
+
+
+def test_a_fitted_selector_in_place_of_a_selection_is_refused_with_the_way_out():
+    X, y = load_breast_cancer(return_X_y=True)
+    selector = UBayFSSelector("fisher", max_features=2, n_models=5, random_state=0).fit(X, y)
+    with pytest.raises(InputError, match=r"must be a Selection, .*; got UBayFSSelector\. Pass its selection_\.$"):
+        ubayfs.assess(selector, X, y)
+
+
+def test_data_that_were_read_are_shown_in_a_line(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b,y\n" + "\n".join(f"{i},{i * i % 7},{'pq'[i % 2]}" for i in range(30)))
+    assert repr(ubayfs.read_data(path, target="y")) == "FeatureData(30 samples, 2 features, binary)"

@@ -156,9 +156,9 @@ class TestErrors:
             fitted.redecide(selector__C=1.0)
 
     def test_unknown_names_suggest_the_nearest(self, fitted):
-        with pytest.raises(InputError, match=r"does not know 'max_feature'\. Did you mean 'max_features'\?"):
+        with pytest.raises(InputError, match=r"has no argument 'max_feature'\. Did you mean 'max_features'\?"):
             fitted.redecide(max_feature=3)
-        with pytest.raises(InputError, match=r"does not know 'zzz'\. It takes X, blocks, constraint_strength"):
+        with pytest.raises(InputError, match=r"has no argument 'zzz'\. It takes X, blocks, constraint_strength"):
             fitted.redecide(zzz=3)
 
     def test_values_are_checked(self, fitted):

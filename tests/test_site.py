@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 import ubayfs
+from ubayfs.constraints import KINDS
 
 DOCS = Path(__file__).parents[1] / "docs"
+MODULES = {name for name in ubayfs.__all__ if inspect.ismodule(getattr(ubayfs, name))}
+NAMES = {*ubayfs.__all__} - MODULES
 GENERATED = ("gallery", "_build", "names", "modules", "examples")
 
 
@@ -22,11 +25,11 @@ def listed(page):
 def test_every_public_name_has_one_page():
     names = listed("api/index.rst")
     # What is in a module that has a page of its own stands there.
-    elsewhere = {f"{place}.{name}" for name, place in ubayfs._MOVED.items() if place not in ubayfs._MODULES}
-    assert sorted(names) == sorted({*ubayfs.__all__, *ubayfs._MODULES, *elsewhere} - {"__version__"})
+    elsewhere = {f"{place}.{name}" for name, place in ubayfs._MOVED.items() if place not in MODULES}
+    assert sorted(names) == sorted({*ubayfs.__all__, *elsewhere})
 
 
-@pytest.mark.parametrize("name", sorted({*ubayfs.__all__, *ubayfs._MOVED} - {"__version__"}))
+@pytest.mark.parametrize("name", sorted({*NAMES, *ubayfs._MOVED}))
 def test_every_public_name_has_an_example(name):
     place = import_module(f"ubayfs.{ubayfs._MOVED[name]}") if name in ubayfs._MOVED else ubayfs
     documentation = inspect.getdoc(getattr(place, name))
@@ -35,7 +38,23 @@ def test_every_public_name_has_an_example(name):
     assert ">>> " in example
 
 
-@pytest.mark.parametrize("name", sorted(ubayfs._MODULES))
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_every_public_name_leads_to_others(name):
+    documentation = inspect.getdoc(getattr(ubayfs, name))
+    _, _, following = documentation.partition("\nSee Also\n--------\n")
+    named = re.findall(r"^(\w+) : ", following.partition("\n\n")[0], re.MULTILINE)
+    assert named
+    assert {*named} <= NAMES - {name}
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_every_builder_explains_how_soft_it_is_and_what_its_names_are(name):
+    documentation = inspect.getdoc(getattr(ubayfs, name))
+    for parameter in {"rho", "price", "on"} & {*inspect.signature(getattr(ubayfs, name)).parameters}:
+        assert re.search(rf"^[\w, ]*\b{parameter}\b.* : ", documentation, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
 def test_every_public_module_has_an_example(name):
     assert "\n>>> " in getattr(ubayfs, name).__doc__
 

@@ -7,23 +7,15 @@
 ('radius', 'area')
 """
 
-import ast
-from importlib import import_module
-from pathlib import Path
+import sys
+
+import lazy_loader
 
 __version__ = "0.3.0"
 
 # The public names stand once, in the stub beside this file, which type checkers read too. Each is imported when it is
 # first used: the command line answers at once, and whoever only reads a selection does not wait for what makes one.
-_IMPORTS = [
-    (node.module, alias.name)
-    for node in ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")).body
-    if isinstance(node, ast.ImportFrom)
-    for alias in node.names
-]
-_HOME = {name: module for module, name in _IMPORTS if module is not None}
-_MODULES = frozenset(name for module, name in _IMPORTS if module is None)
-__all__ = sorted([*_HOME, "__version__"])
+_public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 # Names that were here in 0.2, and where they are: errors, measures, and classes of what functions return.
 _ERRORS = ("ConstraintError", "EnsembleError", "InfeasibleError", "InputError", "MissingDependencyError")
 _ERRORS += ("OptimizationError", "StudyError", "UBayFSError")
@@ -35,24 +27,28 @@ _MOVED = {
     "Assessment": "trust.assess",
     "Knowledge": "knowledge",
     "Posterior": "priors",
-    "Question": "trust.questions",
+    "Question": "explain.questions",
     "Related": "trust.related",
     "Reproducibility": "trust.reproducibility",
-    "Selection": "selection",
+    "Selection": "decision.selection",
     "Validation": "trust.validation",
+}
+_REPLACED = {
+    "Noise": "trust.related.Related",
+    "estimate_noise": "estimate_related",
+    "reproduce": "estimate_reproducibility",
 }
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOME:
-        value: object = getattr(import_module(f".{_HOME[name]}", __name__), name)
-        globals()[name] = value
-        return value
-    if name in _MODULES:
-        return import_module(f".{name}", __name__)
-    moved = f"; it is in ubayfs.{_MOVED[name]}" if name in _MOVED else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{moved}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})
+    if name in __all__:
+        return _public(name)
+    if name in _MOVED:
+        way_out = f"; it is in {__name__}.{_MOVED[name]}"
+    elif name in _REPLACED:
+        way_out = f"; {__name__}.{_REPLACED[name]} replaces it"
+    else:
+        way_out = ""
+    # `from ubayfs import name` asks `hasattr`, and would drop the text of an AttributeError.
+    by_import = way_out and sys._getframe(1).f_code.co_name == "_handle_fromlist"
+    raise (ImportError if by_import else AttributeError)(f"module {__name__!r} has no attribute {name!r}{way_out}")

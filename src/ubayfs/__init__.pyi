@@ -1,8 +1,8 @@
 """The public names of ubayfs: the one list of them, for people, type checkers and `ubayfs.__getattr__` alike."""
 
-from . import attribution as attribution
-from . import comparison as comparison
+from . import decision as decision
 from . import exceptions as exceptions
+from . import explain as explain
 from . import knowledge as knowledge
 from . import metrics as metrics
 from . import optimize as optimize
@@ -10,15 +10,12 @@ from . import plotting as plotting
 from . import priors as priors
 from . import report as report
 from . import results as results
-from . import selection as selection
 from . import selectors as selectors
 from . import study as study
 from . import summary as summary
 from . import tables as tables
 from . import trust as trust
 from . import workers as workers
-from . import workflow as workflow
-from .attribution import selection_probabilities as selection_probabilities
 from .constraints import Constraint as Constraint
 from .constraints.links import at_least_one as at_least_one
 from .constraints.links import cannot_link as cannot_link
@@ -33,13 +30,19 @@ from .constraints.sizes import max_per_block as max_per_block
 from .constraints.sizes import max_per_cluster as max_per_cluster
 from .constraints.sizes import max_size as max_size
 from .constraints.sizes import min_size as min_size
+from .constraints.utility import log_admissibility as log_admissibility
 from .constraints.weighted_sums import cost_budget as cost_budget
 from .constraints.weighted_sums import linear as linear
 from .data import Blocks as Blocks
 from .data.clusters import cluster_features as cluster_features
 from .data.survival import Survival as Survival
+from .decision.workflow import collect_evidence as collect_evidence
+from .decision.workflow import decide as decide
+from .decision.workflow import maximize as maximize
 from .ensemble import Evidence as Evidence
 from .estimator import UBayFSSelector as UBayFSSelector
+from .explain.attribution import selection_probabilities as selection_probabilities
+from .explain.questions import questions as questions
 from .knowledge import read_knowledge as read_knowledge
 from .optimize import Exact as Exact
 from .optimize import Genetic as Genetic
@@ -47,16 +50,11 @@ from .priors import Dirichlet as Dirichlet
 from .priors import GeneralizedDirichlet as GeneralizedDirichlet
 from .priors import Hyperdirichlet as Hyperdirichlet
 from .priors import pool_experts as pool_experts
-from .tables.annotation import annotate as annotate
+from .results.annotation import annotate as annotate
 from .tables.reading import read_data as read_data
 from .trust.assess import assess as assess
 from .trust.cross_validation import validate as validate
-from .trust.questions import questions as questions
 from .trust.related import estimate_related as estimate_related
 from .trust.reproducibility import estimate_reproducibility as estimate_reproducibility
-from .utility import log_admissibility as log_admissibility
-from .workflow import collect_evidence as collect_evidence
-from .workflow import decide as decide
-from .workflow import maximize as maximize
 
 __version__: str

@@ -37,10 +37,22 @@ Generators = Sequence[np.random.Generator]
 RandomState = int | np.random.Generator | np.random.SeedSequence | np.random.RandomState | None
 
 
-def by_name(*order: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Refuse more positional arguments than a function takes, with a message that spells the call by name.
+# What other packages, or other parts of this one, call the same argument.
+_SAME_ARGUMENT = (
+    ("max_size", "max_features", "n_features", "n_features_to_select", "k"),
+    ("n_models", "n_estimators", "n_runs"),
+    ("selector", "estimator", "method", "score_func"),
+    ("random_state", "seed", "rng"),
+    ("time_limit", "timeout"),
+    ("n_jobs", "n_workers", "workers"),
+)
 
-    `order` are the arguments after those, as they could once be given by position; default: that of the signature.
+
+def by_name(*order: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Refuse arguments by position that have to be named, and unknown names, with a message that spells the right call.
+
+    `order` are the arguments that have to be named, as they could once be given by position; default: that of the
+    signature.
 
     Examples
     --------
@@ -49,26 +61,50 @@ def by_name(*order: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     >>> collect([[1.0]], [1], "fisher")
     Traceback (most recent call last):
     ubayfs.exceptions.InputError: collect takes only X, y by position. Name the others: collect(X, y, selector=...).
+    >>> collect([[1.0]], [1], estimator="fisher")
+    Traceback (most recent call last):
+    ubayfs.exceptions.InputError: collect has no argument 'estimator'. Did you mean 'selector'?
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        parameters = inspect.signature(function).parameters.values()
-        positional = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
-        named = order or tuple(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
+        name = str(getattr(function, "__qualname__", "")).removesuffix(".__init__").rpartition(".")[2]
+        parameters = inspect.signature(function).parameters
+        positional = [one.name for one in parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD]
+        named = order or tuple(one.name for one in parameters.values() if one.kind is one.KEYWORD_ONLY)
+        checks_others = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
             more = len(args) - len(positional)
             if more > 0:
-                name, first = getattr(function, "__name__", ""), ", ".join(positional)
+                first = ", ".join(argument for argument in positional if argument != "self")
                 spelled = ", ".join([first, *(f"{argument}=..." for argument in named[:more])])
                 rule = f"takes only {first} by position. Name the others: {name}({spelled})."
                 raise InputError(f"{name} {rule}", argument=named[0], rule=rule)
+            for argument in kwargs:
+                if argument not in parameters and not checks_others:
+                    raise unknown_argument(name, argument, [known for known in parameters if known != "self"])
             return function(*args, **kwargs)
 
         return call
 
     return decorate
+
+
+def unknown_argument(function: str, argument: str, known: Sequence[str]) -> InputError:
+    """Return the error of an argument that a function does not have, with the one that is meant, or with all.
+
+    >>> print(unknown_argument("decide", "max_features", ["evidence", "max_size"]))
+    decide has no argument 'max_features'. Did you mean 'max_size'?
+    >>> print(unknown_argument("decide", "colour", ["evidence", "max_size"]))
+    decide has no argument 'colour'. It takes evidence, max_size.
+    """
+    same = next((names for names in _SAME_ARGUMENT if argument in names), ())
+    # A name that only looks alike, such as train_size for max_size, is not meant.
+    meant = next((name for name in same if name in known), None) if same else nearest(argument, known)
+    hint = f"It takes {', '.join(known)}." if meant is None else f"Did you mean {meant!r}?"
+    rule = f"has no argument {argument!r}. {hint}"
+    return InputError(f"{function} {rule}", argument=argument, rule=rule)
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:

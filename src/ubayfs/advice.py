@@ -5,10 +5,14 @@ Advice is a value with a code and numbers, which `warnings.warn` and every face 
 
 from __future__ import annotations
 
+import inspect
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
+
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
 
 
 class UBayFSWarning(UserWarning):
@@ -90,6 +94,10 @@ _DECISIONS: dict[str, _Sentence] = {
         "No constraint limits the size of the set: {n_free} of the {n_selectable} features that can be selected are "
         "selected because no constraint excludes them.",
         "Limit it with max_size (in UBayFSSelector: a lower max_features).",
+    ),
+    "all_selected": (
+        "All {n_features} features that can be selected are selected: up to {limit} are allowed.",
+        "Use a lower max_size (in UBayFSSelector: a lower max_features).",
     ),
     "nothing_supported": (
         "No feature could be shown to be related to the target ({n_shuffles:,} shuffles of it). At most one feature is "
@@ -210,8 +218,8 @@ _GENERAL: dict[str, _Sentence] = {
         "missing ({features}). Raise max_missing to let those with any value take part."
     ),
     "many_classes": (
-        "The target has {n_classes} classes in {n_samples} samples, almost as many. If it is a measured number, use "
-        "the task 'regression'; if it names samples or patients, take another column as the target."
+        "The target has {n_classes} different values in {n_samples} samples, which are read as classes. If it is a "
+        "measured number, use the task 'regression'; if it names samples or patients, take another target."
     ),
     "labels_alike": "Classes whose labels differ only in case or blanks: {labels}. Give equal ones one spelling.",
     "few_samples_per_class": (
@@ -351,8 +359,8 @@ _NOTES: dict[str, _Sentence] = {
         "state it in the study to choose."
     ),
     "present_default": (
-        "the study does not state {key}, whose default has changed: {present} now, {former} before {since}. State it, "
-        "or add the version of ubayfs: 'versions: {{ubayfs: {since}}}'."
+        "the study does not state {key}, whose default has changed: it is now {present}; before {since} it was "
+        "{former}. State it, or add the version of ubayfs: 'versions: {{ubayfs: {version}}}'."
     ),
     "other_version": "the study was written by ubayfs {written}, this is {present}; results may differ.",
 }
@@ -412,13 +420,16 @@ class Advice:
         """The kind of Python warning; None if it is shown by reports and commands only."""
         return self.CODES[self.code][0]
 
-    def warn(self, stacklevel: int = 2) -> None:
-        """Issue the advice as a Python warning; with ``stacklevel=2`` it points to the caller of the caller."""
+    def warn(self) -> None:
+        """Issue the advice as a Python warning that points to the line that called the package."""
         if self.category is None:
             return
         warning = self.category(str(self))
         warning.advice = self
-        warnings.warn(warning, stacklevel=stacklevel + 1)
+        caller, stacklevel = inspect.currentframe(), 1
+        while caller is not None and caller.f_code.co_filename.startswith(_PACKAGE):
+            caller, stacklevel = caller.f_back, stacklevel + 1
+        warnings.warn(warning, stacklevel=stacklevel)
 
 
 def _first(entries: Sequence[Any], limit: int = 5) -> str:

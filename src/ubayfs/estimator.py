@@ -1,4 +1,4 @@
-"""The scikit-learn estimator: a thin face over :mod:`ubayfs.workflow`."""
+"""The scikit-learn estimator: a thin face over :mod:`ubayfs.decision.workflow`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ._arguments import FeatureIndex, Mask, RandomState, check_int, did_you_mean, mask_of, refuse_lazy
+from ._arguments import FeatureIndex, Mask, RandomState, by_name, check_int, mask_of, refuse_lazy, unknown_argument
 from .constraints.sizes import SUPPORTED, as_size
 from .data.anndata_object import is_anndata, parts_of
 from .data.blocks import Blocks
@@ -21,6 +21,7 @@ from .data.categories import has_text
 from .data.feature_data import FeatureData
 from .data.mapped_array import map_table
 from .data.missing import MAX_MISSING
+from .decision.workflow import Decision, collect_evidence, decide, with_max_size
 from .ensemble.progress import Progress
 from .exceptions import InputError
 from .priors import Posterior
@@ -29,7 +30,6 @@ from .priors.weights import resolve_knowledge
 from .selectors.adapters import as_selector
 from .selectors.registry import DEFAULT_SELECTOR
 from .trust.related import MAX_SUPPORTED, N_SHUFFLES, favored_beforehand, related_of, supported_size
-from .workflow import Decision, collect_evidence, decide, with_max_size
 
 
 class UBayFSSelector(SelectorMixin, BaseEstimator):
@@ -109,6 +109,16 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     feature_names_in_ : ndarray of str of shape (n_features,)
         When X is a frame.
 
+    See Also
+    --------
+    collect_evidence : The first half of `fit`, for many decisions on one ensemble.
+    decide : The second half.
+
+    References
+    ----------
+    Jenul, A., Schrunner, S., Pilz, J., Tomic, O. (2022). A user-guided Bayesian framework for ensemble feature
+    selection in life science applications (UBayFS). Machine Learning, 111, 3897-3923.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -122,6 +132,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     ['mean concave points', 'worst radius', 'worst concave points']
     """
 
+    @by_name()
     def __init__(
         self,
         selector: Any = DEFAULT_SELECTOR,
@@ -340,6 +351,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             arguments = {key: value for key, value in arguments.items() if key not in Decision.names(part="prior")}
         selection = decide(self.evidence_ if posterior is None else posterior, X=data, **arguments)
         self.posterior_ = selection.posterior
+        if self.related_ is not None:
+            self.related_ = self.related_.of(selection.features)
         # Whoever stores a fitted selector does not expect to store the training data with it.
         self.selection_ = replace(selection, problem=replace(selection.problem, X=None))  # type: ignore[type-var]
         return self
@@ -356,7 +369,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             posterior = Decision(**self._decision(1)).posterior(self.evidence_)
         size, advice = supported_size(self.related_, posterior, most)
         for given in advice:
-            given.warn(stacklevel=4)
+            given.warn()
         return size
 
     def _data_of_fit(self, X: Any) -> FeatureData | None:
@@ -382,8 +395,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
                     f"set_params({name}=...) and fit again.",
                     argument=name,
                 )
-            rule = f"{did_you_mean(name, known)} It takes X, {', '.join(sorted(known))}."
-            raise InputError(f"redecide does not know {name!r}.{rule}", argument=name)
+            raise unknown_argument("redecide", name, ["X", *sorted(known)])
 
 
 def _with_names(X: Any, data: FeatureData) -> Any:

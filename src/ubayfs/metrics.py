@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from ._arguments import FeatureIndex, Floats, as_array, by_name, check_choice, check_not_complex, check_real
+from .constraints.utility import as_marks
 from .data.categories import columns_of
 from .data.correlation import absolute_correlations
 from .data.feature_data import FeatureData
@@ -23,7 +24,6 @@ from .data.hazards import kaplan_meier
 from .data.ordered_pairs import OrderedPairs
 from .data.survival import Survival
 from .exceptions import InputError, repr_of
-from .utility import as_marks
 
 __all__ = ["Stability", "concordance_index", "feature_f1", "jaccard", "redundancy_rate", "stability"]
 

@@ -7,8 +7,8 @@ import pytest
 
 from ubayfs import max_size
 from ubayfs.cli.main import main
-from ubayfs.comparison import compare
 from ubayfs.results import read_result, write_result
+from ubayfs.results.comparison import compare
 
 
 @pytest.fixture(scope="module")

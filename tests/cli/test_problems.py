@@ -103,7 +103,7 @@ BEFORE_THE_ENSEMBLE = {
     ),
     "a class with one row": (
         "data: {path: t.csv, target: a, ignore: ['y']}\n",
-        "data.target: class 0 has 1 sample(s), but a class needs at least 2",
+        "data.target: The target has 12 different values in 12 samples, which are read as classes.",
     ),
     "a selector that cannot do the task": (
         "data: {path: t.csv, target: a, task: regression, ignore: ['y']}\nevidence: {selector: fisher}\n",

@@ -26,6 +26,9 @@ def test_the_study_in_the_report_repeats_the_result_without_the_tables(folder, r
     listing = Path("first/report.md").read_text(encoding="utf-8").split("The study as used:")[1].split("```")[1]
     summary = json.loads(Path("first/summary.json").read_text(encoding="utf-8"))
     assert yaml.safe_load(listing) == summary["study"]
+    # A later version with other defaults reads it with those of this version, as the file beside it.
+    stored = yaml.safe_load(Path("first/study.yaml").read_text(encoding="utf-8"))
+    assert summary["study"]["versions"] == stored["versions"]
     alone = folder / "alone"
     alone.mkdir()
     shutil.copy("cells.csv", alone)

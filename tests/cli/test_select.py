@@ -266,8 +266,9 @@ def test_advice_before_the_ensemble_is_shown_once_and_reported(finished, folder,
     done = run("select", "old.yaml", "-o", "old")
     assert done.err.count("evidence.n_features_per_model") == 1
     assert [advice["code"] for advice in read_result("old").summary["advice"]] == [
-        "changed_default", "former_default", "former_default", "without_votes"
+        "former_default", "former_default", "former_default", "many_features_per_model"
     ]  # fmt: skip
+    assert read_result("old").study.evidence.n_features_per_model == 8  # 10, or all of fewer features
     assert read_result("old").study.decision.min_votes == 0  # stated in the study of the result
     assert "10, or all features if there are fewer" in Path("old/report.md").read_text(encoding="utf-8")
 

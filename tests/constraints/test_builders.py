@@ -31,10 +31,10 @@ from ubayfs.constraints import (
     require,
     resolve,
 )
+from ubayfs.constraints.utility import Admissibility
 from ubayfs.data.blocks import Blocks
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import ConstraintError, InputError
-from ubayfs.utility import Admissibility
 
 NAMES = ["a", "b", "c", "d"]
 BLOCKS = {"low": ["a", "b"], "mid": ["b", "c"], "high": ["d"]}

@@ -27,11 +27,11 @@ from ubayfs import (
     maximize,
     require,
 )
-from ubayfs.attribution import attribution
 from ubayfs.constraints import KINDS, Constraint, resolve
+from ubayfs.constraints.utility import Admissibility, Utility, log_row_admissibility, priced, relaxation_of_cost
 from ubayfs.exceptions import ConstraintError
+from ubayfs.explain.attribution import attribution
 from ubayfs.study.constraint_terms import arguments_of, plain_constraint, read_constraints
-from ubayfs.utility import Admissibility, Utility, log_row_admissibility, priced, relaxation_of_cost
 
 # Two columns that are correlated, so that decorrelate has an inequality.
 X = np.random.default_rng(3).normal(size=(30, 4))

@@ -14,12 +14,12 @@ from threadpoolctl import threadpool_limits
 from ubayfs.constraints import max_size
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.mapped_array import TableFile
+from ubayfs.decision.workflow import decide
 from ubayfs.ensemble import workers
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.exceptions import EnsembleError, InputError
 from ubayfs.selectors import concordance, scoring
 from ubayfs.selectors.registry import SELECTORS
-from ubayfs.workflow import decide
 
 N_SAMPLES, N_FEATURES = 40, 20_000
 LABELS = np.arange(N_SAMPLES) % 2

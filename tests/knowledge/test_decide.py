@@ -19,9 +19,9 @@ from ubayfs import (
     max_size,
     read_knowledge,
 )
+from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import ConstraintError, InputError, StudyError, UBayFSWarning
 from ubayfs.report import render_csv, render_html, render_markdown
-from ubayfs.selection import Selection
 from ubayfs.study import DataSection, PriorSection, Study, load_study, resolve_study
 from ubayfs.summary import summarize
 

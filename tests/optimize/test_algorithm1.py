@@ -27,10 +27,10 @@ from ubayfs.constraints import (
     resolve,
 )
 from ubayfs.constraints.system import ConstraintSystem
+from ubayfs.constraints.utility import Utility
 from ubayfs.optimize import algorithm1
 from ubayfs.optimize.algorithm1 import NO_CHANGE, Chains, draw_offers, feasible_start, initial_sets
 from ubayfs.optimize.presolve import LinkedUtility
-from ubayfs.utility import Utility
 
 N = 8
 BLOCKS = {"low": [0, 1, 2], "mid": [2, 3, 4, 5], "high": [6]}

@@ -6,11 +6,11 @@ from scipy import sparse
 
 from amounts import seeds
 from problems import one_row, random_row, selectable_sets, utility_of
+from ubayfs.constraints.utility import score_tolerance
 from ubayfs.optimize import Exact, block_decomposition
 from ubayfs.optimize.base import Limit
 from ubayfs.optimize.block_decomposition import block_groups, group_bounds, search
 from ubayfs.optimize.cells import CellSearch, lowest_log_kappa
-from ubayfs.utility import score_tolerance
 
 pytestmark = pytest.mark.usefixtures("always_programs")
 

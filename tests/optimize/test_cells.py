@@ -3,13 +3,13 @@ import pytest
 
 from amounts import seeds
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
+from ubayfs.constraints.utility import Utility, score_tolerance
 from ubayfs.exceptions import InfeasibleError
 from ubayfs.optimize import Exact
 from ubayfs.optimize.base import Limit
 from ubayfs.optimize.cells import CellSearch, best_of_all, few_sets, has_extreme_range
 from ubayfs.optimize.program import Programs
 from ubayfs.optimize.solver import Answer
-from ubayfs.utility import Utility, score_tolerance
 
 INF = np.inf
 

@@ -5,12 +5,12 @@ import pytest
 
 from amounts import seeds
 from problems import all_sets, one_row, utility_of
+from ubayfs.constraints.utility import score_tolerance
 from ubayfs.optimize.base import Limit
 from ubayfs.optimize.cells import CellSearch
 from ubayfs.optimize.core import Relaxation, has_core
 from ubayfs.optimize.exact import Exact
 from ubayfs.optimize.program import Programs
-from ubayfs.utility import score_tolerance
 
 INF = np.inf
 

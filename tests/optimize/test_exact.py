@@ -8,13 +8,13 @@ from scipy import sparse
 from amounts import seeds
 from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.constraints.constraint import Inequalities
+from ubayfs.constraints.utility import score_tolerance
 from ubayfs.exceptions import InputError, OptimizationError
 from ubayfs.optimize import Genetic
 from ubayfs.optimize.base import Limit
 from ubayfs.optimize.exact import Exact, WarmStarted, warm_started
 from ubayfs.optimize.local_search import LocalSearch
 from ubayfs.optimize.tabu_search import TabuSearch
-from ubayfs.utility import score_tolerance
 
 pytestmark = pytest.mark.usefixtures("always_programs")
 

@@ -9,9 +9,9 @@ import pytest
 from amounts import seeds
 from problems import all_sets, one_row, utility_of
 from ubayfs import cost_budget, linear, maximize
+from ubayfs.constraints.utility import score_tolerance
 from ubayfs.exceptions import InfeasibleError
 from ubayfs.optimize.exact import Exact
-from ubayfs.utility import score_tolerance
 
 INF = math.inf
 

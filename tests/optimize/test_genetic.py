@@ -16,11 +16,11 @@ from ubayfs.constraints import (
     require,
     resolve,
 )
+from ubayfs.constraints.utility import Utility
 from ubayfs.exceptions import InputError
 from ubayfs.optimize.algorithm1 import initial_sets
 from ubayfs.optimize.base import Optimizer
 from ubayfs.optimize.genetic import STARTS, Genetic
-from ubayfs.utility import Utility
 
 N = 10
 ALL_SETS = np.array(list(itertools.product([False, True], repeat=N)))

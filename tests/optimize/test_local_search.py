@@ -4,8 +4,8 @@ from scipy import sparse
 
 from amounts import seeds
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
+from ubayfs.constraints.utility import Utility
 from ubayfs.optimize.local_search import LocalSearch, good_set
-from ubayfs.utility import Utility
 
 INF = np.inf
 

@@ -7,9 +7,9 @@ import pytest
 
 from amounts import seeds
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
+from ubayfs.constraints.utility import score_tolerance
 from ubayfs.optimize import Exact, Genetic
 from ubayfs.optimize.alternatives import best_near, nearest_best
-from ubayfs.utility import score_tolerance
 
 
 @pytest.mark.parametrize("seed", seeds(80))

@@ -10,6 +10,7 @@ from scipy import sparse
 from amounts import seeds
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
 from ubayfs.constraints import max_per_block, must_link, resolve
+from ubayfs.constraints.utility import Utility
 from ubayfs.optimize.exact import Exact
 from ubayfs.optimize.presolve import (
     Fillers,
@@ -20,7 +21,6 @@ from ubayfs.optimize.presolve import (
     rows_within,
     within_bounds,
 )
-from ubayfs.utility import Utility
 
 INF = np.inf
 

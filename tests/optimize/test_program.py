@@ -4,9 +4,9 @@ from scipy import sparse
 
 from amounts import seeds
 from problems import one_row, random_utility, selectable_sets, utility_of
+from ubayfs.constraints.utility import Utility
 from ubayfs.optimize.exact import Exact
 from ubayfs.optimize.program import Programs
-from ubayfs.utility import Utility
 
 INF = np.inf
 

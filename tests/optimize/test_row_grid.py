@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from amounts import seeds
 from problems import all_sets, one_row, random_utility, utility_of
+from ubayfs.constraints.utility import log_row_admissibility
 from ubayfs.optimize.program import RowGrid, largest_violation
-from ubayfs.utility import log_row_admissibility
 
 INF = np.inf
 

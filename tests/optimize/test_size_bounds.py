@@ -7,9 +7,9 @@ from scipy import sparse
 from amounts import examples, seeds
 from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.constraints import cannot_link, exact_size, linear, max_per_block, max_size, min_size, resolve
+from ubayfs.constraints.utility import Utility
 from ubayfs.optimize import Exact, size_bounds
 from ubayfs.optimize.size_bounds import SizeBounds, shortlist
-from ubayfs.utility import Utility
 
 INF = np.inf
 N_FEATURES = 60

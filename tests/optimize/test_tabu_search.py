@@ -5,9 +5,9 @@ import pytest
 
 from amounts import seeds
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
+from ubayfs.constraints.utility import Utility, score_tolerance
 from ubayfs.optimize.local_search import LocalSearch
 from ubayfs.optimize.tabu_search import Flips, TabuSearch
-from ubayfs.utility import Utility, score_tolerance
 
 INF = np.inf
 

@@ -16,9 +16,9 @@ from matplotlib.text import Text
 
 from trusts import made_trust
 from ubayfs import Evidence, cannot_link, decide, exclude, max_size, maximize
+from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import InputError, MissingDependencyError, UBayFSError, UBayFSWarning
 from ubayfs.plotting import DISPLAYS, CorrelationDisplay, EvidenceDisplay, ReportData, SizeUtilityDisplay
-from ubayfs.selection import Selection
 
 NAMES = list(DISPLAYS)
 OF_TRUST = ("comparison", "performance", "survival", "related", "halves")

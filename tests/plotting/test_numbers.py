@@ -27,7 +27,8 @@ from ubayfs import (
     must_link,
     require,
 )
-from ubayfs.decision_problem import DecisionProblem
+from ubayfs.decision.problem import DecisionProblem
+from ubayfs.decision.selection import FeatureSet, Selection
 from ubayfs.exceptions import InfeasibleError, InputError
 from ubayfs.optimize import Exact
 from ubayfs.plotting import (
@@ -40,7 +41,6 @@ from ubayfs.plotting import (
     SizeUtilityDisplay,
 )
 from ubayfs.plotting.sizes import _default_sizes
-from ubayfs.selection import FeatureSet, Selection
 
 
 def select(utility):
@@ -194,7 +194,7 @@ def test_labels_are_distinct_and_in_the_order_of_the_curves():
     assert len(ends) == 4
 
 
-@pytest.mark.filterwarnings("ignore:No constraint limits")
+@pytest.mark.filterwarnings("ignore:All 3 features")
 def test_rows_that_no_set_can_violate_have_no_curve():
     evidence = Evidence.from_sets(np.eye(3, dtype=int))
     display = PenaltyDisplay.from_selection(decide(evidence, constraints=[max_size(3), max_size(2, rho=0.5)]))

@@ -1,5 +1,7 @@
 """The chosen features in the data: means and effects against closed forms, and the drawing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,8 @@ from ubayfs import Evidence, decide, max_size
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import InputError
 from ubayfs.plotting import ProfileDisplay
+from ubayfs.plotting.profile import profile_of
+from ubayfs.report import render_markdown
 from ubayfs.summary import summarize
 
 
@@ -34,6 +38,12 @@ def test_classes_have_the_means_of_standardized_features(X, selection):
     for j, effect in enumerate(display.effects):
         F = stats.f_oneway(*(z[y == label, j] for label in "abc")).statistic
         assert effect == pytest.approx(F * 2 / (F * 2 + 57))  # eta squared from F with 2 and 57 degrees of freedom
+
+
+@pytest.mark.parametrize("scale", [2.0**-996, 2.0**990])  # about 1e-300 and 1e298: beyond them values are rounded
+def test_tiny_and_huge_values_have_the_same_profile(X, selection, scale):
+    y = np.repeat(["b", "a", "c"], 20)
+    assert ProfileDisplay.from_selection(selection, X * scale, y) == ProfileDisplay.from_selection(selection, X, y)
 
 
 def test_the_difference_of_two_classes_is_the_t_statistic_without_the_sizes(X, selection):
@@ -99,3 +109,48 @@ def test_means_effects_and_samples_are_drawn(X, selection):
     assert texts == [f"{effect:+.2f}" for effect in display.effects]
     (image,) = drawing.figure.axes[1].images
     assert image.get_array().shape == (3, sum(display.shown))
+
+
+@pytest.mark.parametrize(("target", "kind"), [("two", "difference"), ("three", "share"), ("number", "correlation")])
+def test_a_direction_is_clear_by_its_own_interval(target, kind, rng):
+    """Of noise, one feature in twenty seems to have a direction; a curve has none, a slope has one."""
+    n, p = 90, 1500
+    X = rng.normal(size=(n, p))
+    codes = {"two": np.arange(n) % 2, "three": np.arange(n) % 3, "number": np.linspace(-1, 1, n)}[target]
+    y = codes if target == "number" else np.array(["a", "b", "c"])[codes]
+    X[:, 0] += 2 * codes
+    X[:, 1] = np.abs(codes - codes.mean()) + 0.1 * X[:, 1] if target == "number" else X[:, 1]
+    X[5, 0] = np.nan
+    data = FeatureData.from_table(X, y, missing="available")
+    found = profile_of(data, data.feature_names, np.arange(p))
+    assert found.effect == kind
+    assert found.clear[0]
+    assert 0.03 < np.mean(found.clear[2:]) < 0.07
+    assert target != "number" or not found.clear[1]
+    assert found.among(["x3", "x0"]).clear == (found.clear[3], found.clear[0])
+    assert ProfileDisplay.from_dict(found.to_dict()).clear == found.clear
+    earlier = {key: value for key, value in found.to_dict().items() if key != "clear"}
+    assert ProfileDisplay.from_dict(earlier).clear == ()
+
+
+def test_no_direction_in_words_where_it_is_not_clear(rng):
+    X = rng.normal(size=(120, 3))
+    y = X[:, 0] ** 2 + X[:, 1] + 0.1 * rng.normal(size=120)
+    X[:, 0] -= X[:, 0].mean()
+    selection = decide(Evidence.from_sets([[1, 1, 0]] * 4), max_size=2)
+    summary = summarize(selection, FeatureData.from_table(X, y), n_draws=0)
+    clear = {record["feature"]: record["effect_clear"] for record in summary["chosen"]}
+    assert clear == {"x0": False, "x1": True}
+    markdown = render_markdown(summary)
+    assert "no clear direction (r " in markdown
+    assert "rises with the target (r +0." in markdown
+
+
+def test_repeats_of_a_patient_do_not_make_a_direction_clear(rng):
+    """Nine copies of twelve patients are twelve samples."""
+    once, y = rng.normal(size=(12, 800)), np.arange(12) % 2
+    groups, copies = np.repeat(np.arange(12), 9), np.repeat(once, 9, axis=0) + 0.01 * rng.normal(size=(108, 800))
+    data = FeatureData.from_table(copies, np.array(["a", "b"])[y][groups], groups=groups)
+    clear = profile_of(data, data.feature_names, np.arange(800)).clear
+    alone = profile_of(replace(data, groups=None), data.feature_names, np.arange(800)).clear
+    assert np.mean(clear) < 0.1 < 0.4 < np.mean(alone)

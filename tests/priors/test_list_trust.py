@@ -9,10 +9,10 @@ import pytest
 
 import ubayfs
 from ubayfs import Evidence, Hyperdirichlet, UBayFSSelector, decide, exact_size, max_size, trust
+from ubayfs.decision.workflow import Decision
 from ubayfs.exceptions import InputError
 from ubayfs.priors import resolve_knowledge
 from ubayfs.priors.list_trust import LEVEL, N_DEALINGS, learn_trust, list_p_values
-from ubayfs.workflow import Decision
 
 TEN = max_size(10)
 # Features without votes in the set, and features in two lists, are meant here.

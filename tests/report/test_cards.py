@@ -64,7 +64,7 @@ def values():
         "validation": ubayfs.validate(two, X, y, cv=2, n_repeats=1),
         "selector": UBayFSSelector("mrmr", max_features=2, n_models=5, random_state=0).fit(X, y),
         "maximized": maximize([0.5, 0.3, 0.2], [max_size(1)]),
-        "read": ubayfs.selection.Selection.from_dict(selection.to_dict()),
+        "read": ubayfs.decision.selection.Selection.from_dict(selection.to_dict()),
         "X": X,
         "y": y,
     }

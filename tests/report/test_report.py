@@ -28,13 +28,13 @@ from ubayfs import (
     must_link,
 )
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import MissingDependencyError
 from ubayfs.plotting import DISPLAYS, read_displays, render_figures
 from ubayfs.report import render_html, render_json, render_markdown, render_xlsx, tables
 from ubayfs.report.content import SECTIONS
 from ubayfs.report.document import Cell
 from ubayfs.report.markdown import escaped
-from ubayfs.selection import Selection
 from ubayfs.summary import summarize
 
 HOSTILE = [
@@ -403,7 +403,7 @@ def test_numbers_of_the_chosen_features_are_those_of_the_summary(summary, markdo
     for record, row in zip(summary["chosen"], rows, strict=True):
         assert row["Models that chose it"] == f"{record['count']} of 30"
         assert row["On half of the samples"] == f"{100 * record['half_low']:.0f} to {100 * record['half_high']:.0f} %"
-        words, q = row["Related to the target"].replace("&lt;", "").rstrip(")").split(" (q ")
+        words, q = row["Related to the target"].replace("&lt;", "").replace("&gt;", "").rstrip(")").split(" (q ")
         assert float(q) == pytest.approx(record["q"], abs=0.01)
         assert words == ("yes" if record["related"] else "not shown by itself")
         assert row["Selected again"] == record["selected_again"]

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from ubayfs import max_size
+from ubayfs.decision.workflow import Decision
 from ubayfs.exceptions import ConstraintError, InputError
 from ubayfs.results.trust_work import TrustWork, chosen_level, decision_digest
 from ubayfs.study import DataSection, EvidenceSection, Study, TrustSection, resolve_study
 from ubayfs.trust.trust import Trust
-from ubayfs.workflow import Decision
 
 
 def watch(label, unit):

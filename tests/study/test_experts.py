@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import ubayfs
-from ubayfs.comparison import compare
 from ubayfs.report import render_html, render_markdown
 from ubayfs.results import Result
+from ubayfs.results.comparison import compare
 from ubayfs.study import DataSection, Expert, PriorSection, Study, Weights, load_study, resolve_study
 from ubayfs.summary import summarize
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ubayfs import Evidence, max_size, workflow
+from ubayfs import Evidence, max_size
 from ubayfs.cli.main import main
+from ubayfs.decision import workflow
 from ubayfs.exceptions import InputError, StudyError
 from ubayfs.results import result
 from ubayfs.study import load_study, resolve, resolve_study

@@ -9,8 +9,8 @@ import pytest
 
 from ubayfs.cli.main import build_parser
 from ubayfs.constraints import KINDS
+from ubayfs.decision.workflow import Decision, collect_evidence
 from ubayfs.study.schema import KEYS, SECTIONS
-from ubayfs.workflow import Decision, collect_evidence
 
 PAGE = (Path(__file__).parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
 KEYS_OF_ALL = [(name, key) for name, section in SECTIONS.items() for key in section.keys()]  # noqa: SIM118

@@ -11,6 +11,7 @@ import pytest
 import ubayfs
 from ubayfs import Genetic, cannot_link, cost_budget, decorrelate, linear, max_size, must_link, require
 from ubayfs.constraints import KINDS, Constraint
+from ubayfs.decision.workflow import collect_evidence, decide
 from ubayfs.exceptions import InputError, StudyError
 from ubayfs.selectors import DEFAULT_SELECTOR, Lasso, Tree
 from ubayfs.study import (
@@ -28,7 +29,6 @@ from ubayfs.study import (
     load_study,
 )
 from ubayfs.study.study import default_advice, version_advice
-from ubayfs.workflow import collect_evidence, decide
 
 MINIMAL = "data: {path: data.csv}\n"
 
@@ -340,27 +340,42 @@ def test_every_builder_has_a_name_in_the_file(load, kind):
 def test_a_study_of_another_version_is_noted(load):
     assert version_advice(load(MINIMAL)) == ()
     assert version_advice(load(MINIMAL + f"versions: {{ubayfs: {ubayfs.__version__}}}")) == ()
-    for version in ("9.1.0", "unknown"):
-        (advice,) = version_advice(load(MINIMAL + f"versions: {{ubayfs: {version}}}"))
-        assert (advice.code, advice.facts["written"]) == ("other_version", version)
+    (advice,) = version_advice(load(MINIMAL + "versions: {ubayfs: 9.1.0}"))
+    assert (advice.code, advice.facts["written"]) == ("other_version", "9.1.0")
 
 
-def test_a_changed_default_is_named_where_a_study_rests_on_it(load):
+@pytest.mark.parametrize("version", ["abc", "3", "unknown", "[0, 2]"])
+def test_what_is_not_a_version_is_refused_at_its_line(load, version):
+    (problem,) = problems_of(load, MINIMAL + f"versions:\n  ubayfs: {version}\n")
+    assert problem.startswith("study.yaml, line 3, versions.ubayfs: must be a version of ubayfs such as ")
+    assert problem.endswith(f"; got {version!r}. It may be left out.")
+
+
+def test_a_changed_meaning_is_named_where_a_study_rests_on_it(load):
     written = "decision: {min_votes: 1}\nversions: {ubayfs: 0.1.0}\n"
-    (advice,) = version_advice(load(MINIMAL + "evidence: {selector: wide}\n" + written))
-    assert advice.code == "changed_default"
-    assert advice.facts == {
-        "key": "evidence.n_features_per_model",
-        "former": "10, or all features if there are fewer",
-        "default": EvidenceSection.default_text("n_features_per_model"),
-        "written": "0.1.0",
-    }
     settled = load(MINIMAL + "evidence: {selector: wide, n_features_per_model: random}\n" + written)
     (advice,) = version_advice(settled)
     assert advice.code == "other_version"
     (advice,) = version_advice(settled, unlikely=["a"])
     assert advice.code == "changed_default"
     assert (advice.facts["key"], advice.facts["former"]) == ("the weight 'unlikely'", "a constraint exclude of rho 1")
+
+
+def test_features_per_model_are_those_of_the_version(load):
+    """Before 0.2 a run chose 10 features, or all of fewer."""
+    study = load(MINIMAL + "versions: {ubayfs: 0.1.3}\n")
+    assert [study.features_per_model(n_features) for n_features in (3, 10, 30, 1000)] == [3, 10, 10, 10]
+    (advice,) = (given for given in version_advice(study) if "per_model" in given.facts["key"])
+    assert advice.code == "former_default"
+    assert (advice.facts["former"], advice.facts["present"]) == (
+        "10, or all features if there are fewer",
+        EvidenceSection.default_text("n_features_per_model"),
+    )
+    stated = load(MINIMAL + "evidence: {n_features_per_model: 10}\nversions: {ubayfs: 0.1.3}\n")
+    with pytest.raises(InputError, match="must be at most the number of features, 3; got 10"):
+        stated.features_per_model(3)
+    later = load(MINIMAL + "versions: {ubayfs: 0.2.0}\n")
+    assert [later.features_per_model(n_features) for n_features in (3, 30, 1000)] == [1, 7, 10]
 
 
 SOFT = """\
@@ -370,6 +385,7 @@ constraints:
   - cannot_link: {features: [a, c], price: 0.1}
   - require: a
 """
+PER_MODEL = "evidence.n_features_per_model"
 HARD = "constraints: [{max_size: {n: 5, rho: hard}}]\ndecision: {min_votes: 2}\nevidence: {selector: fisher}\n"
 
 
@@ -404,9 +420,9 @@ def test_what_a_study_of_an_earlier_version_states_is_taken(load):
 @pytest.mark.parametrize(
     ("text", "keys"),
     [
-        (MINIMAL, ["decision.min_votes", "evidence.selector"]),
-        (MINIMAL + SOFT, ["constraints.rho", "decision.min_votes", "evidence.selector"]),
-        (MINIMAL + HARD, []),
+        (MINIMAL, ["decision.min_votes", "evidence.selector", PER_MODEL]),
+        (MINIMAL + SOFT, ["constraints.rho", "decision.min_votes", "evidence.selector", PER_MODEL]),
+        (MINIMAL + HARD, [PER_MODEL]),
     ],
 )
 def test_a_study_without_a_version_has_the_present_defaults_and_names_them(load, text, keys):

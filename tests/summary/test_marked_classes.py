@@ -22,17 +22,25 @@ def test_numbers_mark_the_class_of_the_largest_d(gaps):
     rng = np.random.default_rng(0)
     y = rng.permutation(np.resize(list("abcd"), 50))
     X = rng.normal(size=(50, 6))
-    X[:, 2] -= 3 * (y == "c")
+    X[:, ::2] -= 3 * (y == "c")[:, None] * [0.9, 1, 1.1]
     X[rng.random(X.shape) < 0.2 * gaps] = np.nan
     data = FeatureData.from_table(X, y, missing="available")
-    for j in range(6):
+    for j in range(0, 6, 2):
         d = {label: by_loops(X[:, j], y == label) for label in "abcd"}
         found = marked_class(data, j)
         assert found["label"] == max(d, key=lambda label: abs(d[label]))
         assert found["d"] == pytest.approx(d[found["label"]])
         assert found["level"] is None
     assert marked_class(data, 2)["label"] == "c"
+    assert [marked_class(data, j) for j in (1, 3, 5)] == [None] * 3  # no class is marked by chance
     assert mark_text(marked_class(data, 2)).startswith("low in c (D -0.")
+
+
+def test_noise_marks_no_class():
+    rng = np.random.default_rng(2)
+    y = rng.permutation(np.resize(list("abcd"), 60))
+    data = FeatureData.from_table(rng.normal(size=(60, 400)), y)
+    assert sum(marked_class(data, j) is not None for j in range(400)) <= 0.08 * 400
 
 
 def test_levels_mark_classes():

@@ -32,17 +32,17 @@ from ubayfs import (
     selection_probabilities,
 )
 from ubayfs._plain import listing, plain, rounded
-from ubayfs.attribution import attribution
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.decision.selection import Selection
+from ubayfs.decision.workflow import Decision
 from ubayfs.ensemble.evidence import RunFailure
 from ubayfs.exceptions import Advice, InputError, OptimizationWarning
+from ubayfs.explain.attribution import attribution
 from ubayfs.metrics import stability
 from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
-from ubayfs.selection import Selection
 from ubayfs.summary import answer, summarize
 from ubayfs.summary.facts import constraint_facts
-from ubayfs.workflow import Decision
 
 INF = np.inf
 NAMES = ["radius", "area", "texture", "smoothness", "symmetry", "concavity"]
@@ -739,8 +739,9 @@ def test_an_answer_is_part_of_the_summary_and_not_computed_twice(selection, data
         assert summary[key] == known[key]
     later = {
         "chosen": (
-            *("low", "high", "tied", "substitute", "substitute_cost", "replaceable"),
+            *("low", "high", "tied", "substitute", "substitute_votes", "substitute_cost", "replaceable"),
             *("hazard_ratio", "beyond", "marks", "category", "effect", "effect_kind", "highest_in"),
+            "effect_clear",
         ),
         "constraints": (
             "cost",

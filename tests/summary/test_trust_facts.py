@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ubayfs
-from trusts import made_trust, made_validation
+from trusts import made_related, made_trust, made_validation
 from ubayfs import (
     Evidence,
     Genetic,
@@ -24,12 +24,19 @@ from ubayfs import (
     require,
 )
 from ubayfs._plain import plain
-from ubayfs.attribution import attribution
+from ubayfs.explain import agreement, constraint_costs, left_out, substitutes
+from ubayfs.explain.attribution import attribution
 from ubayfs.report import render_csv
 from ubayfs.summary import answer, summarize
-from ubayfs.summary.answer_facts import explanations, validation_facts, what_is_out
-from ubayfs.summary.trust_sentences import three_facts, validation_sentences, why_out
-from ubayfs.trust import agreement, constraint_costs, left_out, substitutes
+from ubayfs.summary.answer_facts import (
+    explanations,
+    related_facts,
+    reproducibility_facts,
+    validation_facts,
+    what_is_out,
+)
+from ubayfs.summary.trust_sentences import replacement, three_facts, validation_sentences, why_out
+from ubayfs.trust.reproducibility import HalvesAgreement, Reproducibility, WithWeights
 from ubayfs.trust.validation import OURS
 
 PARTS = ["validation", "related", "reproducibility"]
@@ -118,7 +125,11 @@ def test_explanations_draw_from_a_generator_in_their_order(rng):
     selection = decide(evidence, weights={"x0": 5.0}, constraints=max_size(5), optimizer=search, random_state=0)
     explained = explanations(selection, np.random.default_rng(3), None)
     drawn = np.random.default_rng(3)
-    assert explained["substitutes"] == plain(substitutes(selection, drawn))
+    votes = dict(zip(selection.feature_names, selection.counts.tolist(), strict=True))
+    assert explained["substitutes"] == [
+        {**plain(entry), "added_votes": [votes[name] for name in entry.added]}
+        for entry in substitutes(selection, drawn)
+    ]
     assert explained["costs"] == plain(constraint_costs(selection, drawn))
 
 
@@ -214,10 +225,10 @@ LIST = ", if your list was stated before any votes were seen; "
             "None of these 10 could be shown to be related to the target. They may be chance findings.",
         ),
         (
-            {"at_least": 5, "without_list": 1},
+            {"at_least": 5, "without_list": 1, "best_guess_without_list": 2},
             "at least 5 of 10",
-            f"At least 5 of these 10 are related to the target (90 % confidence){LIST}at least 1 without it. "
-            "Best guess: 8.",
+            f"At least 5 of these 10 are related to the target (90 % confidence; best guess: 8){LIST}at least 1 (best "
+            "guess: 2) without it.",
         ),
         (
             {"at_least": 5, "best_guess": 5, "without_list": 5},
@@ -251,6 +262,29 @@ def test_related_in_words(changes, value, sentence):
     assert found["value"] == value
     meaning = "Related means: differs with the target, by itself. It need not be a cause."
     assert found["sentences"] == [sentence, meaning]
+
+
+def test_the_best_guess_without_the_list_is_that_of_the_p_values_alone(selection):
+    listed, plain = (made_related(selection, favored) for favored in (("x1", "x2", "x3"), ()))
+    assert listed.best_guess_without_list == plain.best_guess
+    assert plain.best_guess_without_list is None
+    facts = related_facts(listed, selection.features)
+    assert facts["best_guess_without_list"] == plain.best_guess
+
+
+def test_the_legend_says_whether_q_counts_the_list(selection):
+    for favored, said in ((("x1", "x2", "x3"), True), ((), False)):
+        trust = replace(made_trust(selection), related=made_related(selection, favored))
+        notes = summarize(selection, n_draws=0, trust=trust)["notes"]["chosen"]
+        assert any("given that your list was stated" in line for line in notes) == said
+
+
+def test_a_set_that_is_larger_than_the_data_support_says_so():
+    for more, words in (({}, "by one, the data"), ({"without_list": 1}, "by one with your list, the data")):
+        lines = three_facts(with_related(n_supported=6, **more))[1]["sentences"]
+        assert lines[1].startswith(f"Tested one {words} support a set of 6 features (max_size: supported)")
+        assert lines[1].endswith("; this set has 4 more.")
+    assert not any("support" in line for line in three_facts(with_related())[1]["sentences"])
 
 
 def test_related_says_what_was_adjusted_for():
@@ -346,13 +380,17 @@ def test_what_rules_and_weights_bring_in_is_not_counted():
         "Your rules brought in 2 more, not counted here.",
     ]
     without = {"size": 10, "selected_again": [1.1, 2.2]}
+    with_weights = {"size": 7, "selected_again": [3.3, 6.2]}
     found = selected_again_facts(
-        size=6, selected_again=[0.2, 0.3], stand_ins=[0.1, 0.3], by_rule=["a"], by_weight=["b"], without_prior=without
-    )
+        size=6, selected_again=[0.2, 0.3], stand_ins=[0.1, 0.3], by_rule=["a"], by_weight=["b"], without_prior=without,
+        with_weights=with_weights,
+    )  # fmt: skip
+    assert found["value"] == "none of 6 by the data alone"
     assert found["sentences"] == [
-        "Of the 6 that the data selected, a new study of this size would select hardly any again.",
+        "Of the 6 that the data selected, a new study of this size would select hardly any again by the data alone.",
         "Your rules brought in 1 and your weights 1 more, not counted here.",
-        "Without your weights: about 1 to 2 of 10.",
+        "With your weights: about 3 to 6 of 7. Weights favor the same features in every study, right or wrong.",
+        "Of the set without your weights: about 1 to 2 of 10.",
     ]
 
 
@@ -411,13 +449,28 @@ def test_an_opinion_that_changes_nothing_is_reported_as_such():
     evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 0, 1]] * 4, list("abcd"))
     summary = summarize(decide(evidence, weights={"a": 1}, constraints=max_size(2, rho=9)), n_draws=0)
     assert summary["sentences"]["knowledge"][0] == (
-        "Your weights and constraints made no difference: the votes alone would select these features, too."
+        "Your weights made no difference, and your constraints only limit how many features are selected: for 2 "
+        "features, the votes alone would select the same ones."
     )
     favored, *less = summary["sentences"]["knowledge"][1:]
     assert favored.startswith("Your favored features did not clearly get more votes than random ones would (p = 0.2")
     assert less == [
-        "Without weights, without constraints or without both, this set or an equally good one is chosen.",
+        "Without your weights, without your constraints or without both, this set or an equally good one is the best "
+        "of at most its size.",
     ]
+
+
+@pytest.mark.parametrize(("size", "limits"), [(1, True), (2, True), (3, False)])
+def test_a_limit_that_costs_votes_is_not_said_to_make_no_difference(size, limits):
+    """Three features have votes; only a set of fewer would gain by one more place."""
+    evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 0, 1]] * 4, list("abcd"))
+    summary = summarize(decide(evidence, constraints=max_size(size)), n_draws=0)
+    (limit,) = summary["constraints"]
+    assert (limit["one_more"]["gain_votes"] > 1) == limits
+    first, *others = summary["sentences"]["knowledge"]
+    assert ("made no difference" in first) == (not limits)
+    assert ("only limit how many" in first) == limits
+    assert not any("Without weights" in line for line in others)  # none were stated
 
 
 def test_what_is_kept_out_does_not_make_others_forced():
@@ -443,8 +496,8 @@ def test_a_member_that_a_limit_admits_is_one_of_the_votes():
     assert reasons == {"d": ["weight"], "a": ["data"], "c": ["data"]}
     assert summary["sets"]["data_alone"]["removed"] == ["d"]
     assert summary["sentences"]["knowledge"][:2] == [
-        "2 of 3 selected features are there by their votes. Your weights brought in d. Your weights and constraints "
-        "kept out b, which the votes alone would select.",
+        "2 of 3 selected features are there by their votes. Your weights brought in d. Your constraints kept out b, "
+        "which the votes alone would select.",
         "Of 2 features that you favored, 1 is in the set; e is not.",
     ]
 
@@ -476,6 +529,21 @@ def test_a_member_that_nothing_can_replace_is_reported(data):
     summary = summarize(decide(evidence, constraints=[max_size(1), require("b")]), n_draws=0)
     (record,) = summary["chosen"]
     assert (record["feature"], record["replaceable"], record["substitute"]) == ("b", False, [])
+
+
+def test_a_replacement_without_votes_is_not_named_as_the_best_one():
+    """Of four favored features two have votes; a is replaced by one of the others, which are all alike."""
+    evidence = Evidence.from_sets([[1, 1, 0, 0, 0, 0]] * 9 + [[1, 0, 0, 0, 1, 0]], list("abcdef"))
+    listed = summarize(decide(evidence, weights=dict.fromkeys("abcd", 10), max_size=2), n_draws=0)
+    record = next(record for record in listed["chosen"] if record["feature"] == "a")
+    assert (record["substitute"], record["substitute_votes"]) == (["c"], [0])
+    assert replacement(record) == "none with votes (costs 10 votes)"
+    assert "c (no vote)" in listed["brief"]["substitutes"]
+    plain_one = summarize(decide(evidence, max_size=2), n_draws=0)
+    record = next(record for record in plain_one["chosen"] if record["feature"] == "a")
+    assert replacement(record) == "e (costs 9 votes)"
+    for found, said in ((listed, True), (plain_one, False)):
+        assert any("None with votes" in line for line in found["notes"]["chosen"]) == said
 
 
 def test_the_csv_has_q_selected_again_and_the_substitute(summary):
@@ -514,3 +582,49 @@ def test_a_voted_feature_that_gives_way_to_one_without_votes_is_listed():
     assert selection.features == ("a", "b", "d")
     (entry,) = summarize(selection, n_draws=0)["left_out"]
     assert (entry["feature"], entry["count"], entry["because"]) == ("c", 12, "constraint")
+
+
+def test_a_weight_that_a_member_does_not_need_is_marked():
+    """By votes a and b; the weight of a changes nothing, that of c brings it in instead of b."""
+    evidence = Evidence.from_sets([[1, 1, 0]] * 9 + [[1, 0, 1]], list("abc"))
+    for weights, expected in (({"a": 5, "c": 20}, {"a": True, "c": False}), (0.01, {"a": False, "b": False})):
+        summary = summarize(decide(evidence, weights=weights, max_size=2), n_draws=0)
+        assert {record["feature"]: record["weight_not_needed"] for record in summary["chosen"]} == expected
+        marked = any(entry["marks"] == ["weight not needed"] for entry in summary["legend"])
+        assert marked == any(expected.values())
+
+
+def test_what_keeps_a_feature_out_is_named():
+    """By votes a and b; b is out by the link, by the weight of c, or only by both."""
+    evidence = Evidence.from_sets([[1, 1, 0]] * 9 + [[1, 0, 1]], list("abc"))
+    linked, two = cannot_link(["a", "b"]), max_size(2)
+    for weights, constraints, kinds in (
+        (0.01, [two, linked], "constraints"),
+        ({"a": 2}, [two, linked], "constraints"),
+        ({"c": 20}, [two], "weights"),
+        ({"c": 20}, [two, linked], "weights and constraints"),
+    ):
+        line = summarize(decide(evidence, weights=weights, constraints=constraints), n_draws=0)
+        assert f"Your {kinds} kept out b," in line["sentences"]["knowledge"][0]
+
+
+def test_a_budget_that_keeps_a_feature_out_is_named_without_all_its_costs():
+    entry = {
+        "because": "rival",
+        "titles": ["cost budget 30 (costs: a 2, b 3 and 298 more)"],
+        "kinds": [],
+        "rivals": ["a"],
+    }
+    assert why_out(entry) == "left out for a: the places are limited by cost budget 30"
+
+
+def test_what_the_data_select_alone_is_selected_with_the_weights_too():
+    """The range with weights is never below that by the data alone, as projections of small sets may be."""
+    names, selected = np.array(list("abcdef"), dtype=object), np.array([1, 1, 1, 0, 0, 0], dtype=bool)
+    low, high = np.full(8, 0.1), np.full(8, 0.5)
+    for alone, weighted in ((low, high), (high, low)):
+        with_weights = WithWeights(selected, np.zeros(6), HalvesAgreement(3, 0.5, weighted))
+        found = Reproducibility(names, selected, 6, alone, np.zeros(6), np.zeros((6, 2)), 8, with_weights=with_weights)
+        facts = reproducibility_facts(found)
+        expected = np.maximum(found.selected_again, with_weights.agreement.selected_again)
+        assert facts["with_weights"]["selected_again"] == pytest.approx(expected)

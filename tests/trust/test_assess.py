@@ -59,7 +59,7 @@ def test_without_a_target_there_is_reproducibility_alone(table):
 
 def test_sets_of_other_ensembles_have_relations_alone(table, selection):
     foreign = decide(ubayfs.Evidence.from_sets(np.arange(12) < np.full((3, 1), 2)), constraints=TWO)
-    loaded = ubayfs.selection.Selection.from_dict(selection.to_dict())
+    loaded = ubayfs.decision.selection.Selection.from_dict(selection.to_dict())
     for given in (foreign, loaded):
         found = assess(given, *table, level="full", n_shuffles=200)
         assert found.related.at_least == 2

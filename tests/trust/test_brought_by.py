@@ -5,8 +5,12 @@ import pandas as pd
 import pytest
 
 from repeating import decided, reproduced
-from ubayfs import collect_evidence, max_size, require
-from ubayfs.workflow import Decision
+from ubayfs import collect_evidence, decide, estimate_reproducibility, max_size, require
+from ubayfs._arguments import as_seed_sequence
+from ubayfs.data.feature_data import FeatureData
+from ubayfs.decision.workflow import Decision
+from ubayfs.trust.ensembles import collect_halves
+from ubayfs.trust.procedure import ensemble_of
 
 HARD = np.inf
 
@@ -39,7 +43,61 @@ def test_a_wrong_list_does_not_raise_what_is_selected_again():
     assert plain.without_prior is None
     assert listed.without_prior.agreements == pytest.approx(plain.agreements)
     assert listed.without_prior.selected_again == pytest.approx(plain.selected_again)
-    assert "Without your weights: " in str(listed)
+    assert "Of the set without your weights: " in str(listed)
+
+
+@pytest.mark.filterwarnings("ignore::ubayfs.exceptions.OptimizationWarning")  # members without votes
+def test_with_weights_is_what_the_same_weights_select_on_halves():
+    """Shares and agreement by deciding on each half again, one by one; by the data alone counts what both select."""
+    X, y = planted(n_signals=2)
+    weights, three = {"g0": 20, "g1": 20, "g30": 20, "g40": 20}, [max_size(4), require("g50")]
+    selection, others = decided(X, y, weights=weights, constraints=three, **SETTINGS)
+    found = estimate_reproducibility(selection, X, y, random_state=0, **others)
+    names = list(X.columns)
+    halves = collect_halves(
+        FeatureData.from_table(X, y), ensemble_of(selection.posterior.evidence, None), 8, as_seed_sequence(0)
+    )
+    sets, both = [], []
+    for half in (half for pair in halves.pairs for half in pair):
+        voted = {name for name, n in zip(names, half.counts, strict=True) if n} - {"g50"}
+        with_weights, without = (
+            set(decide(half, weights=w, constraints=three).features) & voted for w in (weights, 0.01)
+        )
+        sets.append(with_weights)
+        both.append(with_weights & without - set(found.by_weight))
+    share = {name: sum(name in s for s in sets) / 16 for name in names}
+    assert dict(zip(names, found.with_weights.share_of_halves, strict=True)) == pytest.approx(share)
+    alone = {name: sum(name in s for s in both) / 16 for name in names}
+    assert dict(zip(names, found.share_of_halves, strict=True)) == pytest.approx(alone)
+    counted = set(selection.features) - {"g50"} & {n for n, c in zip(names, selection.counts, strict=True) if c}
+    assert set(X.columns[found.with_weights.members]) == counted
+    expected = []
+    for first, second in zip(sets[::2], sets[1::2], strict=True):
+        chance = len(first) * len(second) / 59
+        expected.append((len(first & second) - chance) / ((len(first) + len(second)) / 2 - chance))
+    assert found.with_weights.agreement.agreements == pytest.approx(expected)
+    again = found.with_weights.agreement
+    total = sum(share[name] for name in counted)
+    scale = min(1, again.again(2 * again.lower / (1 + again.lower)) / total)
+    frequency = dict(zip(names, found.frequency_with_weights, strict=True))
+    assert {n: frequency[n] for n in counted} == pytest.approx({n: share[n] * scale for n in counted})
+    assert np.isnan(frequency["g50"])
+    assert found.labels_with_weights[50] == "by your rule"
+    assert found.labels_with_weights[0] == "usually"
+
+
+def test_a_feature_that_its_weight_brings_back_is_not_selected_again_by_the_data():
+    """A weak signal on a list: rarely selected by the data alone, usually with the weight; both are said."""
+    X, y = planted(n_signals=0)
+    X["g0"] += 0.5 * y
+    found = reproduced(X, y, weights={"g0": 20}, constraints=max_size(2), **SETTINGS)
+    assert found.labels_with_weights[0] == "usually"
+    assert found.labels[0] in ("rarely", "by your weight")
+    assert "With your weights: " in str(found)
+    assert "by the data alone" in str(found)
+    plain = reproduced(X, y, constraints=max_size(2), **SETTINGS)
+    assert plain.with_weights is plain.labels_with_weights is None
+    assert "by the data alone" not in str(plain)
 
 
 def test_a_required_feature_is_not_counted():

@@ -64,6 +64,8 @@ def test_rare_labels_are_spread_over_the_folds():
         ([0] * 12 + [1] * 3, [0, 1, 2, 3] * 3 + [0, 1, 2], 4, "groups", "3 groups of class 0?1?, but cv=4"),
         (np.arange(11) / 3, None, 3, "cv", r"needs at least 12 samples; there are 11\. Use fewer folds"),
         (np.arange(7) / 3, None, 2, "cv", r"needs at least 8 samples; there are 7\. Collect more"),
+        (np.arange(20) * 1e299, None, 3, "y", r"y has values up to 1\.9e\+300, whose squares .* other units"),
+        (np.arange(20) * 1e-301, None, 3, "y", r"y has values up to 1\.9e-300, whose squares .* other units"),
         (np.arange(11) / 3, [0, 1, 2, 3] * 2 + [0, 1, 2], 3, "cv", "needs at least 12 samples; there are 11"),
     ],
 )

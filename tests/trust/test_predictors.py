@@ -118,6 +118,18 @@ def test_units_and_medians_are_those_of_the_training_samples():
     assert pytest.approx(np.array([[98 / spread, 0, 0], [0, 0, 0]])) == B
 
 
+@pytest.mark.parametrize("scale", [2.0**-996, 2.0**990])
+def test_units_of_tiny_and_huge_values_are_the_same(scale):
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    train, test = np.arange(20), np.arange(20, 30)
+    plain, scaled = (
+        standardized(FeatureData.from_table(values, np.arange(30) % 2), train, test, slice(None))
+        for values in (X, X * [scale, 1, 1 / scale, 1])
+    )
+    for found, expected in zip(scaled, plain, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_predictors_by_name_and_as_estimators():
     named = as_predictors(["ridge", make_pipeline(StandardScaler(), Perceptron()), Perceptron()], "binary")
     assert [predictor.name for predictor in named] == ["ridge", "Perceptron", "Perceptron 2"]

@@ -24,11 +24,11 @@ from ubayfs import (
     validate,
 )
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.decision.workflow import Decision
 from ubayfs.exceptions import EnsembleError, InfeasibleError, InputError
 from ubayfs.trust.ensembles import collect_halves
 from ubayfs.trust.procedure import ensemble_of
 from ubayfs.trust.reproducibility import agreement, reproducibility_of
-from ubayfs.workflow import Decision
 
 FISHER = {"selector": "fisher", "n_models": 20, "n_features_per_model": 5}
 FIVE = max_size(5)
@@ -202,7 +202,7 @@ def test_what_cannot_be_repeated_is_refused(signals, function):
     X, y = signals
     selection, _ = decided(X, y, **FISHER, constraints=FIVE)
     foreign = decide(Evidence.from_sets(np.arange(100) < np.full((3, 1), 5), X.columns), constraints=FIVE)
-    loaded = ubayfs.selection.Selection.from_dict(selection.to_dict())
+    loaded = ubayfs.decision.selection.Selection.from_dict(selection.to_dict())
     maximized = ubayfs.maximize(np.arange(100.0), FIVE, feature_names=X.columns)
     for given, match in ((foreign, "another ensemble"), (loaded, "from a file"), (maximized, "from a file")):
         with pytest.raises(InputError, match=match) as error:
@@ -286,7 +286,7 @@ def test_constraints_on_correlations_need_the_data(signals):
     with pytest.raises(InputError) as error:
         reproducibility_of(decision.make(evidence, data), halves)
     assert error.value.argument == "data"
-    loaded = ubayfs.selection.Selection.from_dict(decision.make(evidence, data).to_dict())
+    loaded = ubayfs.decision.selection.Selection.from_dict(decision.make(evidence, data).to_dict())
     with pytest.raises(InputError) as error:
         reproducibility_of(loaded, halves, data)
     assert error.value.argument == "selection"

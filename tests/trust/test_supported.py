@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 import ubayfs
-from ubayfs import UBayFSSelector, max_size
+from ubayfs import Evidence, UBayFSSelector, decide, exclude, max_size
 from ubayfs.constraints.sizes import asks_for_supported, with_supported
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.decision.selection import Selection
+from ubayfs.decision.workflow import Decision
 from ubayfs.exceptions import ConstraintError, InputError, OptimizationWarning
-from ubayfs.selection import Selection
 from ubayfs.trust.cross_validation import Options, validate_procedure
 from ubayfs.trust.procedure import Procedure
 from ubayfs.trust.related import Bounds, Related, related_of, sized_in_parts, supported_size
-from ubayfs.workflow import Decision
 
 SETTINGS = {"selector": "fisher", "n_models": 20, "n_features_per_model": 3}
 
@@ -110,6 +110,7 @@ def test_the_estimator_takes_as_many_as_the_data_support(planted):
     selector = UBayFSSelector(max_features="supported", random_state=0, **SETTINGS).fit(*planted)
     size = selector.related_.supported(selector.posterior_)
     assert size == selector.get_support().sum()
+    assert selector.related_.features == selector.selection_.features
     assert set(selector.get_support(indices=True)) >= {0, 1}
     again = ubayfs.estimate_related(selector.selection_, *planted)
     assert again.supported(selector.selection_) == size  # by other shuffles
@@ -175,3 +176,17 @@ def test_folds_estimate_the_size_anew(planted):
     assert all(0 < len(chosen) < 10 for chosen in found.sets)
     limited = validated(20)
     assert [len(chosen) for chosen in limited.sets] == [20, 20]
+
+
+def test_a_set_that_is_larger_than_the_data_support():
+    """The first three of six are related: a set of the five most important ones goes beyond them, not one of two."""
+    p = [1e-9, 1e-8, 1e-7, 0.9, 0.9, 0.9]
+    sets = np.arange(60)[:, None] < [60, 50, 40, 30, 20, 10]
+    evidence, found = Evidence.from_sets(sets), related(p)
+    assert found.supported(decide(evidence, max_size=5)) == 3
+    numbers = {n: found.n_supported_of(decide(evidence, max_size=n)) for n in (2, 3, 4, 5)}
+    assert numbers == {2: None, 3: None, 4: 3, 5: 3}
+    # A set without the first one is not made of what the data support, and of what goes beyond it.
+    assert found.n_supported_of(decide(evidence, max_size=4, constraints=exclude(["x0"]))) is None
+    # Nothing is supported: this is said in other words.
+    assert related([0.9] * 6).n_supported_of(decide(evidence, max_size=5)) is None

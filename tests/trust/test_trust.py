@@ -9,13 +9,13 @@ from repeating import validated
 from ubayfs._files import encode_record
 from ubayfs._plain import plain
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.decision.workflow import collect_evidence
 from ubayfs.exceptions import EnsembleError, InputError, UBayFSWarning
 from ubayfs.selectors.registry import SELECTORS
 from ubayfs.trust.ensembles import collect_halves
 from ubayfs.trust.related import Related, related_of
 from ubayfs.trust.trust import LEVELS, Trust, higher, level_for
 from ubayfs.trust.validation import Validation
-from ubayfs.workflow import collect_evidence
 
 ENSEMBLE = {"selector": "fisher", "n_models": 5, "n_features_per_model": 2}
 

@@ -16,12 +16,12 @@ from sklearn.svm import LinearSVC
 from repeating import decided, validated
 from ubayfs import Hyperdirichlet, collect_evidence, decide, exact_size, max_size, require, validate
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.decision.workflow import Decision
 from ubayfs.exceptions import EnsembleError, EnsembleWarning, InputError
 from ubayfs.trust.cross_validation import Options, validate_procedure
 from ubayfs.trust.intervals import FoldMean
 from ubayfs.trust.procedure import Procedure
 from ubayfs.trust.validation import FoldScore, Validation
-from ubayfs.workflow import Decision
 
 DIFFERENCES = ["difference", "difference_lower", "difference_upper"]
 SCORES = ["method", "predictor", "metric", "mean", "lower", "upper", *DIFFERENCES]

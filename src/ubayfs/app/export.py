@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from .._files import protected, write_atomically
-from ..comparison import compare
 from ..constraints.sizes import with_supported
 from ..exceptions import InputError
 from ..plotting import Figures
 from ..results import Result, StoredResult, reserve
+from ..results.comparison import compare
 from ..results.file_set import MANIFEST
 from ..results.finishing import finished
 from ..study.study import Study, load_study

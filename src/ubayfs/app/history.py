@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ Difference = list[tuple[list[Any], list[Any], list[Any]]]
 
 def now() -> str:
     """Return the time in UTC, as it is recorded."""
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def difference(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Difference:
@@ -116,7 +116,7 @@ class History:
                 if not isinstance(entry, dict):
                     raise ValueError("not an entry of the log")
                 entries.append(entry)
-            except (ValueError, RecursionError):  # noqa: PERF203
+            except (ValueError, RecursionError):
                 self.damaged = any(map(bytes.strip, lines[number + 1 :]))
                 break
         return entries

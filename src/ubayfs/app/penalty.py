@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from .._plain import rounded
-from ..utility import log_row_admissibility, relaxation_of_cost
+from ..constraints.utility import log_row_admissibility, relaxation_of_cost
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 340, 180, 48, 42, 10, 36
 _N_POINTS = 60

@@ -49,7 +49,7 @@ def sizes(stages: Stages, sizes: Iterable[int]) -> list[dict[str, Any]]:
 
 def questions(stages: Stages, n: int = 10) -> Any:
     """Return the features whose relevance would change the answer most if the expert knew it."""
-    from ..trust.questions import questions as ask
+    from ..explain.questions import questions as ask
 
     return plain(ask(stages.decided, n=n))
 

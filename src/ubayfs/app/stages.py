@@ -21,15 +21,14 @@ from .._plain import number
 from ..constraints import ConstraintSystem, resolve
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
+from ..decision.selection import Selection
 from ..ensemble.checkpoint import Checkpoint, identity, read_manifest
 from ..ensemble.collect import ensemble_settings, gather, seed_of
 from ..ensemble.evidence import Evidence
-from ..ensemble.features_per_model import features_per_model
 from ..exceptions import UBayFSError
 from ..plotting import DISPLAYS, ReportData
 from ..results.finishing import ensemble_digest
 from ..results.trust_work import TrustWork, Watch
-from ..selection import Selection
 from ..selectors import as_selector
 from ..study.diagnostics import Problems
 from ..study.resolve import ResolvedStudy, draft_data, draft_study
@@ -236,8 +235,7 @@ class Stages:
     def runs(self) -> Path:
         """Where finished runs of this ensemble are stored."""
         study, data = self.study, self.known_data
-        per_model = features_per_model(study.evidence.n_features_per_model, data.n_features)
-        return self.directory / RUNS / ensemble_digest(study, data, per_model)
+        return self.directory / RUNS / ensemble_digest(study, data, study.features_per_model(data.n_features))
 
     def stored(self) -> Evidence | None:
         """Return the finished runs of this ensemble as evidence; None if there are none."""

@@ -144,7 +144,7 @@ class State:
         prior.setdefault("changed_after_votes", {})
         rules = [rule.to_plain() for rule in self.rules]
         more = {"confirmed": dict(self.confirmed), "corrected": list(self.corrected)}
-        study = with_present_defaults({**study, "prior": prior})
+        study = with_present_defaults({**study, "prior": prior}, (0, 2))
         return {"name": self.name, "study": study, "rules": rules, **more}
 
     @classmethod

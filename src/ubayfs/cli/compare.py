@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the comparison."""
-    from ..comparison import compare
     from ..results import StoredResult
+    from ..results.comparison import compare
 
     comparison = compare(StoredResult(arguments.first), StoredResult(arguments.second))
     if arguments.json:

@@ -63,7 +63,7 @@ def _opened(paths: list[Path]) -> dict[str, StoredEvidence]:
         try:
             stored[str(path)] = part = StoredEvidence(path)
             _ = part.study, part.evidence
-        except UBayFSError as error:  # noqa: PERF203 - all of them are wanted
+        except UBayFSError as error:
             problems.append(str(error))
     if problems:
         raise InputError(

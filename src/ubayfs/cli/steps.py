@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from .console import advice_as_values, echo, echo_error, shell_command, table, watched
 
 if TYPE_CHECKING:
+    from ..decision.selection import Selection
     from ..ensemble.evidence import Evidence
     from ..exceptions import Advice
     from ..results import StoredResult
     from ..results.trust_work import TrustWork
-    from ..selection import Selection
     from ..study import ResolvedStudy, Study
 
 _SHOWN = 50  # chosen features that are printed; the files have all
@@ -28,6 +28,7 @@ _SHOWN = 50  # chosen features that are printed; the files have all
 _REMEDIES = {
     "time_limit": "Give more time with --time-limit to close the gap.",
     "size_not_limited": "Add --max-size N.",
+    "all_selected": "Use a lower --max-size.",
     "many_features_per_model": "Use --features-per-model {quarter}, or fewer.",
     "without_votes": "Use --min-votes 1, so that they need a vote, a weight or a hard constraint.",
 }
@@ -51,7 +52,7 @@ def votes_seen(resolved: ResolvedStudy, earlier: StoredResult | None) -> Resolve
     """Return the study with marks on what differs from an earlier result of the same data: its votes were seen."""
     if earlier is None:
         return resolved
-    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    now = datetime.now(UTC).isoformat(timespec="seconds")
     return resolved.changed_since(earlier.selection.knowledge, now)
 
 
@@ -119,7 +120,7 @@ def finish(
     `write` is from `results.reserve`. `level` is the trust that is asked for: what is missing of it is collected, with
     finished repeats in `runs`. By default what the earlier result knows is used.
     """
-    from ..attribution import attribution
+    from ..explain.attribution import attribution
     from ..results.finishing import finished
     from ..results.trust_work import TrustWork
     from ..summary import advice_facts, answer
@@ -234,5 +235,5 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
         "votes": record["count"],
         "weight": record["weight"],
         "importance": record["importance"],
-        "because of": ", ".join(record["reasons"]),
+        "because of": ", ".join(record["reasons"]) + " (weight not needed)" * record["weight_not_needed"],
     }

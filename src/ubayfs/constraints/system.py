@@ -51,7 +51,8 @@ class ConstraintSystem:
     A : csr_array of float of shape (n_inequalities, n_features + n_blocks)
     b : ndarray of float of shape (n_inequalities,)
     rho : ndarray of float of shape (n_inequalities,)
-        Positive; inf for hard inequalities, NaN for those with a price until :func:`~ubayfs.utility.priced` knows it.
+        Positive; inf for hard inequalities, NaN for those with a price until
+        :func:`~ubayfs.constraints.utility.priced` knows it.
     blocks : csr_array of bool of shape (n_blocks, n_features)
         A block counts as selected when any of its members is.
     parts : tuple of Part

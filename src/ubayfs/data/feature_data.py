@@ -180,6 +180,9 @@ class FeatureData:
         """The levels of categories, by the positions of their columns."""
         return levels_of(self.X)
 
+    def __repr__(self) -> str:
+        return f"FeatureData({self.n_samples:,} samples, {self.n_features:,} features, {self.target.task})"
+
     @property
     def n_samples(self) -> int:
         """Number of samples."""

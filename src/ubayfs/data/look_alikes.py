@@ -217,7 +217,8 @@ def identical_rows(X: Array) -> list[list[int]]:
 
 def _hashes(X: Array, samples: Ints, columns: Ints) -> Array:
     """Return sums of products with random numbers of 64 bits; two different samples share one by a chance of 2**-63."""
-    factors = np.random.default_rng(0).integers(2**64, size=X.shape[1], dtype=np.uint64) | np.uint64(1)
+    factors = np.random.default_rng(0).integers(2**64, size=(X.shape[1],), dtype=np.uint64)
+    factors |= np.uint64(1)
     hashes = np.zeros(len(samples), dtype=np.uint64)
     for part in feature_chunks(len(columns), max(1, _ENTRIES // len(X))):
         bits = value_bits(X[np.ix_(samples, columns[part])])

@@ -59,11 +59,17 @@ class Survival:
     It can be used wherever scikit-learn takes a target: ``numpy.asarray`` makes the structured array of scikit-survival
     of it, and that array (or a frame with one column of times and one of events) is accepted instead of it.
 
+    See Also
+    --------
+    read_data : Reads it from two columns of a file.
+
     Examples
     --------
     >>> y = Survival(time=[5, 8, 2.5], event=["alive", "dead", "dead"])
     >>> len(y), y.event.tolist(), y.labels
     (3, [False, True, True], ('alive', 'dead'))
+    >>> y
+    Survival(3 samples, 2 events)
     >>> np.asarray(y)[1]
     np.void((True, 8.0), dtype=[('event', '?'), ('time', '<f8')])
     """
@@ -84,6 +90,9 @@ class Survival:
             raise InputError.of("event", f"must have one entry per time, {len(time)}; got {len(event)}.")
         for name, value in (("time", time), ("event", event), ("labels", labels), ("index", index)):
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"Survival({len(self)} samples, {int(self.event.sum())} events)"
 
     def __len__(self) -> int:
         return len(self.time)

@@ -235,4 +235,4 @@ def _warn_of_versions(directory: Path, before: Mapping[str, str], now: Mapping[s
     ]
     if changed:
         facts = {"directory": str(directory), "changed": changed}
-        Advice("checkpoint_of_versions", facts).warn(stacklevel=7)
+        Advice("checkpoint_of_versions", facts).warn()

@@ -133,6 +133,16 @@ def collect_evidence(
         If more than half of the runs fail, worker processes or the cluster are lost for good, or `checkpoint`
         belongs to another ensemble.
 
+    See Also
+    --------
+    decide : Selects features by the evidence.
+    UBayFSSelector : Both in one estimator.
+
+    References
+    ----------
+    Jenul, A., Schrunner, S., Pilz, J., Tomic, O. (2022). A user-guided Bayesian framework for ensemble feature
+    selection in life science applications (UBayFS). Machine Learning, 111, 3897-3923.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -155,7 +165,7 @@ def collect_evidence(
     evidence = gather(outcomes, data.feature_names, data.constant, settings, of_all)
     check_failures(evidence.failures, len(outcomes) if part is None else n_models)
     for advice in evidence.advice:
-        advice.warn(stacklevel=3)  # by_name stands between
+        advice.warn()
     return evidence
 
 
@@ -280,7 +290,7 @@ def _run_all(
     """Return what the runs have found, in their order: those of the checkpoint, and those that are done now."""
     stored, damage = ({}, []) if store is None else store.load()
     for reason in damage:
-        Advice("checkpoint_damaged", {"reason": reason}).warn(stacklevel=5)
+        Advice("checkpoint_damaged", {"reason": reason}).warn()
     found = {run: outcome for run, outcome in stored.items() if run in runs}
     done = frozenset(found)
     units = Units((run for run in runs if run not in done), len(runs) - len(done))

@@ -77,6 +77,11 @@ class Evidence(ShownAsCard):
         the position of the feature that it acts together with; -3 where the selector of the run does not say. None if
         no selector does.
 
+    See Also
+    --------
+    collect_evidence : Runs the ensemble.
+    decide : Makes a decision on evidence.
+
     Examples
     --------
     >>> from ubayfs import Evidence

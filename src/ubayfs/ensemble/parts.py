@@ -135,7 +135,7 @@ def _warn_of_versions(parts: Mapping[str, Evidence]) -> None:
     if others:
         theirs, ours = (str(versions[name]) for name in (others[0], first))
         facts = {"others": others, "theirs": theirs, "first": first, "versions": ours}
-        Advice("parts_of_versions", facts).warn(stacklevel=3)
+        Advice("parts_of_versions", facts).warn()
 
 
 def _joined(parts: list[Evidence]) -> Evidence:

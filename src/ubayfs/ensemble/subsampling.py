@@ -86,13 +86,13 @@ def subsample_errors(data: FeatureData, train_size: float | None) -> Iterator[In
     name, size = plain(classes[present[smallest]]), f"has {sizes[smallest]} {unit}"
     if data.groups is None and sizes[smallest] < 2:
         hint = " If the target is a measured number, use the task 'regression'." if classes.dtype.kind in "iuf" else ""
-        hint = next((f" {advice}" for advice in class_advice(data.target) if advice.code == "many_classes"), hint)
-        yield _class_error(
-            "y",
-            name,
-            f"{size}, but a class needs at least 2, so that subsamples can differ in it. Merge it with another class, "
-            f"drop its samples, or collect more.{hint}",
-        )
+        rule = f"{size}, but a class needs at least 2, so that subsamples can differ in it."
+        if many := [str(advice) for advice in class_advice(data.target) if advice.code == "many_classes"]:
+            yield InputError(f"{many[0]} Class {name!r} {rule}", argument="y")
+        else:
+            yield _class_error(
+                "y", name, f"{rule} Merge it with another class, drop its samples, or collect more.{hint}"
+            )
     n_classes = np.count_nonzero(sizes >= 2) if data.groups is None else len(sizes)  # the others must go anyway
     if n_inside < n_classes and about_share is None:
         yield _class_error(

@@ -205,7 +205,7 @@ def completed_batches(
                     losses.clear()
                     yield batch
             return
-        except Exception as error:  # noqa: PERF203 - once per loss
+        except Exception as error:
             # A batch records whatever its selectors raise. From other processes, all that is left is their loss.
             # No workers after a loss may be workers that are still being restarted.
             restarting = isinstance(error, _NoWorkersError) and bool(losses)

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._arguments import did_you_mean, feature_hint
 from ..exceptions import InputError
-from .damaged_names import symbols_before_damage
+from ..tables.damaged_names import symbols_before_damage
 
 _WILDCARD = re.compile(r"[*?\[]")
 # Looking for the nearest name takes a while among many features; a long list of wrong names needs no hint for each.
@@ -115,7 +115,7 @@ class Names:
         for position, item in enumerate(items):
             try:
                 found.append((item, self.find(item)))
-            except InputError as error:  # noqa: PERF203 - all of them are wanted
+            except InputError as error:
                 report((position,), error.rule)
         listed = {name for item, matches in found if is_single(item, matches) for name in matches}
         expanded: list[Any] = []

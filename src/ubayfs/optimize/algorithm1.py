@@ -26,7 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arguments import Array, Floats, Ints, Mask
-from ..utility import RELATIVE_TOLERANCE, Utility, log_row_admissibility
+from ..constraints.utility import RELATIVE_TOLERANCE, Utility, log_row_admissibility
 from .presolve import LinkedUtility, entries_of
 
 # What features change in rows with at most this many entries is updated at each acceptance.

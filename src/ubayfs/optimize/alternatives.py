@@ -12,8 +12,8 @@ from scipy import sparse
 
 from .._arguments import Mask
 from ..constraints.constraint import inequalities
+from ..constraints.utility import Utility, score_tolerance
 from ..exceptions import InfeasibleError, OptimizationError
-from ..utility import Utility, score_tolerance
 from .base import Limit, Optimizer, Solution
 from .exact import Exact
 

@@ -11,8 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from .._arguments import Mask
+from ..constraints.utility import Utility, score_tolerance
 from ..exceptions import OptimizationError
-from ..utility import Utility, score_tolerance
 
 
 @dataclass(frozen=True, eq=False)

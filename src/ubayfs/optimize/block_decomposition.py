@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._arguments import Floats, Ints, Mask, mask_of
-from ..utility import Utility, score_tolerance
+from ..constraints.utility import Utility, score_tolerance
 from .base import Limit
 from .cells import CellResult, CellSearch, best_of_all, enumerable, few_sets, has_extreme_range, lowest_log_kappa
 from .presolve import reduce, rows_within

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._arguments import Mask
-from ..utility import Utility, score_tolerance
+from ..constraints.utility import Utility, score_tolerance
 from .base import Limit
 from .core import Relaxation, has_core
 from .program import Programs, negligible_log_kappa

@@ -24,7 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arguments import Floats, Ints, Mask, mask_of
-from ..utility import Utility, score_tolerance
+from ..constraints.utility import Utility, score_tolerance
 from .base import Limit
 from .solver import SCALE, Answer, Program, solver_output_held_back
 

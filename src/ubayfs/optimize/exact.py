@@ -42,9 +42,9 @@ and they are put back until the best set of the program has the same score under
 :mod:`ubayfs.optimize.block_decomposition`.
 
 The solver (HiGHS, through :func:`scipy.optimize.milp`) works to tolerances. Its answers are therefore rounded to sets
-and evaluated by :class:`~ubayfs.utility.Utility`; only these scores are reported. A set whose true score is below the
-solver's is excluded explicitly (a no-good cut) when nothing else explains the difference. Hard rows whose coefficients
-differ by less than the solver can tell are also passed to it on the scale of these differences
+and evaluated by :class:`~ubayfs.constraints.utility.Utility`; only these scores are reported. A set whose true score is
+below the solver's is excluded explicitly (a no-good cut) when nothing else explains the difference. Hard rows
+whose coefficients differ by less than the solver can tell are also passed to it on the scale of these differences
 (:mod:`ubayfs.optimize.program`), and small problems are enumerated when cuts do not help
 (:mod:`ubayfs.optimize.cells`).
 
@@ -62,8 +62,8 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Mask, check_int, check_real, mask_of
+from ..constraints.utility import Utility, as_sparse_sets, score_tolerance
 from ..exceptions import InputError, OptimizationError
-from ..utility import Utility, as_sparse_sets, score_tolerance
 from .base import Limit, Optimizer, Solution
 from .block_decomposition import search
 from .core import has_core
@@ -95,6 +95,10 @@ class Exact:
         decision. It makes deciding again faster and the answer no less exact; only among sets of equal score may
         another one be found.
 
+    See Also
+    --------
+    Genetic : The algorithm of the paper.
+
     Examples
     --------
     >>> from ubayfs import Evidence, Exact, decide
@@ -110,8 +114,8 @@ class Exact:
         if self.time_limit is not None:
             check_real("time_limit", self.time_limit, low=0.0, low_open=True)
         if self.begin_with is not None:
-            positions = np.ravel(np.asarray(self.begin_with, dtype=object)).tolist()
-            positions = tuple(check_int("begin_with: position", position, low=0) for position in positions)
+            given = np.ravel(np.asarray(self.begin_with, dtype=object)).tolist()
+            positions = tuple(check_int("begin_with: position", position, low=0) for position in given)
             object.__setattr__(self, "begin_with", positions)
 
     def maximize(self, utility: Utility, random_state: Any = None) -> Solution:

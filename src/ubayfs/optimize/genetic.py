@@ -22,7 +22,7 @@ from .._arguments import (
     check_real,
 )
 from ..constraints.system import ConstraintSystem, once_per_system
-from ..utility import Admissibility, Utility
+from ..constraints.utility import Admissibility, Utility
 from .algorithm1 import feasible_start, initial_sets
 from .base import Solution
 from .presolve import LinkedUtility
@@ -53,6 +53,15 @@ class Genetic:
         the best set that each chain passes through, where chains begin with the required features; features that hard
         inequalities allow only together are one unit here and in all generations
         (:func:`~ubayfs.optimize.algorithm1.feasible_start`).
+
+    See Also
+    --------
+    Exact : The default, with a proof.
+
+    References
+    ----------
+    Jenul, A., Schrunner, S., Pilz, J., Tomic, O. (2022). A user-guided Bayesian framework for ensemble feature
+    selection in life science applications (UBayFS). Machine Learning, 111, 3897-3923.
 
     Examples
     --------

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._arguments import Ints
+from ..constraints.utility import Utility
 from ..exceptions import InfeasibleError
-from ..utility import Utility
 from .base import Limit
 from .cells import best_of_all, few_sets
 from .presolve import reduce

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from .._arguments import Array, Floats, Ints, Mask, mask_of
 from ..constraints.system import ConstraintSystem, once_per_system
-from ..utility import ROUNDING, Utility, log_row_admissibility
+from ..constraints.utility import ROUNDING, Utility, log_row_admissibility
 from .presolve import entries_of, reduce, required_features, rows_within
 
 # Features considered for moves: the most important ones, and those that rows with a negative bound require.

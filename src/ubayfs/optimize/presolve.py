@@ -20,7 +20,7 @@ from scipy import sparse
 
 from .._arguments import Array, Floats, Ints, Mask, mask_of
 from ..constraints.system import ConstraintSystem, once_per_system
-from ..utility import ROUNDING, Admissibility, Utility
+from ..constraints.utility import ROUNDING, Admissibility, Utility
 
 # A class of tied features must be this many times larger than any set to count as fillers.
 _FILLER_RATIO = 4

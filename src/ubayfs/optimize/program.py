@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arguments import Array, Floats, Ints, Mask
-from ..utility import RELATIVE_TOLERANCE, ROUNDING, Utility, log_row_admissibility
+from ..constraints.utility import RELATIVE_TOLERANCE, ROUNDING, Utility, log_row_admissibility
 from .base import Limit
 from .solver import SCALE, Answer, Program
 

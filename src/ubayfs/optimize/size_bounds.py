@@ -28,8 +28,8 @@ from scipy import sparse
 
 from .._arguments import Floats, Ints, Mask
 from ..constraints.system import ConstraintSystem, once_per_system
+from ..constraints.utility import ROUNDING, Admissibility, Utility, log_row_admissibility
 from ..selectors.scoring import nth_highest
-from ..utility import ROUNDING, Admissibility, Utility, log_row_admissibility
 from .cells import lowest_log_kappa
 from .presolve import reduce, rows_within
 

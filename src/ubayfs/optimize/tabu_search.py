@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arguments import Floats, Mask
-from ..utility import Utility, score_tolerance
+from ..constraints.utility import Utility, score_tolerance
 from .cells import lowest_log_kappa
 from .local_search import LOW_LOG_KAPPA, SMALLEST_MEASURE, LocalSearch
 from .presolve import entries_of

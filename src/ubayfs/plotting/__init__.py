@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._arguments import check_choice
-from ..selection import Selection
+from ..decision.selection import Selection
 from .base import Correlations, Display, ReportData
 from .correlation import CorrelationDisplay
 from .ensemble import ConvergenceDisplay, PosteriorDisplay

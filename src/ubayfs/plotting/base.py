@@ -16,8 +16,8 @@ from .._plain import decode, plain
 from ..data.blocks import Blocks
 from ..data.categories import CategoryTable, columns_of
 from ..data.correlation import METHODS, absolute_correlations
+from ..decision.selection import Selection
 from ..exceptions import InputError, repr_of
-from ..selection import Selection
 from ..trust.trust import Trust
 from .figures import Drawing
 from .style import WIDTH, house_style, legend_below, wrapped

@@ -13,8 +13,8 @@ from .._plain import counted
 from ..data.blocks import Blocks
 from ..data.categories import columns_of
 from ..data.correlation import METHODS
+from ..decision.selection import Selection
 from ..exceptions import InputError, repr_of
-from ..selection import Selection
 from .base import Correlations, Display, ReportData, blocks_of, signed_correlations
 from .style import LIGHT_GREY, ROW_HEIGHT, WIDTH, draw_blocks, list_features, short_names
 

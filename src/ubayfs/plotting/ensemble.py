@@ -10,9 +10,9 @@ import numpy as np
 
 from .._arguments import Array, Floats, Ints, RandomState, check_int
 from .._plain import counted
+from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
-from ..selection import Selection
 from .base import Display, leading, shown_of, with_support
 from .style import (
     BLACK,

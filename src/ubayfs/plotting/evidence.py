@@ -11,7 +11,7 @@ import numpy as np
 from .._plain import counted
 from ..constraints import resolve
 from ..data.blocks import Blocks
-from ..selection import Selection
+from ..decision.selection import Selection
 from . import style
 from .base import Display, blocks_of, leading, shown_of, with_support
 from .links import Links, draw_links, find_links, headings_height, links_width, named_members

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._plain import counted
-from ..selection import Selection
+from ..decision.selection import Selection
 from ..trust.ensembles import HalfEnsembles
 from ..trust.reproducibility import Reproducibility
 from .base import Display, ReportData, leading

@@ -13,7 +13,7 @@ from .._arguments import Array, Ints, Mask
 from .._plain import price_text, strictness
 from ..constraints.constraint import KINDS
 from ..constraints.system import ConstraintSystem, Part
-from ..utility import Admissibility
+from ..constraints.utility import Admissibility
 from .style import BLACK, VERMILION, draw_heading, right_margin, short, text_width
 
 # How a constraint is drawn follows from its inequalities, whatever its kind: style of the line

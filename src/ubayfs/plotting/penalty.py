@@ -10,9 +10,9 @@ import numpy as np
 from .._arguments import Floats, Ints
 from .._plain import counted, rounded, strictness
 from ..constraints.system import ConstraintSystem
-from ..decision_problem import Violation
-from ..selection import Selection, problem_of
-from ..utility import log_row_admissibility
+from ..constraints.utility import log_row_admissibility
+from ..decision.problem import Violation
+from ..decision.selection import Selection, problem_of
 from .base import Display, ReportData
 from .links import kind_in_words
 from .style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, short

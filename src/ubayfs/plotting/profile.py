@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import fdtrc
 
-from .._arguments import Array, Floats, Ints
+from .._arguments import Array, Floats, Ints, Mask
 from .._plain import counted
 from ..data.feature_data import FeatureData
 from ..data.hazards import RiskSets
 from ..data.target import Target
+from ..decision.selection import Selection
 from ..exceptions import InputError
-from ..selection import Selection
 from . import style
 from .base import Display, ReportData, signed_correlations
 
@@ -23,6 +24,7 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _THIRDS = ("lowest third", "middle third", "highest third")
 _SHOWN = 120  # samples of the heat map
 _LARGEST = 2.5  # standard deviations of the full color
+_NORMAL = 1.96  # standard errors to the end of a 95 % interval
 # What the effect of a feature is, by the kind of groups.
 EFFECTS = {
     "difference": "d: difference of the means of both classes, in standard deviations within the classes",
@@ -33,14 +35,18 @@ EFFECTS = {
 _SYMBOLS = {"difference": "d", "share": "eta\N{SUPERSCRIPT TWO}", "correlation": "r", "risk": "r"}
 
 
-def effect_text(kind: str, effect: float, highest_in: str) -> str:
-    """Return where a feature is high, and by how much.
+def effect_text(kind: str, effect: float, highest_in: str, clear: bool = True) -> str:
+    """Return where a feature is high, and by how much; no direction is named where it is not clear.
 
     >>> effect_text("difference", -1.2, "benign"), effect_text("correlation", 0.5, "highest third")
     ('higher in benign (d 1.20)', 'rises with the target (r +0.50)')
-    >>> effect_text("risk", -0.2, "lowest third")
-    'lower risk if high (r -0.20)'
+    >>> effect_text("risk", -0.2, "lowest third"), effect_text("correlation", 0.04, "highest third", clear=False)
+    ('lower risk if high (r -0.20)', 'no clear direction (r +0.04)')
     """
+    if not clear:
+        signed = kind in ("correlation", "risk")
+        size = f"{effect:+.2f}" if signed else f"{abs(effect):.2f}"
+        return f"no clear {'direction' if signed else 'difference'} ({_SYMBOLS[kind]} {size})"
     if kind == "correlation":
         return f"{'rises' if effect > 0 else 'falls'} with the target (r {effect:+.2f})"
     if kind == "risk":
@@ -61,9 +67,10 @@ class ProfileDisplay(Display):
     sizes: tuple[int, ...]  # samples in each group
     means: tuple[tuple[float, ...], ...]  # of each feature in each group
     effects: tuple[float, ...]
-    effect: str  # what the effects are: difference, share or correlation
+    effect: str  # what the effects are: difference, share, correlation or risk
     values: tuple[tuple[float, ...], ...]  # of each feature in the samples of the heat map
     shown: tuple[int, ...]  # samples of each group in the heat map
+    clear: tuple[bool, ...] = ()  # whether the 95 % interval of each effect excludes 0; empty where it is not known
 
     name: ClassVar[str] = "profile"
     section: ClassVar[str] = "chosen"
@@ -115,7 +122,7 @@ class ProfileDisplay(Display):
         of_features: dict[str, Any] = {
             key: tuple(getattr(self, key)[row] for row in rows) for key in ("features", "means", "effects", "values")
         }
-        return replace(self, **of_features)
+        return replace(self, **of_features, clear=tuple(self.clear[row] for row in rows if self.clear))
 
     def _heading(self) -> tuple[str, str]:
         by = {"correlation": "along the target", "risk": "by thirds of the risk"}.get(self.effect, "by class")
@@ -193,6 +200,8 @@ def _by_importance(selection: Selection) -> Ints:
 def profile_of(data: FeatureData, feature_names: Array, positions: Ints) -> ProfileDisplay:
     """Return the display of some features of data whose samples can be grouped."""
     X = np.asarray(data.X[:, positions], dtype=np.float64)
+    # Of order 1, exactly: squares of 1e300 and 1e-300 would leave the range of numbers.
+    X = np.ldexp(X, -np.frexp(np.nanmax(np.abs(X), axis=0, initial=0.0))[1])
     spread = np.nanstd(X, axis=0)
     z = (X - np.nanmean(X, axis=0)) / np.where(spread > 0, spread, 1.0)
     target = data.target
@@ -208,6 +217,9 @@ def profile_of(data: FeatureData, feature_names: Array, positions: Ints) -> Prof
         names, kind = tuple(map(str, target.classes)), "difference" if len(groups) == 2 else "share"
     means = np.array([_means(z[group]) for group in groups])
     effects = _effects(z, groups, means) if along is None else signed_correlations(np.column_stack([z, along]))[-1, :-1]
+    known = np.array([(~np.isnan(z[group])).sum(axis=0) for group in groups], dtype=np.float64)
+    if data.groups is not None:  # samples of one patient are no further evidence
+        known *= len(np.unique(data.groups)) / len(z)
     samples = [_some(group, len(z)) for group in groups]
     heat = np.round(np.clip(z[np.concatenate(samples)].T, -9.99, 9.99), 2)  # finer than the eye can tell
     return ProfileDisplay(
@@ -219,7 +231,28 @@ def profile_of(data: FeatureData, feature_names: Array, positions: Ints) -> Prof
         effect=kind,
         values=tuple(map(tuple, heat.tolist())),
         shown=tuple(map(len, samples)),
+        clear=tuple(_clear(kind, effects, known).tolist()),
     )
+
+
+def _clear(kind: str, effects: Floats, known: Floats) -> Mask:
+    """Return whether the 95 % interval of each effect, by itself, excludes 0; `known` are the samples of each group.
+
+    Both have a column per feature.
+
+    Of a difference it is the usual one of d, of rank correlations that of Fisher's z (Fieller, Hartley and Pearson
+    1957); a share is clear where the F test of the classes is below 5 %.
+    """
+    n, n_groups = known.sum(axis=0), len(known)
+    if kind == "share":
+        rest = np.maximum(n - n_groups, 1)
+        ratio = effects / np.maximum(1 - effects, 1e-300) * rest / (n_groups - 1)
+        return np.asarray(fdtrc(n_groups - 1, rest, ratio) <= 0.05)
+    if kind == "difference":
+        error = np.sqrt(n / np.maximum(known.prod(axis=0), 1) + effects**2 / np.maximum(2 * n, 1))
+        return np.asarray(np.abs(effects) > _NORMAL * error)
+    z = np.arctanh(np.clip(effects, -1 + 1e-12, 1 - 1e-12))
+    return np.asarray((n > 3) & (np.abs(z) > _NORMAL * np.sqrt(1.06 / np.maximum(n - 3, 1))))
 
 
 def _some(group: Ints, n_samples: int) -> Ints:

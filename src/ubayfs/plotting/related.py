@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._plain import counted
-from ..selection import Selection
+from ..decision.selection import Selection
 from ..trust.related import LARGEST_Q, Related
 from . import style
 from .base import Display, ReportData, leading, shown_of

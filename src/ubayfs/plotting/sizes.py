@@ -11,13 +11,13 @@ import numpy as np
 from .._arguments import Mask, check_int
 from .._plain import counted
 from ..constraints.sizes import exactly
-from ..decision_problem import DecisionProblem
+from ..constraints.utility import Utility, score_tolerance
+from ..decision.problem import DecisionProblem
+from ..decision.selection import Selection, problem_of
 from ..exceptions import OptimizationError
 from ..optimize.base import Limit, Solution
 from ..optimize.exact import Exact
 from ..optimize.size_bounds import SizeBounds
-from ..selection import Selection, problem_of
-from ..utility import Utility, score_tolerance
 from .base import Display, ReportData
 from .style import BLACK, BLUE, VERMILION, divided, label_lines, whole_numbers
 

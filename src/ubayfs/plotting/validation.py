@@ -10,8 +10,8 @@ import numpy as np
 
 from .._plain import counted, rounded
 from ..data.hazards import kaplan_meier
+from ..decision.selection import Selection
 from ..exceptions import InputError
-from ..selection import Selection
 from ..trust.prediction_metrics import interval_text, method_name, metric_name
 from ..trust.validation import OURS, SampleRisk, Validation
 from .base import Display, ReportData
@@ -64,7 +64,8 @@ class ComparisonDisplay(Display):
     def from_selection(cls, selection: Selection, validation: Validation) -> ComparisonDisplay:
         """Compute the display from what :func:`~ubayfs.validate` found."""
         scores = validation.scores
-        rows = scores[scores["metric"] == validation.main_metric].drop(columns="metric").to_dict("records")
+        records = scores[scores["metric"] == validation.main_metric].drop(columns="metric").to_dict("records")
+        rows = [{str(key): value for key, value in record.items()} for record in records]
         of_score = [field.name for field in fields(Scored)]
         return cls(
             baselines=tuple(Baseline(**row) for row in rows if row["method"] != OURS),

@@ -12,9 +12,9 @@ import numpy as np
 from .._arguments import Array, Ints
 from .._plain import aligned, counted, relaxation_text, rounded
 from ..constraints.constraint import KINDS, Constraint
+from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..priors.base import Posterior
-from ..selection import Selection
 from ..summary.answer_facts import related_facts, reproducibility_facts, validation_facts
 from ..summary.facts import constraint_facts, ensemble_facts, score_facts
 from ..summary.sentences import constraints_hold, proof
@@ -220,7 +220,7 @@ def _assessment(found: Assessment) -> Card:
         for part, problem in found.not_done.items()
     }
     if of_related is not None:
-        trust["related"] = related_facts(of_related, found.features, found.adjust_for)
+        trust["related"] = related_facts(of_related, found.features, found.adjust_for, found.n_supported)
     if again is not None:
         trust["reproducibility"] = reproducibility_facts(again)
     if validation is not None:

@@ -11,8 +11,19 @@ from .._plain import cost_range, cost_text, counted, listing, price_text, relaxa
 from ..data.target import TASKS
 from ..plotting.profile import effect_text
 from ..summary.sentences import constraint_state, target_words
-from ..summary.trust_sentences import MARKS, levels_text, mark_text, replacement, votes_for_text, why_out
+from ..summary.trust_sentences import (
+    AGAIN,
+    MARKS,
+    again_heading,
+    levels_text,
+    mark_text,
+    replacement,
+    votes_for_text,
+    why_out,
+    with_votes,
+)
 from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name
+from ..trust.related import LARGEST_Q
 from .document import Cell, Column, Table
 
 Record = Mapping[str, Any]
@@ -49,13 +60,14 @@ def chosen(summary: Record) -> tuple[Table, ...]:
     """Return the chosen features, most important first; columns that nothing is known for are left out."""
     ensemble = summary["ensemble"]
     models = "" if ensemble is None else f" of {ensemble['n_models']:,}"
+    weighted = any(record.get("again_with_weights") for record in summary["chosen"])
     columns: dict[str, Field] = {
         "feature": (Column("Feature"), lambda r: Cell(r["feature"], badges=marks_of(r))),
         "identical_to": (Column("Identical to"), lambda r: listing(r["identical_to"], 3)),
         "count": (Column("Models that chose it", True), lambda r: Cell(f"{r['count']:,}{models}", r["share"])),
         "votes_for": (Column("Of these models"), lambda r: votes_for_text(r["votes_for"])),
         "q": (Column("Related to the target"), lambda r: related_text(r["q"], r["related"])),
-        "selected_again": (Column("Selected again"), lambda r: Cell("", badges=(r["selected_again"],))),
+        **{key: (Column(again_heading(key, weighted)), partial(_badge, key)) for key in AGAIN},
         "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
         "replaceable": (Column("Best replacement"), lambda r: replacement(r) if r["replaceable"] else "none"),
         "marks": (Column("Marks a class"), lambda r: mark_text(r["marks"])),
@@ -78,6 +90,10 @@ def chosen(summary: Record) -> tuple[Table, ...]:
     records = [{**record, "stated": stated.get(record["feature"])} for record in summary["chosen"]]
     found = known_columns("Chosen features, most important first", records, columns)
     return *found, *_beyond_covariates(summary)
+
+
+def _badge(key: str, record: Record) -> Cell:
+    return Cell("", badges=(record[key],))
 
 
 def _beyond_covariates(summary: Record) -> tuple[Table, ...]:
@@ -106,13 +122,22 @@ def _association(value: float | None) -> str:
 
 
 def _effect(record: Record) -> str:
-    found = (record[key] for key in ("effect_kind", "effect", "highest_in"))
-    return "" if record["effect"] is None else effect_text(*found)
+    if record["effect"] is None:
+        return ""
+    clear = record.get("effect_clear", True)
+    return effect_text(record["effect_kind"], record["effect"], record["highest_in"], clear)
 
 
 def related_text(q: float, related: bool) -> str:
-    """Return whether a feature is related to the target by itself, with its q-value."""
-    return f"{'yes' if related else 'not shown by itself'} (q {'< 0.01' if q < 0.01 else f'{q:.2f}'})"
+    """Return whether a feature is related to the target by itself, with its q-value.
+
+    >>> related_text(0.004, True), related_text(0.27, False), related_text(0.102, False)
+    ('yes (q < 0.01)', 'not shown by itself (q 0.27)', 'not shown by itself (q > 0.10)')
+    """
+    shown = "< 0.01" if q < 0.01 else f"{q:.2f}"
+    if not related and float(shown[-4:]) <= LARGEST_Q:  # rounding must not hide why
+        shown = f"> {LARGEST_Q:.2f}"
+    return f"{'yes' if related else 'not shown by itself'} (q {shown})"
 
 
 def _shares(record: Record) -> str:
@@ -163,7 +188,7 @@ def substitutes(summary: Record) -> tuple[Table, ...]:
 def _instead(entry: Record) -> str:
     if not entry["replaceable"]:
         return "no set satisfies the hard constraints without it" if entry["proved"] else "no set was found in time"
-    return listing(entry["added"], _LISTED) or "nothing"
+    return listing(with_votes(entry["added"], entry.get("added_votes")), _LISTED) or "nothing"
 
 
 def validation(summary: Record) -> tuple[Table, ...]:

@@ -11,8 +11,8 @@ from typing import Any
 from .._files import as_path, save_content
 from .._plain import listing
 from ..data.feature_data import FeatureData
+from ..decision.selection import Selection
 from ..exceptions import InputError, UBayFSError
-from ..selection import Selection
 from ..summary import summarize
 from ..trust.trust import Trust
 from .html import render_html
@@ -40,7 +40,7 @@ def write_report(
     trust: Mapping[str, Any],
     arguments: Mapping[str, Any],
 ) -> Path:
-    """Write the report that the suffix of a path names; see :meth:`ubayfs.selection.Selection.report`."""
+    """Write the report that the suffix of a path names; see :meth:`ubayfs.decision.selection.Selection.report`."""
     path = as_path(path)
     render = RENDERERS.get(path.suffix.lower())
     if render is None:

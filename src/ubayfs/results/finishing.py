@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ..data.feature_data import FeatureData
+from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError, UBayFSError
 from ..plotting import Figures, read_displays, render_figures
-from ..selection import Selection
 from ..study.resolve import ResolvedStudy
 from ..study.study import Study
 from ..summary import advice_facts, known_correlations, summarize

@@ -35,14 +35,14 @@ from .._files import FIGURE_FORMATS, read_bytes, read_json, write_atomically
 from .._plain import listing
 from ..data.feature_data import FeatureData
 from ..data.reading_rules import target_columns
+from ..decision.selection import FORMAT as SELECTION_FORMAT
+from ..decision.selection import Selection
 from ..ensemble.collect import versions
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError, UBayFSError
 from ..plotting import DISPLAYS, Figures, read_displays, render_figures
 from ..report import render_csv, render_html, render_json, render_markdown
 from ..report.content import document
-from ..selection import FORMAT as SELECTION_FORMAT
-from ..selection import Selection
 from ..study import Study
 from ..summary import FORMAT
 from ..trust.trust import Trust

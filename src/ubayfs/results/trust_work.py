@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..constraints.sizes import asks_for_supported
+from ..decision.selection import Selection
 from ..ensemble.checkpoint import identity
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
 from ..exceptions import Advice, EnsembleError, InputError, UBayFSError
-from ..selection import Selection
 from ..selectors.adapters import as_selector
 from ..study.resolve import ResolvedStudy
 from ..trust.ensembles import collect_halves

@@ -86,7 +86,7 @@ class KernelBounds:
             vectors[run, : len(factor), rows] = factor.T
         self._lengths = (np.abs(vectors).sum(axis=2) ** 2).sum(axis=1)
         self._remainders = np.array([remainder for _, remainder in factors])
-        self._dtype = np.dtype(np.float32 if n_samples <= _SINGLE_ROWS else np.float64)
+        self._dtype: np.dtype[np.floating] = np.dtype(np.float32 if n_samples <= _SINGLE_ROWS else np.float64)
         self._members = subsamples.astype(self._dtype)
         # One matrix for all sums: of the rows of each run, then of its vectors.
         self._sums = np.concatenate([self._members, vectors.reshape(-1, n_samples).astype(self._dtype)]).T

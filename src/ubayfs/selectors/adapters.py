@@ -261,7 +261,7 @@ def check_task(selectors: Sequence[ElementarySelector], task: str) -> None:
             only = ", ".join(name for name in TASKS if name in selector.tasks)
             rule = f"{selector.name!r} cannot do task {task!r}, only {only}. Selectors that can: {able}."
             if task == "unsupervised":
-                rule += " The others need a target."
+                rule = f"{selector.name!r} needs a target, and there is none. Give one, or use {able}."
             raise InputError.of("selector", rule)
 
 

@@ -14,12 +14,12 @@ from .._arguments import Mask, check_real, did_you_mean
 from .._plain import relaxation
 from ..constraints import KINDS, Constraint, ConstraintSystem, resolve
 from ..constraints.arguments import FrozenMatrix, as_items
+from ..constraints.utility import Utility
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..exceptions import ConstraintError, InfeasibleError, InputError, OptimizationError, repr_of
 from ..knowledge.patterns import InvalidName, Names, as_found, is_pattern, is_single
 from ..optimize import as_optimizer
-from ..utility import Utility
 from .diagnostics import Path, Problems, Report, below, known_only, reported, study_error
 from .yaml_io import plain
 
@@ -347,7 +347,7 @@ def _resolved(
     while True:
         try:
             return resolve(constraints.values(), feature_names, blocks)
-        except ConstraintError as error:  # noqa: PERF203 - all of them are wanted
+        except ConstraintError as error:
             position = list(constraints)[error.position or 0]
             refuse(error, constraints.pop(position), position)
 

@@ -18,6 +18,7 @@ Release = tuple[int, int]
 # The relaxation of constraints, where it is neither stated nor derived from data; these kinds were hard before, too.
 RHO = "constraints.rho"
 _ALWAYS_HARD = ("require", "exclude")
+PER_MODEL = "evidence.n_features_per_model"
 
 
 @dataclass(frozen=True)
@@ -26,17 +27,22 @@ class FormerDefault:
 
     since: Release
     former: Any
+    in_words: str = ""  # where the value does not say all
 
     def facts(self, key: str) -> dict[str, Any]:
         """Return what advice says of it."""
-        since = ".".join(map(str, self.since))
-        return {"key": key, "former": self.former, "present": present_default(key), "since": since}
+        present, since = present_default(key), ".".join(map(str, self.since))
+        if present is None:
+            section, _, name = key.partition(".")
+            present = SECTIONS[section].default_text(name)
+        return {"key": key, "former": self.in_words or self.former, "present": present, "since": since}
 
 
 FORMER_DEFAULTS: dict[str, FormerDefault] = {
     RHO: FormerDefault((0, 3), 1),
     "decision.min_votes": FormerDefault((0, 3), 0),
     "evidence.selector": FormerDefault((0, 3), "mrmr"),
+    PER_MODEL: FormerDefault((0, 2), 10, "10, or all features if there are fewer"),
 }
 
 
@@ -44,7 +50,8 @@ def present_default(key: str) -> Any:
     """Return the default of a key that this version has, as a file states it.
 
     >>> {key: (row.former, present_default(key)) for key, row in FORMER_DEFAULTS.items()}
-    {'constraints.rho': (1, 'hard'), 'decision.min_votes': (0, 1), 'evidence.selector': ('mrmr', 'wide')}
+    {'constraints.rho': (1, 'hard'), 'decision.min_votes': (0, 1), 'evidence.selector': ('mrmr', 'wide'),
+     'evidence.n_features_per_model': (10, None)}
     """
     if key == RHO:
         return relaxation(KINDS["max_size"].parameters["rho"].default)
@@ -69,18 +76,22 @@ def unstated(study: Mapping[Any, Any]) -> tuple[str, ...]:
 
 def with_former_defaults(study: Mapping[Any, Any], release: Release) -> dict[Any, Any]:
     """Return the content of a study file with the defaults of a release stated where they were other ones."""
-    changed = {key: row.former for key, row in FORMER_DEFAULTS.items() if release < row.since}
-    return _stated(study, changed)
+    return _stated(study, {key: FORMER_DEFAULTS[key].former for key in changed_since(release)})
 
 
-def with_present_defaults(study: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return the content of a study file in which nothing depends on the version that reads it.
+def changed_since(release: Release) -> list[str]:
+    """Return the keys whose default was another one in a release."""
+    return [key for key, row in FORMER_DEFAULTS.items() if release < row.since]
 
-    >>> with_present_defaults({"constraints": [{"max_size": 5}]})
+
+def with_present_defaults(study: Mapping[Any, Any], release: Release) -> dict[Any, Any]:
+    """Return the content of a study file that means the same to whoever reads it with the defaults of a release.
+
+    >>> with_present_defaults({"constraints": [{"max_size": 5}]}, (0, 2))
     {'constraints': [{'max_size': {'n': 5, 'rho': 'hard'}}],
      'decision': {'min_votes': 1}, 'evidence': {'selector': 'wide'}}
     """
-    return _stated(study, {key: present_default(key) for key in FORMER_DEFAULTS})
+    return _stated(study, {key: present_default(key) for key in changed_since(release)})
 
 
 def _stated(study: Mapping[Any, Any], defaults: Mapping[str, Any]) -> dict[Any, Any]:

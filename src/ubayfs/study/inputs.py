@@ -215,7 +215,7 @@ def _samples_only(table: Table, section: DataSection) -> Table:
     """Return a table with target, groups and covariates, and a feature that is right."""
     groups = [] if section.groups is None else [section.groups]
     frame = table.frame[[*target_columns(section.target), *groups, *section.adjust_for]]
-    return replace(table, frame=frame.assign(**{"".join(frame) + " feature": np.arange(len(frame))}))
+    return replace(table, frame=frame.assign(**{"".join(map(str, frame)) + " feature": np.arange(len(frame))}))
 
 
 # -- files of knowledge ------------------------------------------------------------------------------------------------

@@ -24,9 +24,11 @@ from ..constraints.sizes import SUPPORTED, asks_for_supported, with_supported
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
-from ..decision_problem import knowledge_advice, size_advice
+from ..decision.problem import knowledge_advice, size_advice
+from ..decision.selection import Selection
+from ..decision.workflow import Decision
 from ..ensemble.evidence import Evidence
-from ..ensemble.features_per_model import features_advice, features_per_model
+from ..ensemble.features_per_model import features_advice
 from ..ensemble.progress import Progress
 from ..ensemble.subsampling import share_error, subsample_errors
 from ..exceptions import Advice
@@ -36,9 +38,7 @@ from ..knowledge.rows import Knowledge
 from ..priors import DEFAULT_WEIGHT
 from ..priors.hyper import set_members
 from ..priors.knowledge import LEARNED, PriorKnowledge
-from ..selection import Selection
 from ..selectors import as_selector, check_task
-from ..workflow import Decision
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import Path, Problems, below, reported
@@ -297,7 +297,7 @@ class _Resolver:
         samples, data, features = self.input.samples, self.input.data, self.input.features
         if problems.is_sound("evidence", "n_features_per_model") and features:
             with reported(problems, ("evidence", "n_features_per_model")):
-                features_per_model(section.n_features_per_model, len(features))
+                self.study.features_per_model(len(features))
         least = self.study.decision.min_votes
         sound = problems.is_sound("decision", "min_votes") and problems.is_sound("evidence", "n_models")
         if least > section.n_models and sound:
@@ -404,7 +404,7 @@ class ResolvedStudy:
     @property
     def version_advice(self) -> tuple[Advice, ...]:
         """What is different from the version of ubayfs that wrote the study, such as defaults that it relies on."""
-        return version_advice(self.study, self.prior.unlikely)
+        return version_advice(self.study, self.prior.unlikely, len(self.feature_names))
 
     @property
     def default_advice(self) -> tuple[Advice, ...]:
@@ -414,7 +414,7 @@ class ResolvedStudy:
     @property
     def features_per_model(self) -> int | str:
         """The most features that a run may choose, or "random"."""
-        return features_per_model(self.study.evidence.n_features_per_model, len(self.feature_names))
+        return self.study.features_per_model(len(self.feature_names))
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
@@ -446,7 +446,7 @@ class ResolvedStudy:
         """Return the study with what was drawn, or another version took, where it left the choice: it repeats this."""
         ensemble, decision = self.study.evidence, self.study.decision
         per_model = evidence.settings.get("n_features_per_model", self.features_per_model)
-        if per_model != self.features_per_model:
+        if ensemble.n_features_per_model is not None or per_model != self.features_per_model:
             ensemble = replace(ensemble, n_features_per_model=per_model)
         if ensemble.seed is None:
             ensemble = replace(ensemble, seed=evidence.settings["seed"]["entropy"])

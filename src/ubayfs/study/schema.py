@@ -18,6 +18,7 @@ from ..data import reading_rules as rules
 from ..data.blocks import Blocks, members_by_prefix
 from ..data.missing import MAX_MISSING, MISSING_RULES
 from ..data.target import TASKS
+from ..decision.workflow import Decision
 from ..ensemble.collect import MOST_MODELS
 from ..exceptions import repr_of
 from ..optimize import OPTIMIZERS
@@ -26,7 +27,6 @@ from ..priors.knowledge import AS_STATED, POOLS, TRUST_IN_LISTS
 from ..selectors import DEFAULT_SELECTOR
 from ..trust.related import FEWEST_SHUFFLES, MAX_SUPPORTED, N_SHUFFLES
 from ..trust.trust import LEVELS
-from ..workflow import Decision
 from . import components
 from .components import FAMILIES, Option, Section, WithFiles, one_of, setting
 from .constraint_terms import readable

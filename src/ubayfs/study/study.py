@@ -14,18 +14,20 @@ from .._plain import relaxation
 from ..constraints import Constraint
 from ..constraints.sizes import SUPPORTED, with_supported
 from ..data.feature_data import FeatureData
+from ..decision.selection import Selection
+from ..decision.workflow import Decision, decide_with
 from ..ensemble.collect import collect_evidence
 from ..ensemble.evidence import Evidence
+from ..ensemble.features_per_model import features_per_model
 from ..ensemble.progress import Progress
 from ..exceptions import Advice, InputError, StudyError, repr_of
-from ..selection import Selection
-from ..workflow import Decision, decide_with
 from .components import FAMILIES, WithFiles
 from .constraint_terms import plain_constraint, read_constraints
 from .diagnostics import Origin, Problems, below, known_only, refuse
 from .diagnostics import Path as KeyPath
 from .former_defaults import (
     FORMER_DEFAULTS,
+    PER_MODEL,
     RHO,
     present_default,
     release_of,
@@ -176,6 +178,13 @@ class Study:
         constraints = with_supported(decision.constraints, SUPPORTED)
         return {name: getattr(decision, name) for name in Decision.names()} | {"constraints": constraints}
 
+    def features_per_model(self, n_features: int) -> int | str:
+        """Return the most of `n_features` features that a run may choose, or "random"."""
+        given, former = self.evidence.n_features_per_model, FORMER_DEFAULTS[PER_MODEL].former
+        if given == former and PER_MODEL in self.unstated:
+            given = min(former, n_features)
+        return features_per_model(given, n_features)
+
     def collect(
         self,
         data: Any,
@@ -185,6 +194,7 @@ class Study:
     ) -> Evidence:
         """Run the ensemble, or a part of it, on data as :meth:`read_data` returns them."""
         settings = {**self.evidence.arguments(), "selector": self.selector}
+        settings["n_features_per_model"] = self.features_per_model(data.n_features)
         return collect_evidence(data, **settings, on_progress=on_progress, checkpoint=checkpoint, part=part)
 
     def decide(self, evidence: Evidence, data: Any = None) -> Selection:
@@ -209,8 +219,8 @@ class Study:
         parts["blocks"] = plain_blocks(self.blocks)
         parts["constraints"] = [plain_constraint(constraint) for constraint in self.constraints]
         parts["versions"] = dict(self.versions)
-        if (release_of(self.versions.get("ubayfs", "")) or _PRESENT) < _PRESENT:
-            parts = with_present_defaults(parts)  # whoever reads an earlier version takes other ones
+        release = release_of(self.versions.get("ubayfs", "")) or _PRESENT
+        parts = with_present_defaults(parts, release)  # whoever reads an earlier version takes other ones
         return {key: parts[key] for key in KEYS if parts[key]}
 
     def to_yaml(self) -> str:
@@ -309,6 +319,11 @@ def _draft(value: Mapping[Any, Any], folder: Path, problems: Problems) -> Study:
         versions_read = {}
     versions = {str(package): str(version) for package, version in versions_read.items()}
     not_stated, release = unstated(value), release_of(versions.get("ubayfs", ""))
+    if release is None and "ubayfs" in versions:
+        rule = (
+            f"must be a version of ubayfs such as {__version__}; got {repr_of(versions['ubayfs'])}. It may be left out."
+        )
+        problems(("versions", "ubayfs"), rule)
     if release is not None:
         value = with_former_defaults(value, release)
     parts: dict[str, Any] = {key: section.read(value.get(key), problems) for key, section in SECTIONS.items()}
@@ -329,7 +344,7 @@ def _draft(value: Mapping[Any, Any], folder: Path, problems: Problems) -> Study:
 
 @dataclass(frozen=True)
 class Change:
-    """A default, or the meaning of a value, that is another one since a version."""
+    """The meaning of a value that is another one since a version."""
 
     since: tuple[int, int]
     key: str  # as a person looks for it in the file
@@ -339,13 +354,6 @@ class Change:
 
 
 CHANGES = (
-    Change(
-        (0, 2),
-        "evidence.n_features_per_model",
-        lambda study, unlikely: study.evidence.n_features_per_model is None,
-        "10, or all features if there are fewer",
-        "a quarter of the features, at most 10",
-    ),
     Change(
         (0, 2),
         "data.missing: median",
@@ -363,10 +371,10 @@ CHANGES = (
 )
 
 
-def version_advice(study: Study, unlikely: Collection[str] = ()) -> tuple[Advice, ...]:
+def version_advice(study: Study, unlikely: Collection[str] = (), n_features: int | None = None) -> tuple[Advice, ...]:
     """Return what is different from the version of ubayfs that wrote a study; nothing if it is this or unknown.
 
-    `unlikely` are the features that it holds unlikely, once its tables are read.
+    `unlikely` are the features that it holds unlikely, and `n_features` their number, once its tables are read.
     """
     written = str(study.versions.get("ubayfs", __version__))
     before = release_of(written)
@@ -380,7 +388,10 @@ def version_advice(study: Study, unlikely: Collection[str] = ()) -> tuple[Advice
     changed += [
         Advice("former_default", {**row.facts(key), "written": written})
         for key, row in FORMER_DEFAULTS.items()
-        if before is not None and before < row.since and key in study.unstated and _takes(study, key, row.former)
+        if before is not None
+        and before < row.since
+        and key in study.unstated
+        and _takes(study, key, row.former, n_features)
     ]
     return tuple(changed) or (Advice("other_version", {"written": written, "present": __version__}),)
 
@@ -390,16 +401,18 @@ def default_advice(study: Study) -> tuple[Advice, ...]:
     if "ubayfs" in study.versions:
         return ()
     return tuple(
-        Advice("present_default", row.facts(key))
+        Advice("present_default", {**row.facts(key), "version": __version__})
         for key, row in FORMER_DEFAULTS.items()
         if key in study.unstated and _takes(study, key, present_default(key))
     )
 
 
-def _takes(study: Study, key: str, value: Any) -> bool:
+def _takes(study: Study, key: str, value: Any, n_features: int | None = None) -> bool:
     """Return whether a study still has a value of a key: an option of the command line may have changed it."""
     if key == RHO:
         stated = [constraint.rho for constraint in study.constraints if isinstance(constraint.rho, float)]
         return value in map(relaxation, stated)
     section, _, name = key.partition(".")
-    return bool(getattr(getattr(study, section), name) == value)
+    taken = getattr(getattr(study, section), name)
+    all_of_fewer = key == PER_MODEL and n_features is not None and taken == n_features < value
+    return bool(taken == value or all_of_fewer)

@@ -17,18 +17,18 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from .._arguments import MOST_REPEATS, RandomState, check_int
 from .._plain import plain
-from ..attribution import Attribution, attribution
 from ..data.blocks import Blocks
+from ..decision.selection import Selection, check_selection
 from ..ensemble.collect import versions
 from ..ensemble.progress import Progress, as_progress
 from ..exceptions import Advice
+from ..explain.attribution import Attribution, attribution
 from ..plotting import Correlations, ProfileDisplay, ReportData, report_displays
-from ..selection import Selection, check_selection
 from ..trust.trust import Trust
 from . import answer_facts, facts, sentences, trust_sentences
 from .facts import advice_facts, constraint_facts
@@ -101,7 +101,7 @@ def summarize(
     Parameters
     ----------
     selection : Selection
-        From :func:`~ubayfs.workflow.decide` or :func:`~ubayfs.workflow.maximize`. For one read from a file, what
+        From :func:`~ubayfs.decide` or :func:`~ubayfs.maximize`. For one read from a file, what
         needs its constraints or its posterior is left out (None, or an empty list).
     data : FeatureData, DataFrame or array-like of shape (n_samples, n_features), optional
         The data of the fit. Default: the `X` that the selection was decided with, if any.
@@ -148,7 +148,7 @@ def summarize(
     if study is not None:
         data = study.data if data is None else data
         blocks, random_state = study.decision.blocks, study.decision.random_state
-        asked = study.standalone.to_dict()
+        asked = study.standalone.to_dict() | {"versions": versions()}  # a later version keeps the present defaults
     same = {"study": study, "blocks": blocks, "random_state": random_state, "trust": trust}
     given = dict(answer(selection, **same) if known is None else known)
     explained = answer_facts.explanations(selection, random_state, blocks)
@@ -172,7 +172,7 @@ def summarize(
     found = given | {
         "format": FORMAT,
         "title": _title(settings, about),
-        "created": created or datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "created": created or datetime.now(UTC).isoformat(timespec="seconds"),
         "data": about,
         "ensemble": None if posterior is None else plain(facts.ensemble_facts(posterior.evidence)),
         "blocks": [{"name": name, "n_features": len(inside)} for name, inside in members_of.members.items()],

@@ -13,23 +13,24 @@ from scipy import sparse
 
 from .._arguments import Floats, Mask, RandomState
 from .._plain import number, plain
-from ..attribution import Attribution, decide_on_draws
+from ..constraints.utility import STANDARD_ERRORS, score_tolerance
 from ..data.blocks import Blocks
+from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
+from ..explain.attribution import Attribution, decide_on_draws
+from ..explain.left_out import LeftOut, constraint_costs, left_out, strongest
+from ..explain.redecide import Substitute, agreement, substitutes
 from ..plotting.base import blocks_of
 from ..plotting.profile import ProfileDisplay
-from ..selection import Selection
-from ..trust.left_out import LeftOut, constraint_costs, left_out, strongest
-from ..trust.redecide import Substitute, agreement, substitutes
+from ..priors.weights import raised
 from ..trust.related import LARGEST_Q, Related
-from ..utility import STANDARD_ERRORS, score_tolerance
 from .facts import is_proved
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from ..trust.reproducibility import Reproducibility
+    from ..trust.reproducibility import HalvesAgreement, Reproducibility
     from ..trust.trust import Trust
     from ..trust.validation import Validation
 
@@ -53,6 +54,7 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
     stated = selection.provenance.get("knowledge", {})
     filling = () if found is None else found.filling
     identical = _identical(selection)
+    favored = np.zeros_like(selection.mask) if weights is None else raised(weights)
     records = []
     for i, own_blocks in zip(order.tolist(), in_blocks, strict=True):
         name = str(selection.feature_names[i])
@@ -76,6 +78,7 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
                 # What merely fills a place that is left is not chosen for its own sake.
                 **without | {"without_prior": without["without_prior"] and name not in filling},
                 "reasons": [] if found is None else [found.why[name]],
+                "weight_not_needed": found is not None and bool(favored[i]) and found.why[name] == "data",
                 "votes_for": [] if posterior is None else _votes_for(posterior.evidence, i),
                 "without_vote": counts is not None and int(counts[i]) == 0,
                 "tied": None,
@@ -124,10 +127,13 @@ def with_effects(records: list[dict[str, Any]], profile: ProfileDisplay | None) 
     """Return the records with the effect of each feature in the data, and the group of samples where it is highest."""
     known: dict[str, dict[str, Any]] = {}
     if profile is not None:
-        for name, effect, means in zip(profile.features, profile.effects, profile.means, strict=True):
+        clear = profile.clear or (True,) * len(profile.features)
+        for name, effect, means, is_clear in zip(profile.features, profile.effects, profile.means, clear, strict=True):
             highest = profile.groups[int(np.argmax(means))]
-            known[name] = {"effect": number(effect), "effect_kind": profile.effect, "highest_in": highest}
-    unknown = dict.fromkeys(("effect", "effect_kind", "highest_in"))
+            known[name] = {
+                "effect": number(effect), "effect_kind": profile.effect, "highest_in": highest, "effect_clear": is_clear
+            }  # fmt: skip
+    unknown = dict.fromkeys(("effect", "effect_kind", "highest_in", "effect_clear"))
     return [record | known.get(record["feature"], unknown) for record in records]
 
 
@@ -249,7 +255,7 @@ def trust_facts(
         "validation": None if validation is None else validation_facts(validation),
         "related": None
         if related is None or not selection.features
-        else related_facts(related, selection.features, _adjusted(selection)),
+        else related_facts(related, selection.features, _adjusted(selection), related.n_supported_of(selection)),
         "reproducibility": None if reproducibility is None else reproducibility_facts(reproducibility),
     }
     problems: Mapping[str, str] = getattr(trust, "problems", {})
@@ -279,16 +285,25 @@ def _state(n_done: int, n_asked: int, failures: Iterable[str]) -> dict[str, Any]
     return {"state": state, "n_done": n_done, "n_asked": n_asked, "failures": list(failures)}
 
 
-def related_facts(related: Related, features: Iterable[str], adjust_for: Iterable[str] = ()) -> dict[str, Any]:
-    """Return how many of some features are related to the target, in plain types."""
+def related_facts(
+    related: Related, features: Iterable[str], adjust_for: Iterable[str] = (), n_supported: int | None = None
+) -> dict[str, Any]:
+    """Return how many of some features are related to the target, in plain types.
+
+    `n_supported` is how many the data support, if that is fewer.
+    """
     found = related.of(features)
-    numbers = ("at_least", "best_guess", "without_list", "n_related_of_all", "n_shuffles", "confidence")
+    numbers = (
+        *("at_least", "best_guess", "without_list", "best_guess_without_list"),
+        *("n_related_of_all", "n_shuffles", "confidence"),
+    )
     return {
         **_state(related.n_shuffles, related.n_shuffles, ()),
         "size": len(found.features),
         "n_features": len(related.feature_names),
         **{name: getattr(found, name) for name in numbers},
         "n_listed": len(related.favored),
+        "n_supported": n_supported,
         "by_votes": _by_votes(found),
         "limit": LARGEST_Q,
         "adjust_for": list(adjust_for),
@@ -311,7 +326,11 @@ def _adjusted(selection: Selection) -> tuple[str, ...]:
 
 def reproducibility_facts(found: Reproducibility) -> dict[str, Any]:
     """Return what another study would select again, in plain types."""
-    stand_ins, without = found.stand_ins, found.without_prior
+    stand_ins = found.stand_ins
+    with_weights = None if found.with_weights is None else _size_and_range(found.with_weights.agreement)
+    if with_weights is not None and found.size:  # what the data select alone is selected with the weights, too
+        both = zip(with_weights["selected_again"], map(number, found.selected_again), strict=True)
+        with_weights["selected_again"] = [None if None in ends else max(ends) for ends in both]
     return {
         **_state(found.n_used, found.n_splits, found.failures),
         "n_undefined": found.n_undefined,
@@ -324,10 +343,16 @@ def reproducibility_facts(found: Reproducibility) -> dict[str, Any]:
         "by_weight": list(found.by_weight),
         "filling": list(found.filling),
         "stand_ins": None if stand_ins is None else [number(value) for value in stand_ins.selected_again],
-        "without_prior": None
-        if without is None
-        else {"size": without.size, "selected_again": [number(value) for value in without.selected_again]},
+        "without_prior": _size_and_range(found.without_prior),
+        "with_weights": with_weights,
     }
+
+
+def _size_and_range(found: HalvesAgreement | None) -> dict[str, Any] | None:
+    """Return how many features are counted, and how many of them are selected again."""
+    if found is None:
+        return None
+    return {"size": found.size, "selected_again": [number(value) for value in found.selected_again]}
 
 
 def validation_facts(found: Validation) -> dict[str, Any]:
@@ -362,6 +387,7 @@ def with_trust(records: list[dict[str, Any]], trust: Trust | None) -> list[dict[
     """Return the records of chosen features with what is known of each beyond these samples."""
     related, again = getattr(trust, "related", None), getattr(trust, "reproducibility", None)
     labels, found = None if again is None else again.labels, []
+    with_weights = None if again is None else again.labels_with_weights
     for record in records:
         i = record["position"]
         low, high = (None, None) if again is None else map(number, again.vote_share[i])
@@ -369,11 +395,16 @@ def with_trust(records: list[dict[str, Any]], trust: Trust | None) -> list[dict[
             "q": None if related is None else float(related.q_values[i]),
             "related": None if related is None else bool(related.q_values[i] <= LARGEST_Q),
             "selected_again": None if labels is None or labels[i] == "unknown" else str(labels[i]),
+            "again_with_weights": None
+            if with_weights is None or with_weights[i] == "unknown"
+            else str(with_weights[i]),
             "frequency": None if again is None else number(again.frequency[i]),
             "half_low": low,
             "half_high": high,
         }
-        found.append(record | known | dict.fromkeys(("substitute", "substitute_cost", "replaceable")))
+        found.append(
+            record | known | dict.fromkeys(("substitute", "substitute_votes", "substitute_cost", "replaceable"))
+        )
     return found
 
 
@@ -382,6 +413,7 @@ def with_substitutes(records: list[dict[str, Any]], found: Iterable[Mapping[str,
     instead = {
         entry["feature"]: {
             "substitute": entry["added"],
+            "substitute_votes": entry.get("added_votes"),
             "substitute_cost": entry["loss_votes"] if entry["loss_votes"] is not None else entry["loss"],
             "replaceable": entry["replaceable"],
         }
@@ -404,7 +436,18 @@ def replacements(selection: Selection, random_state: RandomState) -> dict[str, A
     if selection.problem is None:
         return {"substitutes": [], "stand_ins": []}
     found = substitutes(selection, random_state=random_state, node_limit=_NODES)
-    return {"substitutes": plain(found), "stand_ins": _stand_ins(selection, found)}
+    votes = _votes(selection)
+    with_votes = [
+        {**plain(entry), "added_votes": [votes[name] for name in entry.added] if votes else None} for entry in found
+    ]
+    return {"substitutes": with_votes, "stand_ins": _stand_ins(selection, found)}
+
+
+def _votes(selection: Selection) -> dict[str, int]:
+    """Return the votes of each feature; empty where importances were given."""
+    if selection.counts is None:
+        return {}
+    return dict(zip(selection.feature_names.tolist(), selection.counts.tolist(), strict=True))
 
 
 def what_is_out(selection: Selection, random_state: RandomState) -> dict[str, Any]:
@@ -441,9 +484,7 @@ def _n_strong(selection: Selection) -> int:
 
 def _stand_ins(selection: Selection, found: tuple[Substitute, ...]) -> list[dict[str, Any]]:
     """Return pairs of features that models took in place of one another and that are alike, each pair once."""
-    votes = (
-        {} if selection.counts is None else dict(zip(selection.feature_names, selection.counts.tolist(), strict=True))
-    )
+    votes = _votes(selection)
     pairs: dict[frozenset[str], dict[str, Any]] = {}
     for entry in found:
         for other in entry.stand_ins:

@@ -10,17 +10,19 @@ from ..data.target import TASKS
 from ..exceptions import Advice
 from ..priors.knowledge import LEARNED
 from .list_sentences import list_sentences
-from .trust_sentences import about_chosen, legend, trust_sections
+from .trust_sentences import about_chosen, legend, trust_sections, with_votes
 
 Facts = Mapping[str, Any]
 
 _LISTED = 12
+_SHOWN_VOTES = 0.05  # fewer votes are shown as 0
 _REDUNDANCY = "Mean absolute Pearson correlation over all pairs (redundancy rate): {:.2f}."
 
 # What to do about advice, for a reader of a report who may know neither Python nor the command line.
 _REMEDIES = {
     "time_limit": "More time may close the gap.",
     "size_not_limited": "A maximal size would make the choice meaningful.",
+    "all_selected": "A smaller maximal size would make the choice meaningful.",
     "without_votes": "With a minimum of 1 vote they would need a vote, a weight or a hard constraint.",
     "runs_failed": "",
     "many_features_per_model": "With at most {quarter} the votes say more.",
@@ -89,7 +91,8 @@ def _lead(facts: Facts) -> str:
     classes = [f"{label['label']}: {label['count']:,}" for label in data["classes"]]
     counts = f" ({listing(classes, 5)})" if classes else ""
     target = f"Target: {target_words(data['target'])}{counts}. " if data["target"] else ""
-    samples = f" on {counted(n_samples, 'sample')}" if n_samples else ""
+    groups = f" in {counted(data['groups'], 'group')}" if data.get("groups") else ""
+    samples = f" on {counted(n_samples, 'sample')}{groups}" if n_samples else ""
     votes = "" if ensemble is None else f"{counted(ensemble['n_models'], 'model')} voted{samples}. "
     covariates = data.get("adjust_for")
     adjusted = f"Adjusted for {listing(covariates, len(covariates))}. " if covariates else ""
@@ -271,7 +274,7 @@ def _cheapest_exchange(found: list[Facts]) -> str:
         return ""
     easiest = min(replaced, key=lambda entry: entry["loss"])
     cost = cost_text(easiest["loss_votes"], easiest["loss"])
-    instead = listing(easiest["added"], 3) or "nothing"
+    instead = listing(with_votes(easiest["added"], easiest.get("added_votes")), 3) or "nothing"
     return f"the cheapest exchange: {instead} instead of {easiest['feature']}, costs {cost}"
 
 
@@ -281,22 +284,35 @@ def _cheapest_exchange(found: list[Facts]) -> str:
 def opinion_and_data(facts: Facts) -> list[str]:
     """Return whether weights and constraints made a difference, and whether the weights agree with the votes."""
     records = [record for record in facts["chosen"] if record["reasons"]]
-    stated = {"weights": facts["agreement"], "constraints": any(not e["from_prior"] for e in facts["constraints"])}
-    kinds = [kind for kind, given in stated.items() if given]
+    kinds = _stated_kinds(facts)
     if not records or not kinds:
         return []
-    return [*_brought_in(facts, records, " and ".join(kinds)), *_favored(facts)]
+    return [*_brought_in(facts, records, kinds), *_favored(facts)]
 
 
-def _brought_in(facts: Facts, records: list[Facts], kinds: str) -> list[str]:
+def _stated_kinds(facts: Facts) -> list[str]:
+    """Return which of weights and constraints were stated."""
+    constraints = any(not entry["from_prior"] for entry in facts["constraints"])
+    return ["weights"] * bool(facts["agreement"]) + ["constraints"] * constraints
+
+
+def _brought_in(facts: Facts, records: list[Facts], stated: list[str]) -> list[str]:
     """Return which members weights and constraints brought in, which fill places, and what was kept out."""
-    votes = "votes" if facts["ensemble"] else "importances"
+    votes, kinds = "votes" if facts["ensemble"] else "importances", " and ".join(stated)
     by = {
         word: [r["feature"] for r in records if r["reasons"] == [word]] for word in ("data", "weight", "rule", "fill")
     }
     out = (facts["sets"]["data_alone"] or facts["sets"]["without_constraints"])["added"]
     if not (by["weight"] or by["rule"] or by["fill"] or out):
-        return [f"Your {kinds} made no difference: the {votes} alone would select these features, too."]
+        if not any(map(_keeps_out, facts["constraints"])):
+            return [f"Your {kinds} made no difference: the {votes} alone would select these features, too."]
+        only = "made no difference, and your constraints " if stated[0] == "weights" else ""
+        same = "the same one" if len(records) == 1 else "the same ones"
+        n = counted(len(records), "feature")
+        return [
+            f"Your {stated[0]} {only}only limit how many features are selected: for {n}, the {votes} alone would "
+            f"select {same}."
+        ]
     n, n_data = counted(len(records), "selected feature"), len(by["data"])
     lines = [
         f"{f'All {n}' if n_data == len(records) > 1 else f'{n_data} of {n}'} {_are(n_data)} there by their {votes}."
@@ -308,8 +324,27 @@ def _brought_in(facts: Facts, records: list[Facts], kinds: str) -> list[str]:
         which, them = ("fills a place", "it") if len(by["fill"]) == 1 else ("fill places", "them")
         lines.append(f"{listing(by['fill'], _LISTED)} {which}: no model selected {them}.")
     if out:
-        lines.append(f"Your {kinds} kept out {listing(out, _LISTED)}, which the {votes} alone would select.")
+        lines.append(f"Your {_keeping_out(facts, out, kinds)} kept out {listing(out, _LISTED)}, which the {votes} "
+                     "alone would select.")  # fmt: skip
     return [" ".join(lines)]
+
+
+def _keeping_out(facts: Facts, out: list[str], kinds: str) -> str:
+    """Return which of weights and constraints keep some features out: one of them, if they are in without it."""
+    for kind, key in (("weights", "without_prior"), ("constraints", "without_constraints")):
+        change = facts["sets"][key]
+        if kind in kinds and change is not None and set(out) <= set(change["added"]):
+            return kind
+    return kinds
+
+
+def _keeps_out(entry: Facts) -> bool:
+    """Tell whether the set would gain without a constraint, or with one more place."""
+    more = entry.get("one_more") or {}
+    gains = [entry.get("cost_votes"), more.get("gain_votes")]
+    if gains == [None, None]:
+        return any(gain is not None and gain > 0 for gain in (entry.get("cost"), more.get("gain")))
+    return any(gain is not None and gain >= _SHOWN_VOTES for gain in gains)
 
 
 def _are(n: int) -> str:
@@ -378,12 +413,22 @@ def _moment(time: str) -> str:
     return time.replace("T", " ").replace("+00:00", " UTC")
 
 
+_SAME_WITHOUT = {
+    ("weights",): "Without your weights, this set or an equally good one is selected.",
+    ("constraints",): "Without your constraints, this set or an equally good one is the best of at most its size.",
+    ("weights", "constraints"): (
+        "Without your weights, without your constraints or without both, this set or an equally good one is the best "
+        "of at most its size."
+    ),
+}
+
+
 def less_knowledge(facts: Facts) -> list[str]:
     """Return the sentences on sets that less knowledge would choose; a table has the sets."""
     records = facts["chosen"]
     known = records and any(change is not None for change in facts["sets"].values())
-    same = "Without weights, without constraints or without both, this set or an equally good one is chosen."
-    lines = [same] if known and not _differ(facts) else []
+    stated = tuple(_stated_kinds(facts))
+    lines = [_SAME_WITHOUT[stated]] if stated and known and not _differ(facts) else []
     if filling := (facts["sets"]["without_prior"] or {}).get("filling"):
         lines.append(
             f"No model selected {listing(filling, _LISTED)}: without its weight anything would do in its place."
@@ -492,7 +537,10 @@ def constraint_notes(facts: Facts) -> list[str]:
     n_left_out = sum(entry["left_out"] for entry in entries)
     lines = ["Strictness (rho): how strictly a constraint is meant; a hard one is never violated."]
     if any(entry.get("cost_votes") for entry in entries):
-        lines.append("Costs: votes that the set would gain without this constraint, all others as they are.")
+        lines.append(
+            "Costs: votes that the set would gain without this constraint, all others as they are; weights count as "
+            "votes, too."
+        )
     if 0 < n_left_out < len(entries):
         lines.append(f"{counted(n_left_out, 'constraint')} left out: rho or price is 0.")
     if any(entry.get("price") is not None for entry in entries):

@@ -160,13 +160,16 @@ def related(found: Facts) -> tuple[str, list[str]]:
     k, n, without = found["size"], found["at_least"], found["without_list"]
     if k == 0:
         return "", ["No feature was selected."]
-    given = ""
+    given, guess = "", found["best_guess"]
     if without is not None and n == without == 0:
         given = ", with your list or without it"
     elif without is not None:
         other = "as many" if without == n else f"at least {without}" if without else "none could be shown"
-        given = f", if your list was stated before any votes were seen; {other} without it"
-    sure = f"({found['confidence']:.0%} confidence)".replace("%", " %")
+        more = found.get("best_guess_without_list") or 0
+        guessed = f" (best guess: {more})" if 0 < without < more and (without, more) != (n, guess) else ""
+        given = f", if your list was stated before any votes were seen; {other}{guessed} without it"
+    of_list = f"; best guess: {guess}" if without is not None and guess > n else ""  # it holds with the list only
+    sure = f"({found['confidence']:.0%} confidence".replace("%", " %") + f"{of_list})"
     if n == 0:
         these, what = ("This feature", "it may be a chance finding") if k == 1 else (
             f"None of these {k}", "they may be chance findings")  # fmt: skip
@@ -176,9 +179,22 @@ def related(found: Facts) -> tuple[str, list[str]]:
         return "none shown", [shown, *_by_votes(found), *_meaning(found)]
     some = f"At least {n} of these {k} {'is' if n == 1 else 'are'}"
     which = some if n < k else "This feature is" if k == 1 else f"All {k} are"
-    guess = f" Best guess: {found['best_guess']}." if found["best_guess"] > n else ""
+    guessed = f" Best guess: {guess}." if guess > n and not of_list else ""
     value = f"at least {n} of {k}" if n < k else f"all {k}" if k > 1 else "yes"
-    return value, [f"{which} related to the target {sure}{given}.{guess}", *_by_votes(found), *_meaning(found)]
+    first = f"{which} related to the target {sure}{given}.{guessed}"
+    return value, [first, *_supported(found), *_by_votes(found), *_meaning(found)]
+
+
+def _supported(found: Facts) -> list[str]:
+    """Return how many features the data support, where the set is larger."""
+    n, k = found.get("n_supported"), found["size"]
+    if n is None:
+        return []
+    given = " with your list" if found["without_list"] is not None else ""
+    return [
+        f"Tested one by one{given}, the data support a set of {counted(n, 'feature')} (max_size: supported); this "
+        f"set has {k - n} more."
+    ]
 
 
 def _by_votes(found: Facts) -> list[str]:
@@ -215,16 +231,21 @@ def _both_true(trust: Facts) -> list[str]:
 
 
 def selected_again(found: Facts) -> tuple[str, list[str]]:
-    """Return how many would be selected again, in a word and in sentences."""
+    """Return how many would be selected again, in a word and in sentences.
+
+    Where weights were stated, the number is what the data select without their help; those with and without the weights
+    stand beside it.
+    """
     k, bounds = found["size"], found["selected_again"]
+    alone = " by the data alone" if found.get("with_weights") else ""
     n_rule, n_weight, n_fill = (len(found.get(key, ())) for key in ("by_rule", "by_weight", "filling"))
     others = n_rule + n_weight + n_fill
     if k == 0 and others:
         if others == 1:
             how = f"your {'rules' if n_rule else 'weights'} brought it in" if not n_fill else "it fills a place"
-            return "", [f"The data did not select this feature: {how}."]
+            return "", [f"The data did not select this feature: {how}.", *_by_weights(found)]
         how = "; ".join([*[_brought_in(n_rule, n_weight)] * (n_rule + n_weight > 0), *_filling(n_fill)])
-        return "", [f"The data selected none of these {others}: {how}."]
+        return "", [f"The data selected none of these {others}: {how}.", *_by_weights(found)]
     if None in bounds:
         return "", ["No pair of halves could be compared."]
     low, high = sorted(map(round, bounds))
@@ -233,13 +254,14 @@ def selected_again(found: Facts) -> tuple[str, list[str]]:
     if k == 1:
         may = "would probably" if low else "may or may not" if high else "would rarely"
         this = "the feature that the data selected" if others else "this feature"
-        lines = [f"In a new study of this size, {this} {may} be selected again{stand_ins}."]
+        lines = [f"In a new study of this size, {this} {may} be selected again{alone}{stand_ins}."]
         by_chance = "It may have been selected by chance."
     elif others:
         first = f"Of the {k} that the data selected, a new study of this size would select {_about(low, high)} again"
-        lines = [f"{first}{stand_ins}."]
+        lines = [f"{first}{alone}{stand_ins}."]
     else:
-        lines = [f"In a new study of this size, {_about(low, high)} of these {k} would be selected again{stand_ins}."]
+        again = f"{_about(low, high)} of these {k} would be selected again{alone}{stand_ins}"
+        lines = [f"In a new study of this size, {again}."]
     chance = found["interval"][0] is not None and found["interval"][0] <= 0
     if chance and not found.get("reconciled") and not found.get("n_usually"):
         lines.append(by_chance)
@@ -249,7 +271,7 @@ def selected_again(found: Facts) -> tuple[str, list[str]]:
     lines += [
         f"{text}. They are not counted." if n_fill > 1 else f"{text}. It is not counted." for text in _filling(n_fill)
     ]
-    return f"{_range(low, high)} of {k}", [*lines, *_without_weights(found)]
+    return f"{_range(low, high)} of {k}{alone}", [*lines, *_by_weights(found)]
 
 
 def _range(low: int, high: int) -> str:
@@ -291,13 +313,16 @@ def _filling(n: int) -> list[str]:
     return [f"{n} fill{'s a place' if n == 1 else ' places'}: no model selected {'it' if n == 1 else 'them'}"] * (n > 0)
 
 
-def _without_weights(found: Facts) -> list[str]:
-    """Return how many of the set without weights would be selected again, where weights were stated."""
-    without = found.get("without_prior")
-    if without is None or None in without["selected_again"] or not without["size"]:
-        return []
-    low, high = sorted(map(round, without["selected_again"]))
-    return [f"Without your weights: {_about(low, high)} of {without['size']}."]
+def _by_weights(found: Facts) -> list[str]:
+    """Return how many would be selected again with the same weights, and of the set without, where some were stated."""
+    with_weights, without = (
+        f"{_about(*sorted(map(round, known['selected_again'])))} of {known['size']}"
+        if (known := found.get(key)) and known["size"] and None not in known["selected_again"]
+        else ""
+        for key in ("with_weights", "without_prior")
+    )
+    lines = [f"With your weights: {with_weights}. Weights favor the same features in every study, right or wrong."]
+    return lines * bool(with_weights) + [f"Of the set without your weights: {without}."] * bool(without)
 
 
 # -- the chosen features -----------------------------------------------------------------------------------------------
@@ -307,28 +332,58 @@ _LEGEND = {
     "rule": "your constraints brought it in: they require it, or votes select it only because they ask for it",
     "weight": "your weights brought it in: the same decision without them drops it, or they alone speak for it",
     "fill": "it fills a place: no model selected it, and nothing asks for this feature in particular",
+    "weight not needed": "you gave it a weight, and without your weights it is selected, too",
     "no vote": "no model selected it",
     "after votes": "what is known of it was changed after votes were seen, so that the data may count twice",
     "tie": "another feature would do as well in its place, so that the choice between them is open",
 }
 # Marks of a member, by the fact about it.
-MARKS = {"without_vote": "no vote", "tied": "tie", "changed_after_votes": "after votes"}
+MARKS = {
+    "without_vote": "no vote",
+    "weight_not_needed": "weight not needed",
+    "tied": "tie",
+    "changed_after_votes": "after votes",
+}
+# Columns on what is selected again, by the fact of a member.
+AGAIN = ("selected_again", "again_with_weights")
+
+
+def again_heading(key: str, weighted: bool) -> str:
+    """Return the heading of a column of AGAIN; `weighted` tells whether weights were stated.
+
+    >>> [again_heading(key, True) for key in AGAIN], again_heading("selected_again", False)
+    (['Selected again by the data alone', 'Selected again with your weights'], 'Selected again')
+    """
+    how = {"selected_again": " by the data alone" * weighted, "again_with_weights": " with your weights"}
+    return f"Selected again{how[key]}"
+
+
 _COLUMNS = {
     "q": (
         "Related: whether the feature differs with the target by itself. q is the expected share of unrelated features "
-        "among those with a p-value as small; up to {limit:g} a feature is called related."
+        "among those with a p-value as small{listed}; up to {limit:g} a feature is called related."
     ),
     "selected_again": (
-        "Selected again, by another study with the same weights and constraints: rarely is less than one time in "
-        "three, usually more than two in three. Only features that the data brought in are counted."
+        "{again}: whether another study with the same constraints would select the feature{alone}. Rarely is less than "
+        "one time in three, usually more than two in three. Only features that the data brought in are counted."
+    ),
+    "again_with_weights": (
+        "Selected again with your weights: whether another study with the same weights and constraints would select "
+        "it. Weights favor the same features in every study, right or wrong."
     ),
     "replaceable": (
         "Best replacement: what the best set has instead if the feature cannot be measured, and the votes that this "
-        "costs; it need not measure the same thing."
+        "costs; it need not measure the same thing.{unvoted}"
     ),
     "hazard_ratio": "Hazard per SD: what a standard deviation more of the feature multiplies the hazard (the risk) by.",
-    "marks": "Marks a class: the one that it tells best from all others. Somers' D: 1 always higher there, -1 lower.",
-    "effect": "In the data: {effect}. These samples chose the features, so that on others it will be smaller.",
+    "marks": (
+        "Marks a class: the one that it tells best from all others, if clearly. Somers' D: 1 always higher there, -1 "
+        "lower."
+    ),
+    "effect": (
+        "In the data: {effect}. A direction is named where the 95 % interval of this number excludes 0. These samples "
+        "chose the features, so that on others it will be smaller."
+    ),
     "half_low": (
         "On half of the samples: the share of models that chose the feature when they saw only half of the samples, in "
         "most repeats (5 to 95 %)."
@@ -342,11 +397,17 @@ _COLUMNS = {
 
 def about_chosen(facts: Facts) -> list[str]:
     """Return what the columns of the chosen features mean, as far as they are known."""
-    limit = facts["trust"]["related"].get("limit", 0.1)
+    related = facts["trust"]["related"]
+    limit, listed = related.get("limit", 0.1), related.get("without_list") is not None
+    given = ", given that your list was stated before any votes were seen" * listed
     kinds = [record["effect_kind"] for record in facts["chosen"] if record["effect_kind"]]
     effect = EFFECTS[kinds[0]] if kinds else ""
+    weighted = any(record.get("again_with_weights") for record in facts["chosen"])
+    alone, again = " without the help of your weights" * weighted, again_heading("selected_again", weighted)
+    unvoted = any(_NO_VOTES in replacement(record) for record in facts["chosen"] if record.get("replaceable"))
+    meant = f" {_NO_VOTES.capitalize()}: only weights or constraints speak for what would take its place." * unvoted
     lines = [
-        words.format(limit=limit, effect=effect)
+        words.format(limit=limit, listed=given, effect=effect, alone=alone, again=again, unvoted=meant)
         for key, words in _COLUMNS.items()
         if any(record.get(key) not in (None, []) for record in facts["chosen"])
     ]
@@ -500,11 +561,19 @@ def _of_reproducibility(found: Facts) -> list[str]:
     if not is_known(found):
         return []
     n_splits = found["n_done"] + found["n_undefined"]
+    weighted = bool(found.get("with_weights"))
+    how = ", with your weights and without them," if weighted else ", constraints included,"
     lines = [
-        f"The samples were split into halves {counted(n_splits, 'time')}, and the whole procedure, weights and "
-        "constraints included, was repeated on each half."
+        f"The samples were split into halves {counted(n_splits, 'time')}, and the whole procedure{how} was repeated on "
+        "each half."
     ]
-    if any(found.get(key) for key in ("by_rule", "by_weight", "filling")):
+    if weighted:
+        lines.append(
+            "By the data alone: only features with votes count that are selected both with and without your weights, "
+            "and that no rule or weight brought in on all samples. With your weights: all features with votes count "
+            "that no rule brought in."
+        )
+    elif any(found.get(key) for key in ("by_rule", "by_weight", "filling")):
         lines.append(
             "Only what the data selected counts. Features that a rule or a weight brought in, or that no model "
             "selected, are left out, also on each half."
@@ -513,8 +582,8 @@ def _of_reproducibility(found: Facts) -> list[str]:
     if None not in (found["lower"], found["upper"]):
         within = "" if None in (low, high) else f" (95 % interval {low:.2f} to {high:.2f})"
         lines.append(
-            f"Sets of the two halves agree by {found['lower']:.2f}; those of studies of this size may agree by up to "
-            f"{found['upper']:.2f}{within}. 0 is chance, 1 means the same set."
+            f"Sets{' by the data alone' * weighted} of the two halves agree by {found['lower']:.2f}; those of studies "
+            f"of this size may agree by up to {found['upper']:.2f}{within}. 0 is chance, 1 means the same set."
         )
     if found["n_undefined"]:
         lines.append(f"{counted(found['n_undefined'], 'split')} left out: nothing was selected on a half.")
@@ -548,11 +617,32 @@ def _substitutes(facts: Facts) -> list[str]:
     return lines
 
 
+_NO_VOTES = "none with votes"
+
+
 def replacement(record: Facts) -> str:
-    """Return what would take the place of a member that can be replaced, and the cost."""
-    cost = record["substitute_cost"]
+    """Return what would take the place of a member that can be replaced, and the cost.
+
+    Where no model voted for what would, no name is given: any other feature without votes may do as well.
+
+    >>> replacement({"substitute": ["b"], "substitute_votes": [3], "substitute_cost": 2.0})
+    'b (costs 2 votes)'
+    >>> replacement({"substitute": ["b"], "substitute_votes": [0], "substitute_cost": 5.0})
+    'none with votes (costs 5 votes)'
+    """
+    cost, votes = record["substitute_cost"], record.get("substitute_votes")
     costs = "costs nothing" if cost < 0.05 else f"costs {counted_votes(cost)}"
-    return f"{listing(record['substitute'], 3) or 'nothing'} ({costs})"
+    names = _NO_VOTES if votes and not any(votes) else listing(with_votes(record["substitute"], votes), 3)
+    return f"{names or 'nothing'} ({costs})"
+
+
+def with_votes(names: Sequence[str], votes: Sequence[int] | None) -> list[str]:
+    """Return names with a mark at those without a vote.
+
+    >>> with_votes(["a", "b"], [4, 0]), with_votes(["a"], None)
+    (['a', 'b (no vote)'], ['a'])
+    """
+    return [f"{name} (no vote)" if n == 0 else name for name, n in zip(names, votes or [1] * len(names), strict=True)]
 
 
 _WHY_OUT = {
@@ -571,7 +661,8 @@ _NOT_EXAMINED = "Not examined: a selection that was read from a file does not kn
 
 def why_out(entry: Facts) -> str:
     """Return why a feature with many votes is not in the set."""
-    titles, rivals = " and by ".join(entry["titles"][:3]), listing(entry["rivals"], 5)  # titles have commas themselves
+    short = [title.split(" (costs: ")[0] for title in entry["titles"][:3]]  # all costs stand with the constraints
+    titles, rivals = " and by ".join(short), listing(entry["rivals"], 5)  # titles have commas themselves
     by = {"titles": titles or "constraints", "kinds": listing(entry["kinds"]) or "constraints"}
     words = {"constraint": " with {}", "prior": "; in its place: {}", "tie": "; in its place: {}"}
     instead = words.get(entry["because"], "").format(rivals) if rivals else ""

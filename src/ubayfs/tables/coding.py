@@ -26,7 +26,7 @@ def with_targets(table: Table, target: Any, task: str | None) -> Table:
     labeled = targets if task is None or TASKS[task].labeled else []
     if isinstance(target, SurvivalColumns):
         labeled = [name for name in targets if name == target["event"]]
-    gaps = table.frame[targets].isna().to_numpy().any(axis=1)
+    gaps = np.any(table.frame[targets].isna(), axis=1)
     table = _without(table, gaps, "samples_without_target", {"column": quoted(targets)})
     for name in labeled:
         column, notes = _one_spelling(table, name)
@@ -44,8 +44,9 @@ def with_covariates(table: Table, names: Sequence[str]) -> Table:
     """
     names = [name for name in names if name in table.frame]
     absent = table.frame[names].isna().to_numpy()
-    lacking = [name for name, gaps in zip(names, absent.T, strict=True) if gaps.any()]
-    table = _without(table, absent.any(axis=1), "samples_without_covariate", {"names": lacking})
+    lacking = [name for name, column in zip(names, absent.T, strict=True) if column.any()]
+    gaps = np.any(absent, axis=1)
+    table = _without(table, gaps, "samples_without_covariate", {"names": lacking})
     for name in names:
         column = table.frame[name]
         if cells.is_number_type(column.dtype):

@@ -103,7 +103,7 @@ def transposed(table: Table, id: str | None, is_sheet: bool = False) -> Table:
         texts = np.flatnonzero((np.isnan(values) & body.notna().to_numpy()).any(axis=1))
     frame = pd.DataFrame(values.T, index=pd.Index(samples, dtype=object), columns=range(len(names)))
     for j, row in zip(texts, body.iloc[texts].to_numpy(dtype=object), strict=True):
-        frame.isetitem(int(j), pd.Series(row, index=frame.index, dtype=object))
+        frame.isetitem(int(j), row)
     facts = {"file": table.path.name, "n_samples": len(samples), "n_features": len(names)}
     frame = frame.set_axis(pd.Index(names, dtype=object), axis=1)
     return replace(table, frame=frame, unit="sample", numbers=None).noted(Advice("file_transposed", facts))
@@ -146,8 +146,8 @@ def _named_rows(table: Table, id: str | None) -> tuple[list[str], pd.DataFrame]:
 
 def _check_ids(table: Table, ids: Sequence[str], column: str = "") -> None:
     """Refuse a sample id that occurs twice: which row belongs to the sample is not known."""
-    twice = pd.Series(ids, dtype=object)
-    twice = twice[twice.duplicated()].unique().tolist()
+    listed = pd.Series(ids, dtype=object)
+    twice = listed[listed.duplicated()].unique().tolist()
     if twice:
         rule = f"sample ids occur more than once: {quoted(twice)}. "
         rule += "Keep one of each, or give each sample an id of its own."

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .._arguments import check_choice, check_text, entries_of
+from .._arguments import by_name, check_choice, check_text, entries_of
 from .._files import ReadBytes, as_path, read_bytes
 from .._plain import listed
 from ..data.feature_data import FeatureData
@@ -27,8 +27,8 @@ from ..data.reading_rules import (
     target_columns,
 )
 from ..exceptions import InputError, repr_of
-from ..knowledge.damaged_names import symbols_before_damage
 from .columns import replace_below_detection
+from .damaged_names import symbols_before_damage
 from .features import read_features
 from .formats import read_table
 from .joining import as_sheet, join
@@ -38,6 +38,7 @@ from .table import Table, TableError
 AnyPath = str | os.PathLike[str]
 
 
+@by_name()
 def read_data(
     path: AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath],
     *,
@@ -105,6 +106,10 @@ def read_data(
         If a file cannot be read, or unpacks to more than UBAYFS_MEMORY_LIMIT GB (default: a quarter of free memory).
     StudyError
         If the files do not fit together, or columns cannot have their roles: all problems at once.
+
+    See Also
+    --------
+    read_knowledge : Reads what is known about features.
 
     Examples
     --------

@@ -61,7 +61,7 @@ def sheet_of(lines: list[list[str]]) -> pd.DataFrame | None:
             if value.strip() not in ("", *MISSING_CODES):
                 columns.setdefault(key.strip(), {}).setdefault(sample, value.strip())
     frame = pd.DataFrame(columns, index=ids)
-    for name in frame:
+    for name in columns:
         numbers = pd.to_numeric(frame[name], errors="coerce")
         if numbers.notna().equals(frame[name].notna()):
             frame[name] = numbers

@@ -140,7 +140,7 @@ def _check_cells(content: bytes, path: Path) -> None:
     signs, letters = [sign.encode() for sign in _DELIMITERS], np.frombuffer(content, np.uint8)
     n_cells = max(np.count_nonzero(letters == sign[0]) for sign in signs) + np.count_nonzero(letters == 10)
     n_columns = max([line.count(sign) for line in islice(io.BytesIO(content), _SAMPLE) for sign in signs], default=0)
-    check_unpacked(path, len(content) + _CELL * n_cells + _COLUMN * n_columns)
+    check_unpacked(path, len(content) + _CELL * int(n_cells) + _COLUMN * n_columns)
 
 
 def _as_utf8(content: bytes, encoding: str | None, path: Path) -> bytes:

@@ -1,32 +1,14 @@
-"""Trust: what is related to the target, and what other samples would say.
+"""Trust: repeat the procedure on other rows or shuffled targets, and say what holds.
 
 `association` and `related` test features against a shuffled target. `procedure` has what is repeated, `repeats` does
-it; `reproducibility` and `cross_validation` are made of that, on halves and on left-out samples.
-`redecide` changes one decision: substitutes of members, agreement of weights and votes; so do `left_out` (also for the
-costs of constraints) and `questions`, what an expert should be asked.
+it; `reproducibility` and `cross_validation` are made of that, on halves and on left-out samples; `assess` does all.
 
->>> from ubayfs import Evidence, decide
->>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
->>> selection = decide(evidence, max_size=1)
->>> from ubayfs.trust import left_out, substitutes
->>> [(found.feature, found.added) for found in substitutes(selection)]
-[('radius', ('area',))]
->>> [(found.feature, found.because) for found in left_out(selection, n=1)]
-[('area', 'rival')]
+>>> import numpy as np
+>>> from ubayfs import collect_evidence, decide, estimate_related
+>>> rng = np.random.default_rng(0)
+>>> X = rng.normal(size=(60, 20))
+>>> sick = X[:, 0] + rng.normal(size=60) > 0
+>>> selection = decide(collect_evidence(X, sick, n_models=10, random_state=0), max_size=2)
+>>> estimate_related(selection, X, sick, n_shuffles=200).at_least
+1
 """
-
-from .left_out import Change, ConstraintCost, LeftOut, constraint_costs, left_out
-from .redecide import Agreement, StandIn, Substitute, agreement, substitutes
-
-__all__ = [
-    "Agreement",
-    "Change",
-    "ConstraintCost",
-    "LeftOut",
-    "StandIn",
-    "Substitute",
-    "agreement",
-    "constraint_costs",
-    "left_out",
-    "substitutes",
-]

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._arguments import MOST_REPEATS, RandomState, as_seed_sequence, check_choice, check_int
+from .._arguments import MOST_REPEATS, RandomState, as_seed_sequence, by_name, check_choice, check_int
 from .._plain import ShownAsCard, counted
 from ..data.missing import MAX_MISSING
+from ..decision.selection import Selection
 from ..ensemble.collect import check_ensemble
 from ..ensemble.progress import Progress, as_progress
 from ..exceptions import EnsembleError, InputError
-from ..selection import Selection
 from .procedure import check_repeatable, data_of_evidence, ensemble_of
 from .related import FEWEST_SHUFFLES, Related, related_members
 from .reproducibility import Reproducibility, reproducibility_on
@@ -42,6 +42,9 @@ class Assessment(ShownAsCard):
         Why a part is None, by its name.
     adjust_for : tuple of str
         Covariates that all of it is adjusted for.
+    n_supported : int or None
+        How many features the data support, where the set is larger; see
+        :meth:`~ubayfs.trust.related.Related.n_supported_of`.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class Assessment(ShownAsCard):
     validation: Validation | None = None
     not_done: Mapping[str, str] = field(default_factory=dict)
     adjust_for: tuple[str, ...] = ()
+    n_supported: int | None = None
 
     def __repr__(self) -> str:
         parts = ("related", "reproducibility", "validation")
@@ -71,6 +75,7 @@ class Assessment(ShownAsCard):
         return f"Assessment({counted(len(self.features), 'feature')}: {', '.join(known) or 'nothing known'})"
 
 
+@by_name()
 def assess(
     selection: Selection,
     X: Any,
@@ -124,6 +129,12 @@ def assess(
     InputError
         If the data are not those of the evidence, or an argument breaks a rule.
 
+    See Also
+    --------
+    estimate_related : The first of its parts.
+    estimate_reproducibility : The second.
+    validate : The third.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -147,7 +158,8 @@ def assess(
     supervised, not_done = data.target.task != "unsupervised", dict[str, str]()
     found: dict[str, Any] = {"adjust_for": () if data.covariates is None else tuple(data.covariates.names)}
     if supervised:
-        found["related"] = related_members(selection, data, n_shuffles, seed)
+        related = related_members(selection, data, n_shuffles, seed)
+        found |= {"related": related, "n_supported": related.n_supported_of(selection)}
     else:
         not_done |= {"related": _NO_TARGET, "validation": _NO_TARGET}
     try:

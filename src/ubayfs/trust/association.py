@@ -404,7 +404,7 @@ def _share_between(scores: Floats, between: Floats, basis: Floats, d: int) -> Fl
 def _inverse_scatter(scores: Floats, left: Floats) -> Floats:
     """Return the inverse of the scatter of joint scores, (n_shuffles, d, d); `left` is what a basis removes of them."""
     scatter = scores @ scores.transpose(0, 2, 1) - left @ left.transpose(0, 2, 1)
-    return np.linalg.pinv(scatter, rcond=_NOTHING, hermitian=True)
+    return np.asarray(np.linalg.pinv(scatter, rcond=_NOTHING, hermitian=True), dtype=np.float64)
 
 
 def _single_scatter(scores: Floats, left: Floats) -> Floats:

@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import MOST_REPEATS, RandomState, check_bool, check_choice, check_int, check_random_state
+from .._arguments import MOST_REPEATS, RandomState, by_name, check_bool, check_choice, check_int, check_random_state
 from .._files import read_json, save_content
 from .._plain import decode, plain
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
+from ..decision.selection import Selection
+from ..decision.workflow import Decision
 from ..ensemble.checkpoint import Checkpoint, as_directory
 from ..ensemble.collect import check_ensemble, seed_of
 from ..ensemble.progress import Progress, as_progress
@@ -25,8 +27,6 @@ from ..ensemble.workers import threads_for
 from ..exceptions import EnsembleError, InputError
 from ..priors import PriorKnowledge
 from ..priors.weights import resolve_knowledge
-from ..selection import Selection
-from ..workflow import Decision
 from .folds import BASELINES, Fold, FoldEvaluation, Outcome, assign_folds, check_folds, child, joined
 from .intervals import SampleSpread, spreads_of
 from .predictors import RIDGE, as_predictors
@@ -39,6 +39,7 @@ from .validation import OF_COVARIATES, Validation, sample_risks
 _ASSIGN, _SHUFFLE, _FOLD = range(3)
 
 
+@by_name()
 def validate(
     selection: Selection,
     X: Any,
@@ -116,6 +117,14 @@ def validate(
         class or the groups are too few for so many folds; before any work.
     EnsembleError
         If more than half of the folds cannot be done, or the checkpoint is of another validation.
+
+    See Also
+    --------
+    assess : All parts at once.
+
+    References
+    ----------
+    Nadeau, C., Bengio, Y. (2003). Inference for the generalization error. Machine Learning, 52, 239-281.
 
     Examples
     --------

@@ -17,12 +17,12 @@ from .._arguments import Floats, Ints, mask_of
 from ..constraints.sizes import max_size
 from ..data.feature_data import FeatureData
 from ..data.target import TASKS, Target
+from ..decision.workflow import Decision
 from ..ensemble.collect import seed_of
 from ..ensemble.evidence import Evidence
 from ..ensemble.workers import blas_limit
 from ..exceptions import EnsembleError, InfeasibleError, InputError, UBayFSError
 from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
-from ..workflow import Decision
 from .intervals import FoldTerms
 from .prediction_metrics import Judged
 from .predictors import (
@@ -68,6 +68,8 @@ def check_folds(data: FeatureData, cv: int, train_size: float = 1.0) -> None:
     if n_units < needed:
         way_out = "Use fewer folds." if n_units >= 2 * needed // cv else "Collect more."
         raise InputError.of("cv", f"is {cv}, which needs at least {needed} {kind}; there are {n_units}. {way_out}", cv)
+    if data.target.is_numeric:
+        _check_squares(np.asarray(data.target.values, dtype=np.float64))
     if TASKS[data.target.task].fewest_events:
         _check_events(data.target, cv, train_size)
     if data.target.strata is None or TASKS[data.target.task].fewest_events:
@@ -81,6 +83,14 @@ def check_folds(data: FeatureData, cv: int, train_size: float = 1.0) -> None:
     way_out = smaller if size > 2 else "Merge it with another class, or drop its samples"
     rule = f"has {shown} of class {name!r}, but cv={cv} needs at least {fewest} of each class. {way_out}."
     raise InputError.of(argument, rule, cv)
+
+
+def _check_squares(y: Floats) -> None:
+    """Raise if squared errors of the prediction of a target may leave the range of numbers."""
+    largest = float(np.abs(y).max())
+    if not 1e-140 < largest < 1e140:
+        rule = f"has values up to {largest:.3g}, whose squares leave the range of numbers. Give it in other units."
+        raise InputError.of("y", rule, largest)
 
 
 def _check_events(target: Target, cv: int, train_size: float) -> None:

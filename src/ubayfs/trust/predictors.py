@@ -21,6 +21,7 @@ from .._arguments import Array, Floats, Ints, check_choice
 from ..data.feature_data import FeatureData, feature_chunks
 from ..data.target import Target
 from ..exceptions import InputError, repr_of
+from ..selectors._subsample import power_of_two
 from .prediction_metrics import METRICS, Judged, Predicted
 
 RIDGE, FOREST = "ridge", "forest"
@@ -156,7 +157,10 @@ def covariates_of(data: FeatureData, train: Ints, test: Ints) -> tuple[Floats, F
 
 def _in_units(A: Floats, B: Floats) -> tuple[Floats, Floats]:
     """Return columns of training and test samples in units of the training samples; those that do not vary are 0."""
-    varies = A.min(axis=0, initial=np.inf) < A.max(axis=0, initial=-np.inf)
+    low, high = A.min(axis=0, initial=np.inf), A.max(axis=0, initial=-np.inf)
+    varies = low < high
+    to_order_1 = power_of_two(np.where(varies, np.maximum(high, -low), 1.0))  # squares stay in the range of numbers
+    A, B = A * to_order_1, B * to_order_1
     center, scale = A.mean(axis=0), np.where(varies, A.std(axis=0), 1.0)
     return np.where(varies, (A - center) / scale, 0.0), np.where(varies, (B - center) / scale, 0.0)
 

@@ -15,15 +15,15 @@ from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
 from ..data.sparse_columns import SparseColumns
 from ..data.target import TASKS, Target, plain
+from ..decision.selection import Selection, check_selection
+from ..decision.workflow import Decision
 from ..ensemble.collect import as_data, check_ensemble, collect_evidence, ensemble_settings
 from ..ensemble.evidence import Evidence
 from ..ensemble.subsampling import SubsamplePlan, plan_subsamples
 from ..exceptions import InputError
-from ..selection import Selection, check_selection
 from ..selectors.adapters import as_selector, describe
 from ..selectors.base import ElementarySelector
 from ..selectors.registry import SELECTORS
-from ..workflow import Decision
 
 # Arguments of collect_evidence that are settings of evidence, and those that say how the data are read.
 ENSEMBLE = ("selector", "n_models", "train_size", "n_features_per_model")

@@ -31,18 +31,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.random import SeedSequence
 
-from .._arguments import MOST_REPEATS, Array, FeatureIndex, Floats, Mask, RandomState, as_seed_sequence, check_int
+from .._arguments import (
+    MOST_REPEATS,
+    Array,
+    FeatureIndex,
+    Floats,
+    Mask,
+    RandomState,
+    as_seed_sequence,
+    by_name,
+    check_int,
+)
 from .._plain import ShownAsCard
 from ..constraints.sizes import asks_for_supported, with_supported
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
+from ..decision.selection import Selection
+from ..decision.workflow import Decision
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
 from ..exceptions import Advice, EnsembleError, InputError
 from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
 from ..priors.weights import raised, resolve_knowledge
-from ..selection import Selection
-from ..workflow import Decision
 from .association import FeatureTests
 from .procedure import Procedure, check_repeatable, data_of_evidence, ensemble_of
 from .shuffled_votes import ShuffledVotes, collect_shuffled_votes
@@ -187,6 +197,11 @@ class Related(ShownAsCard):
         return None if self.listed is None else self.plain.n_related(self._members, self.plain.headline)
 
     @property
+    def best_guess_without_list(self) -> int | None:
+        """The same as `best_guess` without what was favored beforehand; None if nothing was."""
+        return None if self.listed is None else self.plain.n_related(self._members, self.plain.best_guess)
+
+    @property
     def n_related_of_all(self) -> int:
         """All features that are related to the target, selected or not: at least so many, with 90 % confidence."""
         return self.bounds.n_related(slice(None), self.bounds.headline)
@@ -239,6 +254,19 @@ class Related(ShownAsCard):
             ),
             0,
         )
+
+    def n_supported_of(self, selection: Selection) -> int | None:
+        """Return how many features of a larger set the data support, as for `max_size: supported`.
+
+        None where this says nothing of the set: the data support as many features or none, or others than its most
+        important members, which constraints keep out.
+        """
+        size, importance = len(selection.features), selection.importance
+        n = self.supported(selection, max(MAX_SUPPORTED, size))
+        if not 0 < n < size:
+            return None
+        weakest = np.sort(importance[selection.mask])[-n]
+        return n if weakest >= importance[~selection.mask].max(initial=0.0) else None
 
     def to_record(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return everything but the set as plain types and as arrays, for a file without pickle."""
@@ -326,6 +354,7 @@ def associate(data: FeatureData, favored: Mask, n_shuffles: int, random_state: A
     return plain, Bounds.of(p_values / np.where(favored, of_favored, of_others), smallest, with_gaps)
 
 
+@by_name()
 def estimate_related(
     selection: Selection,
     X: Any,
@@ -374,6 +403,18 @@ def estimate_related(
     InputError
         If there is no target, or the data are not those of the evidence; with `n_vote_shuffles` also if there are
         covariates, or the ensemble cannot be repeated.
+
+    See Also
+    --------
+    assess : All parts at once.
+
+    References
+    ----------
+    Blanchard, G., Neuvial, P., Roquain, E. (2020). Post hoc confidence bounds on false positives using reference
+    families. Annals of Statistics, 48, 1281-1303.
+
+    Hemerik, J., Solari, A., Goeman, J. J. (2019). Permutation-based simultaneous confidence bounds for the false
+    discovery proportion. Biometrika, 106, 635-649.
 
     Examples
     --------

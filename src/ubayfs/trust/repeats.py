@@ -258,5 +258,5 @@ class EnsembleRepeats(Repeats):
                 raise EnsembleError(f"{path} holds something else, copied from elsewhere.")
             return read(arrays)
         except EnsembleError as error:
-            Advice("checkpoint_damaged", {"reason": str(error).rstrip(".")}).warn(stacklevel=7)
+            Advice("checkpoint_damaged", {"reason": str(error).rstrip(".")}).warn()
             return None

@@ -19,6 +19,10 @@ their sizes and P the number of features that vary in the data and are not left 
   quantile and t = z(k/P) it is Phi(sqrt(2) (z(f) - t) + t)^2, since twice the samples bring sqrt(2) times the effect;
 - of the k members, k (phi + (1 - phi) k/P) are selected again at an agreement phi.
 
+Where weights were stated, this is what the data select without the help of the weights. The same numbers **with the
+weights**, for all members with votes that no rule brought in, stand beside it: weights favor the same features in every
+study, right or wrong, so that these numbers say nothing of the data alone.
+
 With **stand-ins**, |S & S'| is the largest number of pairs of S and S' in which both features are the same, or
 correlate by more than 0.8 (Spearman, absolute), each feature in one pair; chance is the mean over random sets.
 """
@@ -27,23 +31,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .._arguments import Array, Floats, Mask, RandomState, as_seed_sequence
+from .._arguments import Array, Floats, Mask, RandomState, as_seed_sequence, by_name
 from .._plain import ShownAsCard
-from ..attribution import Reason, attribution
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
+from ..decision.selection import Selection, check_selection
+from ..decision.workflow import Decision
 from ..ensemble.progress import Progress
 from ..exceptions import Advice, InputError, OptimizationError
+from ..explain.attribution import Reason, attribution
 from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
-from ..selection import Selection, check_selection
-from ..workflow import Decision
 from .ensembles import HalfEnsembles, check_same_ensemble, collect_halves
 from .procedure import check_repeatable, data_of_evidence, ensemble_of, take_samples
 from .repeats import check_usable, repeats_advice
@@ -132,6 +136,25 @@ class HalvesAgreement:
 
 
 @dataclass(frozen=True, eq=False)
+class WithWeights:
+    """The sets of halves as decided with weights, also where only the weights select a feature.
+
+    Attributes
+    ----------
+    members : ndarray of bool of shape (n_features,)
+        Members with votes that no rule brought in.
+    share_of_halves : ndarray of float of shape (n_features,)
+        In which share of the halves each feature had votes and was selected.
+    agreement : HalvesAgreement
+        Of `members`.
+    """
+
+    members: Mask
+    share_of_halves: Floats
+    agreement: HalvesAgreement
+
+
+@dataclass(frozen=True, eq=False)
 class Reproducibility(ShownAsCard):
     """Agreement of the sets that are selected on disjoint halves of the samples.
 
@@ -153,12 +176,15 @@ class Reproducibility(ShownAsCard):
     failures : tuple of str
         Why further splits are left out: no ensemble, or no set under the constraints.
     not_by_data : dict of str to {"rule", "weight", "fill"}
-        Members that the data did not bring, and what did (see :class:`~ubayfs.attribution.Attribution`). They do not
-        count.
+        Members that the data did not bring, and what did (see
+        :class:`~ubayfs.explain.attribution.Attribution`). They do not count.
     stand_ins : HalvesAgreement or None
         The same where a feature with a correlation above 0.8 counts as the same; None without data.
     without_prior : HalvesAgreement or None
         The same for the decision without weights; None where no weights were stated.
+    with_weights : WithWeights or None
+        What another study with the same weights selects, by its data or by the weights; None where no weights were
+        stated.
 
     Examples
     --------
@@ -185,6 +211,7 @@ class Reproducibility(ShownAsCard):
     not_by_data: Mapping[str, Reason] = field(default_factory=dict)
     stand_ins: HalvesAgreement | None = None
     without_prior: HalvesAgreement | None = None
+    with_weights: WithWeights | None = None
 
     def __repr__(self) -> str:
         agreement = f"lower={self.lower:.2f}, upper={self.upper:.2f}"
@@ -262,15 +289,28 @@ class Reproducibility(ShownAsCard):
     def frequency(self) -> Floats:
         """How often the data would select each feature, of shape (n_features,); NaN where nothing is known.
 
-        The share of the halves that selected it, scaled such that no more members are selected again than at the
-        agreement that Spearman and Brown project, amid the range of `selected_again`. NaN for members that the data did
-        not bring, and for all if no split was made.
+        The share of the halves that selected it, without the help of weights, scaled such that no more members are
+        selected again than at the agreement that Spearman and Brown project, amid the range of `selected_again`. NaN
+        for members that the data did not bring, and for all if no split was made.
         """
-        if not len(self.agreements):
-            return np.full(len(self.share_of_halves), np.nan)
-        total, again = float(self.share_of_halves[self.by_data].sum()), self.exact.again(projected(self.lower))
-        scaled = self.share_of_halves * (min(1.0, again / total) if total > 0 and self.n_used else 1.0)
-        return np.where(self.selected & ~self.by_data, np.nan, scaled)
+        return self._scaled(self.share_of_halves, self.by_data, self.exact)
+
+    @cached_property
+    def frequency_with_weights(self) -> Floats | None:
+        """The same with the weights: how often they and the data would select each feature; None without weights.
+
+        NaN for members that a rule brought in, and for those without votes.
+        """
+        found = self.with_weights
+        return None if found is None else self._scaled(found.share_of_halves, found.members, found.agreement)
+
+    def _scaled(self, share: Floats, counted: Mask, agreement: HalvesAgreement) -> Floats:
+        """Return shares of the halves, scaled to how many of the members that are counted are selected again."""
+        if not len(agreement.agreements):
+            return np.full(len(share), np.nan)
+        total, again = float(share[counted].sum()), agreement.again(projected(agreement.lower))
+        scaled = share * (min(1.0, again / total) if total > 0 and agreement.n_used else 1.0)
+        return np.where(self.selected & ~counted, np.nan, scaled)
 
     @property
     def labels(self) -> Array:
@@ -278,9 +318,18 @@ class Reproducibility(ShownAsCard):
 
         Members that the data did not bring are "by your rule", "by your weight", or "fills a place".
         """
-        step = (self.frequency >= RARELY).astype(int) + (self.frequency > USUALLY)
-        found = np.where(np.isnan(self.frequency), "unknown", np.array(LABELS, dtype=object)[step])
-        for position in np.flatnonzero(self.selected & ~self.by_data):
+        return self._in_words(self.frequency)
+
+    @property
+    def labels_with_weights(self) -> Array | None:
+        """The same with the weights; None where no weights were stated."""
+        found = self.frequency_with_weights
+        return None if found is None else self._in_words(found)
+
+    def _in_words(self, frequency: Floats) -> Array:
+        step, unknown = (frequency >= RARELY).astype(int) + (frequency > USUALLY), np.isnan(frequency)
+        found = np.where(unknown, "unknown", np.array(LABELS, dtype=object)[step])
+        for position in np.flatnonzero(self.selected & ~self.by_data & unknown):
             found[position] = NOT_BY_DATA[self.not_by_data[self.feature_names[position]]]
         return found
 
@@ -383,14 +432,19 @@ def reproducibility_of(
         both &= found.plain
     members, n_varying = selection.mask & candidates & voted, int(np.count_nonzero(candidates))
 
-    def or_none(agreements: Floats) -> Floats:
-        # A half that selected something, but nothing by the data, has selected none of the members again.
+    def or_none(agreements: Floats, members: Mask = members) -> Floats:
+        # A half that selected something, but nothing that counts, has selected none of the members again.
         return np.where(np.isnan(agreements) & ~found.empty & members.any(), 0.0, agreements)
 
-    without_prior = None
+    without_prior = with_weights = None
     if found.plain is not None and reasons.without_prior is not None:
+        n_open = int(np.count_nonzero(open_ones))
         size = int(np.count_nonzero(open_ones & voted & np.isin(names, reasons.without_prior)))
-        without_prior = _agreement_of(found.plain & open_ones, size, int(np.count_nonzero(open_ones)))
+        without_prior = _agreement_of(found.plain & open_ones, size, n_open)
+        weighted, counted = found.sets & open_ones, selection.mask & open_ones & voted
+        agreed = _agreement_of(weighted, int(np.count_nonzero(counted)), n_open)
+        agreed = replace(agreed, agreements=or_none(agreed.agreements, counted))
+        with_weights = WithWeights(counted, _share_of_halves(weighted), agreed)
     stand_ins = None
     if data is not None and members.any():
         chance, agreements = stand_in_agreement(data.X, members, both, candidates)
@@ -400,13 +454,14 @@ def reproducibility_of(
         selected=selection.mask,
         n_varying=n_varying,
         agreements=or_none(agreement(both[:, 0], both[:, 1], n_varying)),
-        share_of_halves=both.mean(axis=(0, 1)) if len(both) else np.zeros(evidence.n_features),
+        share_of_halves=_share_of_halves(both),
         vote_share=_vote_share(halves, evidence.n_features),
         n_splits=halves.n_splits,
         failures=found.failures,
         not_by_data=not_by_data,
         stand_ins=stand_ins,
         without_prior=without_prior,
+        with_weights=with_weights,
     )
 
 
@@ -453,6 +508,11 @@ def _without_weights(decision: Decision, posterior: Posterior) -> list[tuple[Dec
     return [(decision.but(constraints=demands, weights=DEFAULT_WEIGHT), plain)]
 
 
+def _share_of_halves(sets: Mask) -> Floats:
+    """Return in which share of sets of shape (n_pairs, 2, n_features) each feature is."""
+    return np.asarray(sets.mean(axis=(0, 1)) if len(sets) else np.zeros(sets.shape[2]))
+
+
 def _agreement_of(sets: Mask, size: int, n_varying: int) -> HalvesAgreement:
     """Return the agreement of pairs of sets, of shape (n_pairs, 2, n_features)."""
     return HalvesAgreement(size, size / max(n_varying, 1), agreement(sets[:, 0], sets[:, 1], n_varying))
@@ -470,6 +530,7 @@ def _vote_share(halves: HalfEnsembles, n_features: int) -> Floats:
     return found
 
 
+@by_name()
 def estimate_reproducibility(
     selection: Selection,
     X: Any,
@@ -519,6 +580,10 @@ def estimate_reproducibility(
         halves, groups cannot be split, or an argument breaks a rule.
     EnsembleError
         If more than half of the splits cannot be used: no ensemble could be run, or no set keeps all hard constraints.
+
+    See Also
+    --------
+    assess : All parts at once.
 
     Examples
     --------

@@ -25,7 +25,7 @@ numbers as "with" it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -98,7 +98,7 @@ def tested(comparison: pd.DataFrame, results: pd.DataFrame, variants: pd.DataFra
     )[columns]
 
 
-def _pool(row: dict[str, Any]) -> str:
+def _pool(row: Mapping[Any, Any]) -> str:
     """Return in words the cells for which the authors made this choice at once."""
     cause, variant = row["cause"], row["variant"]
     if cause == "optimizer" or (cause == "tie" and row["method"].startswith("ubayfs")):
@@ -128,7 +128,7 @@ def _other_scores(main: pd.DataFrame) -> Iterator[dict[str, Any]]:
             yield figure | {"cause": cause, "variant": variant} | _without(found[compared])
 
 
-def _without(figure: dict[str, Any]) -> dict[str, Any]:
+def _without(figure: Mapping[Any, Any]) -> dict[str, Any]:
     return {f"{name}_without": figure[name] for name in _FOUND}
 
 
@@ -152,7 +152,8 @@ def _other_cells(results: pd.DataFrame) -> pd.DataFrame:
         return results
     main = results[results["variant"] == "main"]
     grouped, other = main["scheme"] != "random", main["data"].isin(OTHER_DATA)
-    rows, grouped, other = (one[grouped | other] for one in (in_papers_class(main), grouped, other))
+    beside = grouped | other
+    rows, grouped, other = in_papers_class(main)[beside], grouped[beside], other[beside]
     cause = {(True, False): "split", (False, True): "data source", (True, True): "data source and split"}
     kinds = list(zip(grouped, other, rows["data"], strict=True))
     return rows.assign(
@@ -238,7 +239,7 @@ def verdicts(comparison: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     return differing.assign(verdict=[_verdict(cell, tried) for cell in differing.to_dict("records")])
 
 
-def _verdict(cell: dict[str, Any], table: pd.DataFrame) -> str:
+def _verdict(cell: Mapping[Any, Any], table: pd.DataFrame) -> str:
     if table.empty:
         return _UNTRIED
     tried = table[(table[CELL] == [cell[name] for name in CELL]).all(axis=1)]
@@ -257,16 +258,16 @@ def _verdict(cell: dict[str, Any], table: pd.DataFrame) -> str:
     return _UNTRIED
 
 
-def _gives(row: dict[str, Any]) -> str:
+def _gives(row: Mapping[Any, Any]) -> str:
     return f"{row['cause']}: {row['variant']} gives {row['ours']:.2f} (paper {row['paper']:.2f}); {_count(row)}"
 
 
-def _count(row: dict[str, Any]) -> str:
+def _count(row: Mapping[Any, Any]) -> str:
     """Return in words what a change does to its pool."""
     cells = f"{row['pool']} cells".strip()
     return f"with it {row['agree_with']} of {row['cells']} {cells} agree instead of {row['agree_without']}"
 
 
-def _but(row: dict[str, Any]) -> str:
+def _but(row: Mapping[Any, Any]) -> str:
     """Say why a change that explains this cell is not called its cause."""
     return f", but {_count(row)}" if row["explains"] else ""

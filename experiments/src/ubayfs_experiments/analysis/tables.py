@@ -115,7 +115,7 @@ def control_table(frame: pd.DataFrame) -> pd.DataFrame:
             known = target in set(table["target"])
             part[target] = wide[f"{score}_mean", target] if known else np.nan
             part[f"{target}_se"] = wide[f"{score}_se", target] if known else np.nan
-        part["n"] = wide["n"].max(axis=1).astype(int)
+        part["n"] = wide[["n"]].max(axis=1).astype(int)
         parts.append(part.reset_index())
     both = pd.concat(parts, ignore_index=True)
     both = both.assign(z=(both["shuffled"] - 0.5) / both["shuffled_se"])

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ubayfs
+from ubayfs.decision.selection import Selection
 
 from ..data.datasets import Dataset
 from ..data.planted import Mask
@@ -140,7 +141,7 @@ class Procedure(NamedTuple):
             random_state=int(rng.integers(2**31)), **study.options,
         )  # fmt: skip
 
-    def decide(self, evidence: ubayfs.Evidence, study: Study, weighted: bool = True) -> ubayfs.selection.Selection:
+    def decide(self, evidence: ubayfs.Evidence, study: Study, weighted: bool = True) -> Selection:
         """Return what is selected; without weights, if they are not wanted."""
         constraints, options = [ubayfs.max_size(MAX_SIZE)], dict[str, Any]()
         if self.design.how == LISTED and weighted:
@@ -150,7 +151,7 @@ class Procedure(NamedTuple):
             options["blocks"] = blocks_of(len(study.related))
         return ubayfs.decide(evidence, constraints=constraints, min_votes=0, **options)
 
-    def select(self, study: Study, rng: np.random.Generator) -> ubayfs.selection.Selection:
+    def select(self, study: Study, rng: np.random.Generator) -> Selection:
         """Return what is selected on a data set."""
         return self.decide(self.evidence(study, rng), study)
 
@@ -210,7 +211,7 @@ def _predicted(procedure: Procedure, rng: np.random.Generator) -> Mapping[str, f
     }  # fmt: skip
 
 
-def _judged(procedure: Procedure, study: Study, selection: ubayfs.selection.Selection) -> float:
+def _judged(procedure: Procedure, study: Study, selection: Selection) -> float:
     """Return the score on fresh samples of a predictor that learned from a study, with the features selected in it."""
     fresh = _fresh_samples(procedure)
     known, new = (each.X[:, selection.indices] for each in (study, fresh))

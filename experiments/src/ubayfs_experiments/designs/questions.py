@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import ubayfs
-from ubayfs.selection import Selection
+from ubayfs.decision.selection import Selection
 
 from ..data.datasets import Dataset
 from ..data.planted import KINDS, STAND_IN, population

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ubayfs
-from ubayfs.selection import Selection
+from ubayfs.decision.selection import Selection
 
 from ..data.catalogue import SOURCES
 from ..data.datasets import Dataset

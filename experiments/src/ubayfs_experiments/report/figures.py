@@ -71,7 +71,7 @@ def figure_1a(frame: pd.DataFrame) -> Drawing:
                 for i, method in enumerate(methods):
                     part = table[(table["data"] == name) & (table["method"] == method)].sort_values("n_models")
                     apart = 1.0 if measure is _SECONDS else 1.035 ** dodge(i, len(methods), len(methods))
-                    draw_line(sheet, ax, look_of(method), part["n_models"] * apart, part, *measure[:3])
+                    draw_line(sheet, ax, look_of(method), (part["n_models"] * apart).tolist(), part, *measure[:3])
             sheet.axes[0, column].set_title(_DATA[name], loc="left")
             sheet.axes[-1, column].set_xlabel("elementary models M")
         sheet.axes[0, 0].set_xscale("log")  # which all panels share

@@ -78,7 +78,7 @@ def figure_schemes(frame: pd.DataFrame) -> Drawing | None:
     scores = ["f1_logistic", "f1_svm"]
     table = aggregate(rows, ["data", "scheme", "scenario", "method"], scores)
     table = table.set_index(["data", "scenario", "method", "scheme"]).sort_index(ascending=[True, True, True, False])
-    known = set(table.index.droplevel("scheme"))
+    known = {key[:-1] for key in table.index}
     wanted = product(data_in_order(grouped), ("standard", "block"), in_order(frame["method"]))
     cells = [cell for cell in wanted if cell in known]
     details = (
@@ -90,7 +90,7 @@ def figure_schemes(frame: pd.DataFrame) -> Drawing | None:
     ) as sheet:
         for ax, score in zip(sheet.axes[0], scores, strict=True):
             for place, cell in enumerate(cells):
-                part = table.loc[cell]
+                part = table.loc[cell, :]
                 ax.plot(part[f"{score}_mean"], [place] * len(part), color="0.75", linewidth=1.0, zorder=0)
                 for scheme in part.index:
                     look, row = _SCHEMES[scheme], part.loc[scheme]

@@ -55,7 +55,7 @@ def _overview(content: Content) -> Section:
 
 def _measure(content: Content, measure: str) -> Section:
     ours, paper = (
-        table[table["measure"] == measure].set_index(KEY).to_dict("index")
+        dict[Any, Any](table[table["measure"] == measure].set_index(KEY).to_dict("index"))
         for table in (differences.beside(content.frames["2"]), paper_table())
     )
     spread = "[95 % interval]" if measure == "stability" else "± standard error"

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from ..._plain import cost_range, cost_text, counted, listing, price_text, rounded
 from ...knowledge.scale import VOTES
 from ...summary.sentences import constraint_state
-from ...summary.trust_sentences import MARKS, NONE_LEFT_OUT, replacement, why_out
+from ...summary.trust_sentences import AGAIN, MARKS, NONE_LEFT_OUT, again_heading, replacement, why_out
 from .parts import badge, bar, because, choices, paragraph, table, text
 
 Facts = Mapping[str, Any]
@@ -86,9 +86,9 @@ def member_table(records: Sequence[Facts], stated: Facts, n_models: int, added: 
     Below a certain width a row becomes a card, in which each cell has its heading (static/app.css).
     """
     most = max((record["count"] + _weight(record, stated) for record in records), default=1.0)
-    again = any(record.get("selected_again") for record in records)
+    again = [key for key in AGAIN if any(record.get(key) for record in records)]
     columns = ["Feature", "Because of", "Votes", f"of {n_models:,}", "You say"]
-    columns += ["Selected again"] * again + ["If it cannot be measured"]
+    columns += [again_heading(key, AGAIN[1] in again) for key in again] + ["If it cannot be measured"]
     rows = Markup().join(
         _member(record, stated, most, record["feature"] in set(added), columns, ready) for record in records
     )
@@ -120,7 +120,11 @@ def _member(record: Facts, stated: Facts, most: float, is_new: bool, columns: Se
         "Votes": bar(record["count"], _weight(record, stated), most),
         columns[3]: Markup('<span class="number">{:,}</span>').format(record["count"]),
         "You say": word_box(name, stated.get(name, (None, ""))[0]),
-        "Selected again": badge(record["selected_again"]) if record.get("selected_again") else "",
+        **{
+            again_heading(key, weighted): badge(record[key]) if record.get(key) else ""
+            for key in AGAIN
+            for weighted in (False, True)
+        },
         "If it cannot be measured": instead(record) if ready else WAITING,
     }
     shown = Markup().join(
