@@ -26,7 +26,9 @@ from ..data.simulated import BLOCK, CORRELATION, KINDS, PLANTED_TARGETS, TARGETS
 from ..methods.peers import integrated_path, knockoffs
 from ..tasks import Experiment, Outcome, Scale, Split, Task, seed_of
 
-NAME, DATA, SELECTOR = "calibration", "drawn", "wide"
+NAME, DATA = "calibration", "drawn"
+# What votes, unless the run names another: the default of ubayfs where what is said depends on the votes themselves.
+SELECTORS = {"lists": "wide", "again": "wide", "planted": "mrmr", "peers": "mrmr", "prediction": "mrmr"}
 SIZES = {  # samples, features, signals, shuffles
     "small": (30, 50, 0, 1000), "wide": (60, 2000, 0, 200), "small, planted": (60, 100, 5, 1000),
     "wide, planted": (100, 2000, 5, 400), "tall, planted": (300, 300, 20, 1000), "lists, planted": (100, 500, 10, 0),
@@ -53,15 +55,19 @@ def tasks(scale: Scale) -> list[Task]:
     plants = [(size, target, kind) for size in ("small", "wide") for target in PLANTED_TARGETS for kind in FEATURES]
     lists = [("lists", target, kind) for target in PLANTED_TARGETS for kind in FEATURES]
     peers = [(size, target, kind) for size, target in PEERS for kind in FEATURES]
-    votes = {"selector": scale.selector or SELECTOR, "n_models": scale.models(30)}
     return [
         Task(NAME, DATA, f"{measure}-{size}-{target}-{kind}", scale.splits(N_SETS), settings={
             "measure": measure, "size": size if measure == "noise" else f"{size}, planted", "target": target,
-            "kind": kind, **({} if measure == "noise" else votes),
+            "kind": kind, **({} if measure == "noise" else votes_of(measure, scale)),
         })
         for measure, designs in (("noise", noises), ("planted", plants), ("lists", lists), ("peers", peers))
         for size, target, kind in designs
     ]  # fmt: skip
+
+
+def votes_of(measure: str, scale: Scale) -> dict[str, Any]:
+    """Return the ensemble of a measure: 30 models of the selector of the run, or of the one that it has."""
+    return {"selector": scale.selector or SELECTORS[measure], "n_models": scale.models(30)}
 
 
 def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSequence) -> list[Outcome]:

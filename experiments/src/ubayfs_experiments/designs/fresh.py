@@ -27,7 +27,7 @@ from ..data.planted import Mask
 from ..data.simulated import BLOCK, PLANTED_TARGETS, SAME, PlantedPopulation, Study, blocks_of
 from ..methods.ridge import SCORES
 from ..tasks import Experiment, Outcome, Scale, Split, Task, seed_of
-from .calibration import DATA, MAX_SIZE, SELECTOR
+from .calibration import DATA, MAX_SIZE, votes_of
 
 NAME = "fresh"
 SIZES = {f"{n} x {n_features}": (n, n_features) for n, n_features in ((40, 500), (80, 1000), (200, 100))}
@@ -77,10 +77,9 @@ def designs() -> list[Design]:
 
 def tasks(scale: Scale) -> list[Task]:
     """Return all designs, for either measure; the selector of the scale votes."""
-    votes = {"selector": scale.selector or SELECTOR, "n_models": scale.models(30)}
     return [
         Task(NAME, DATA, "-".join((measure, *design)), scale.splits(_n_sets(measure, design)), settings={
-            "measure": measure, **design._asdict(), **votes,
+            "measure": measure, **design._asdict(), **votes_of(measure, scale),
         })
         for measure in MEASURES for design in designs()
     ]  # fmt: skip
