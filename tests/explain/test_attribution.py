@@ -25,8 +25,8 @@ from ubayfs import (
     implies,
     max_per_block,
     max_size,
-    min_size,
     maximize,
+    min_size,
     must_link,
     require,
 )
