@@ -490,9 +490,9 @@ def test_a_checkpoint_depends_on_arguments_of_a_decision_that_are_added_later(tm
     procedure = Procedure.of(FeatureData.from_table(X, y), {"selector": "fisher", "n_models": 5})
     decision, options = Extended(constraints=[max_size(2)]), Options(cv=2, n_repeats=1, baselines=False, random_state=0)
     validate_procedure(procedure, decision, options, checkpoint=tmp_path)
-    validate_procedure(procedure, decision.but(min_importance=0.0), options, checkpoint=tmp_path)
+    validate_procedure(procedure, decision.replace(min_importance=0.0), options, checkpoint=tmp_path)
     with pytest.raises(EnsembleError, match=r"these differ: decision"):
-        validate_procedure(procedure, decision.but(min_importance=0.1), options, checkpoint=tmp_path)
+        validate_procedure(procedure, decision.replace(min_importance=0.1), options, checkpoint=tmp_path)
 
 
 def test_a_damaged_fold_is_done_again(tmp_path):

@@ -102,7 +102,7 @@ class Decision:
         """Make a decision of those entries that are arguments of one, such as the parameters of a function."""
         return cls(**{name: given[name] for name in cls.names() if name in given})
 
-    def but(self, **changes: Any) -> Decision:
+    def replace(self, **changes: Any) -> Decision:
         """Return a copy with other values of some arguments; only these are checked."""
         other = copy(self)
         for name, value in changes.items():
@@ -250,7 +250,7 @@ class Decision:
             provenance=self._provenance(optimizer, solution, posterior),
             posterior=posterior,
             problem=replace(problem, optimizer=optimizer),
-            decision=None if posterior is None else self.but(prior=posterior.made_by or self.prior),
+            decision=None if posterior is None else self.replace(prior=posterior.made_by or self.prior),
             advice=(
                 *self._knowledge_advice(problem, posterior),
                 *advice_on(best, problem, None if others.complete else numbers, deadline),

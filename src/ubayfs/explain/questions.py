@@ -302,7 +302,7 @@ class _Raised:
         return np.minimum((np.asarray(score) - self.present) / self.gain, 1.0)
 
     def _attained(self, positions: Ints, bounds: Floats) -> Mask:
-        """Tell for which features the bound is attained by the best set with room for one more, and that feature."""
+        """Return for which features the bound is attained by the best set with room for one more, and that feature."""
         room, n = self.room.chosen, len(positions)
         if room is None:
             return np.zeros(n, dtype=bool)

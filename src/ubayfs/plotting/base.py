@@ -46,7 +46,7 @@ class Correlations:
         return cls(names, signed_correlations(values, "spearman"), signed_correlations(values, "pearson"))
 
     def cover(self, features: Iterable[str]) -> bool:
-        """Tell whether the correlations among these features are known."""
+        """Return whether the correlations among these features are known."""
         return set(features) <= set(self.features)
 
     def among(self, features: Sequence[str]) -> Correlations:
@@ -133,7 +133,7 @@ class Display:
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure; by default, if there was an ensemble."""
+        """Return whether a report on this selection has this figure; by default, if there was an ensemble."""
         return selection.posterior is not None
 
     @classmethod

@@ -39,7 +39,7 @@ class CorrelationDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
+        """Return whether a report on this selection has this figure."""
         return data.correlations is not None and len(selection.features) > 1
 
     @classmethod

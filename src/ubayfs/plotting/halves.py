@@ -43,7 +43,7 @@ class HalvesDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
+        """Return whether a report on this selection has this figure."""
         known = data.trust
         return known.halves is not None and known.reproducibility is not None and known.reproducibility.n_used > 0
 

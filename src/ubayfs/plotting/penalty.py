@@ -67,7 +67,7 @@ class PenaltyDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report has this figure: if something can be violated at a price; a hard limit never is."""
+        """Return whether a report has this figure: if something can be violated at a price; a hard limit never is."""
         return selection.problem is not None and not np.isinf(selection.problem.utility.system.rho).all()
 
     @classmethod

@@ -78,7 +78,7 @@ class ProfileDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
+        """Return whether a report on this selection has this figure."""
         return data.profile is not None and len(selection.features) > 0
 
     @classmethod
@@ -180,7 +180,7 @@ class ProfileDisplay(Display):
 
 
 def can_be_grouped(target: Target | None) -> bool:
-    """Tell whether samples can be put into few groups by their target: classes, or thirds of numbers."""
+    """Return whether samples can be put into few groups by their target: classes, or thirds of numbers."""
     if target is None or target.values is None:
         return False
     return _along(target) is not None or 2 <= target.n_classes <= len(_COLORS)

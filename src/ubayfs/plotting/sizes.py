@@ -64,7 +64,7 @@ class SizeUtilityDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
+        """Return whether a report on this selection has this figure."""
         return selection.problem is not None and len(selection.features) > 0
 
     @classmethod

@@ -57,7 +57,7 @@ class ComparisonDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
+        """Return whether a report on this selection has this figure."""
         return data.trust.validation is not None and any(row.method != OURS for row in data.trust.validation.records)
 
     @classmethod
@@ -140,7 +140,7 @@ class PerformanceDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure: if sizes were tried."""
+        """Return whether a report on this selection has this figure: if sizes were tried."""
         return data.trust.validation is not None and data.trust.validation.best_size is not None
 
     @classmethod
@@ -210,7 +210,7 @@ class SurvivalDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure: if risks were predicted."""
+        """Return whether a report on this selection has this figure: if risks were predicted."""
         found = data.trust.validation
         return found is not None and all(_group(found.risks, high) for high in (False, True))
 

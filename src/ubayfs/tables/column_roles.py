@@ -125,13 +125,13 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
 
 
 def _is_text(column: pd.Series, decimal: str | None) -> bool:
-    """Tell whether a column holds words; a few wrong cells among numbers are a mistake."""
+    """Return whether a column holds words; a few wrong cells among numbers are a mistake."""
     bad = offending(column, decimal)
     return 2 * int(bad.sum()) > int(column.notna().sum()) and not all(map(reads_as_number, column[bad]))
 
 
 def _is_category(name: str, column: pd.Series) -> bool:
-    """Tell whether words may be a feature: a few levels, but no target, as another outcome would reveal the answer."""
+    """Return whether words may be a feature: a few levels, but no target, as another outcome would reveal the answer."""
     return column.nunique() <= MOST_LEVELS and not holds_dates(column) and set(words(name)).isdisjoint(_TARGET_WORDS)
 
 
@@ -227,7 +227,7 @@ def infer_survival(table: Table, columns: Sequence[str]) -> tuple[SurvivalColumn
 
 
 def is_censoring(event: str) -> bool:
-    """Tell whether the name of a column leaves open which of its values is the event."""
+    """Return whether the name of a column leaves open which of its values is the event."""
     return not _CENSORING.isdisjoint(words(event))
 
 

@@ -43,7 +43,7 @@ _UNDETECTED = frozenset(
 
 @lru_cache(maxsize=64)
 def is_number_type(dtype: Any) -> bool:
-    """Tell whether a column of this type holds real numbers (True and False are 1 and 0)."""
+    """Return whether a column of this type holds real numbers (True and False are 1 and 0)."""
     return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype)
 
 
@@ -105,7 +105,7 @@ def word_columns(table: Table, names: Sequence[str]) -> set[str]:
 
 
 def names_samples(column: pd.Series) -> bool:
-    """Tell whether words are the names of samples: every sample has another one."""
+    """Return whether words are the names of samples: every sample has another one."""
     present = column.dropna()
     return not isinstance(column.dtype, pd.CategoricalDtype) and len(present) > 2 and bool(present.is_unique)
 
@@ -153,7 +153,7 @@ def _mixed(table: Table, name: str, bad: NDArray[np.bool_], role: str) -> tuple[
 
 
 def reads_as_number(entry: Any) -> bool:
-    """Tell whether a person would read text as a number, such as 1,5 or 1'234.5."""
+    """Return whether a person would read text as a number, such as 1,5 or 1'234.5."""
     return isinstance(entry, str) and _FOR_PEOPLE.fullmatch(entry.strip()) is not None
 
 
@@ -225,7 +225,7 @@ def _kind(column: pd.Series) -> str:
 
 
 def holds_dates(column: pd.Series) -> bool:
-    """Tell whether a column holds dates, as such or as text.
+    """Return whether a column holds dates, as such or as text.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def infinite_problems(table: Table, names: Sequence[str], values: NDArray[Any]) 
 
 
 def has_point_beside_comma(column: pd.Series) -> bool:
-    """Tell whether a column has a number such as 1,234.5, whose comma separates thousands."""
+    """Return whether a column has a number such as 1,234.5, whose comma separates thousands."""
     return any(isinstance(entry, str) and "," in entry and "." in entry and reads_as_number(entry) for entry in column)
 
 

@@ -271,7 +271,7 @@ def feature_columns(
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
-    """Tell whether a column is named by one of some names or patterns such as ``"id*"``."""
+    """Return whether a column is named by one of some names or patterns such as ``"id*"``."""
     return name in patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 

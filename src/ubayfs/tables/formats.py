@@ -123,7 +123,7 @@ def _suffix(path: Path) -> str:
 
 
 def has_sheets(path: Path) -> bool:
-    """Tell whether a file is of a kind that has sheets."""
+    """Return whether a file is of a kind that has sheets."""
     return _suffix(path) in _EXCEL
 
 

@@ -44,7 +44,7 @@ def _is_called_id(name: str) -> bool:
 
 
 def numbers_rows(column: pd.Series, decimal: str | None) -> bool:
-    """Tell whether a column holds whole numbers, each once."""
+    """Return whether a column holds whole numbers, each once."""
     values = np.empty(0) if column.dtype.kind == "b" else cells.as_floats(column, decimal)
     return bool(len(values) > 2 and np.isfinite(values).all() and (values % 1 == 0).all() and column.is_unique)
 
@@ -118,7 +118,7 @@ def _descriptions(table: Table, body: pd.DataFrame) -> list[str]:
 
 
 def _numbers_features(name: str, body: pd.DataFrame) -> bool:
-    """Tell whether a column holds numbers or places of the features, such as Entrez_Gene_Id or Start."""
+    """Return whether a column holds numbers or places of the features, such as Entrez_Gene_Id or Start."""
     found = set(words(name)) if isinstance(name, str) else set()
     telling = _FEATURE_WORDS | _PLACE_WORDS
     if found.isdisjoint(telling) or not found <= telling | ID_WORDS:

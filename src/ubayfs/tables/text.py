@@ -176,7 +176,7 @@ def _lines(content: bytes) -> io.TextIOWrapper:
 
 
 def _is_blank(line: str, delimiter: str) -> bool:
-    """Tell whether a line is not a record, as pandas sees it."""
+    """Return whether a line is not a record, as pandas sees it."""
     return not line.strip(" \t\n".replace(delimiter, ""))
 
 
@@ -232,7 +232,7 @@ def _find_delimiter(content: bytes, path: Path) -> tuple[str, bool, int]:
 
 
 def _begin_with_names(rows: Sequence[list[str]], n_fields: int) -> bool:
-    """Tell whether the first of `n_fields` fields names the row: distinct, and not numbers (decimal commas!)."""
+    """Return whether the first of `n_fields` fields names the row: distinct, and not numbers (decimal commas!)."""
     if any(len(row) != n_fields for row in rows):
         return False
     names = [row[0] for row in rows]

@@ -269,7 +269,7 @@ class FoldEvaluation:
         check_varies(train.target, "the training part")
         evidence = repeats.ensemble(self.procedure, train, seed_of(child(fold.seed, _EVIDENCE), None))
         decision = self.decision if self.decide_for is None else self.decide_for(train, evidence)
-        decision = decision.but(random_state=child(fold.seed, _DECISION), n_alternatives=0)
+        decision = decision.replace(random_state=child(fold.seed, _DECISION), n_alternatives=0)
         selection = decision.make(evidence, train, knowledge=self.knowledge)
         chosen = tuple(selection.indices.tolist())
         judge = _Judge(fold, train.target, evidence, chosen, self.predictors)
@@ -288,10 +288,10 @@ class FoldEvaluation:
         fold, predictor = judge.fold, self.predictors[0]
         others = tuple(constraint for constraint in decision.constraints if constraint.kind not in _SIZES)
         # Weights are in the posterior.
-        free = decision.but(weights=DEFAULT_WEIGHT, prior="dirichlet")
+        free = decision.replace(weights=DEFAULT_WEIGHT, prior="dirichlet")
         found, failures = list[Scores](), list[str]()
         for size in self.sizes:
-            limited = free.but(constraints=(*others, max_size(size)))
+            limited = free.replace(constraints=(*others, max_size(size)))
             try:
                 chosen = tuple(limited.make(posterior, data).indices.tolist())
             except InfeasibleError as error:

@@ -512,4 +512,4 @@ def sized_in_parts(
 
 
 def _sized(decision: Decision, n: int) -> Decision:
-    return decision.but(constraints=with_supported(decision.constraints, n))
+    return decision.replace(constraints=with_supported(decision.constraints, n))

@@ -240,7 +240,7 @@ class EnsembleRepeats(Repeats):
         return list(found.values()), tuple(failures.values())
 
     def continues(self, known: Any) -> bool:
-        """Tell whether ensembles that are known are the first ones of these, and all of them could be run."""
+        """Return whether ensembles that are known are the first ones of these, and all of them could be run."""
         if known.failures or not known.complete:
             return False
         same = identity(known.settings) == identity(self.settings)

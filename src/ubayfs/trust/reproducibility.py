@@ -412,9 +412,9 @@ def reproducibility_of(
     check_selection(selection)
     if selection.posterior is None or selection.decision is None:
         raise InputError.of("selection", "has no votes; pass one that decide() returned.")
-    posterior, decision = selection.posterior, selection.decision.but(n_alternatives=0)
+    posterior, decision = selection.posterior, selection.decision.replace(n_alternatives=0)
     if random_state is not None:
-        decision = decision.but(random_state=random_state)
+        decision = decision.replace(random_state=random_state)
     evidence = posterior.evidence
     check_same_ensemble("halves", halves.settings, evidence)
     if any(c.needs_data for c in decision.constraints) and data is None:
@@ -505,7 +505,7 @@ def _without_weights(decision: Decision, posterior: Posterior) -> list[tuple[Dec
     if not unlikely and (posterior.weights == DEFAULT_WEIGHT).all():
         return []
     plain = PriorKnowledge(np.full(posterior.n_features, DEFAULT_WEIGHT), costs=None if known is None else known.costs)
-    return [(decision.but(constraints=demands, weights=DEFAULT_WEIGHT), plain)]
+    return [(decision.replace(constraints=demands, weights=DEFAULT_WEIGHT), plain)]
 
 
 def _share_of_halves(sets: Mask) -> Floats:
