@@ -131,7 +131,7 @@ def _is_text(column: pd.Series, decimal: str | None) -> bool:
 
 
 def _is_category(name: str, column: pd.Series) -> bool:
-    """Return whether words may be a feature: a few levels, but no target, as another outcome would reveal the answer."""
+    """Return whether words may be a feature: a few levels, but no target; another outcome would reveal the answer."""
     return column.nunique() <= MOST_LEVELS and not holds_dates(column) and set(words(name)).isdisjoint(_TARGET_WORDS)
 
 
