@@ -47,7 +47,7 @@ def select(utility):
     """The best set for a utility, as a selection."""
     names = np.array([f"x{i}" for i in range(utility.n_features)], dtype=object)
     problem = DecisionProblem(utility, names)
-    best = FeatureSet.of(problem, Exact().maximize(utility))
+    best = FeatureSet.from_solution(problem, Exact().maximize(utility))
     return Selection(best, (), names, utility.theta, problem=problem)
 
 
