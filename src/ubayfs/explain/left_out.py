@@ -1,4 +1,8 @@
-"""What each constraint costs, and why strong features are not chosen: which constraint, or which rival, exactly."""
+"""What each constraint costs, and why strong features are not chosen: which constraint, or which rival, exactly.
+
+A constraint costs the score of the best set without it minus that of the chosen set. Times the total of votes and
+weights, that is the cost in votes.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A decision made again on a changed problem: without a member, with less of the prior, and as others need it.
 
-Of several sets that are equally good, the one that shares most with the chosen set is meant; what it costs is counted
-in votes.
+Of several sets that are equally good, the one that shares most with the chosen set is meant. What it costs is the
+score of the chosen set minus its own; times the total of votes and weights, that is counted in votes.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Correlations:
     pearson: Floats
 
     @classmethod
-    def of_data(cls, X: Array, feature_names: Array, positions: Ints) -> Correlations:
+    def from_data(cls, X: Array, feature_names: Array, positions: Ints) -> Correlations:
         """Compute the correlations of the features at some positions."""
         values = columns_of(X, positions)
         names = tuple(feature_names[positions].tolist())
@@ -212,7 +212,7 @@ class Display:
         raise NotImplementedError
 
 
-def leading(score: Array, chosen: Mask, max_features: int) -> Ints:
+def top_features(score: Array, chosen: Mask, max_features: int) -> Ints:
     """Return the chosen features and those of the highest score, together `max_features` unless more are chosen.
 
     They are ordered by falling score, equal ones by position. Of more than a hundred chosen ones only the highest are
@@ -221,9 +221,9 @@ def leading(score: Array, chosen: Mask, max_features: int) -> Ints:
     max_features = check_int("max_features", max_features, low=1)
     order = np.argsort(-score, kind="stable")
     members = order[chosen[order]][: max(max_features, _MOST_CHOSEN)]
-    others = order[~chosen[order]][: max(max_features - len(members), 0)]
+    further = order[~chosen[order]][: max(max_features - len(members), 0)]
     shown = np.zeros(len(score), dtype=bool)
-    shown[members] = shown[others] = True
+    shown[members] = shown[further] = True
     return order[shown[order]]
 
 

@@ -314,6 +314,7 @@ class Reproducibility(ShownAsCard):
         if not len(agreement.agreements):
             return np.full(len(share), np.nan)
         total, again = float(share[counted].sum()), agreement.again(projected(agreement.lower))
+        # Down to as many members as the projected agreement selects again, never up.
         scaled = share * (min(1.0, again / total) if total > 0 and agreement.n_used else 1.0)
         return np.where(self.selected & ~counted, np.nan, scaled)
 
@@ -436,6 +437,7 @@ def reproducibility_of(
     candidates = open_ones & ~np.isin(names, [name for name, why in not_by_data.items() if why == "weight"])
     both = decided.sets & candidates
     if decided.plain is not None:
+        # What only the weights select does not count.
         both &= decided.plain
     members, n_varying = selection.mask & candidates & voted, int(np.count_nonzero(candidates))
 
