@@ -354,7 +354,7 @@ class FeatureIndex:
         return {name: position for position, name in enumerate(self.names)}
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether `name` is the name of a feature."""
+        """Return whether `name` is the name of a feature."""
         return name in self._position_of
 
     def position(self, feature: Any, argument: str, error: type[InputError] = InputError) -> int:

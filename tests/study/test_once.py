@@ -101,10 +101,11 @@ def test_every_command_checks_the_decision_once(folder, monkeypatch, seed, level
 
 def test_only_arguments_that_change_are_checked():
     decision = workflow.Decision(constraints=[max_size(2)], optimizer="genetic")
-    assert decision.but(min_votes=3) == workflow.Decision(constraints=[max_size(2)], optimizer="genetic", min_votes=3)
+    stricter = workflow.Decision(constraints=[max_size(2)], optimizer="genetic", min_votes=3)
+    assert decision.replace(min_votes=3) == stricter
     for wrong in ({"min_votes": -1}, {"time_limit": 3.0}):
         with pytest.raises(InputError) as caught:
-            decision.but(**wrong)
+            decision.replace(**wrong)
         assert caught.value.argument in wrong
 
 

@@ -280,7 +280,7 @@ class Stages:
         evidence = self.evidence
         assert evidence is not None
         resolved = self.work().study
-        decision = resolved.decision.but(n_alternatives=0)
+        decision = resolved.decision.replace(n_alternatives=0)
         self.selection = replace(resolved, decision=decision).decide(evidence)
         self.resolved = resolved
         best, positions, weights = self.selection.best, self.selection.indices, self.selection.weights

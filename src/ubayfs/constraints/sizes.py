@@ -258,7 +258,7 @@ def as_size(name: str, value: Any, low: int) -> int | str:
 
 
 def asks_for_supported(constraint: Constraint) -> bool:
-    """Tell whether a size is the number of features that the data support, whichever number stands there now."""
+    """Return whether a size is the number of features that the data support, whichever number stands there now."""
     return constraint.kind == "max_size" and SUPPORTED in (constraint.note, dict(constraint.arguments).get("n"))
 
 

@@ -54,7 +54,7 @@ class Parts(NamedTuple):
 
 
 def is_anndata(X: Any) -> bool:
-    """Tell whether something is an AnnData object; who has one has imported the package."""
+    """Return whether something is an AnnData object; who has one has imported the package."""
     package = sys.modules.get("anndata")
     return package is not None and isinstance(X, package.AnnData)
 

@@ -129,7 +129,7 @@ def columns_of(X: Any, columns: Ints) -> Any:
 
 
 def is_category(column: Any) -> bool:
-    """Tell whether a pandas column holds labels: a categorical, true and false, or text that is not all numbers."""
+    """Return whether a pandas column holds labels: a categorical, true and false, or text that is not all numbers."""
     import pandas as pd
 
     dtype = column.dtype
@@ -227,7 +227,7 @@ def _as_groups(name: str) -> str:
 
 
 def has_text(X: Any) -> bool:
-    """Tell whether a frame of pandas has columns that are not numbers or booleans."""
+    """Return whether a frame of pandas has columns that are not numbers or booleans."""
     from pandas.api.types import is_numeric_dtype
 
     return hasattr(X, "iloc") and not all(map(is_numeric_dtype, X.dtypes))

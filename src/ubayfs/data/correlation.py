@@ -164,7 +164,7 @@ def correlated_pairs(X: Array, threshold: float, method: str = "spearman") -> Pa
 
 
 def correlated(X: Array, first: Ints, second: Ints, threshold: float, method: str = "spearman") -> Mask:
-    """Tell which of some features are the same as others, or correlate with them above a threshold.
+    """Return which of some features are the same as others, or correlate with them above a threshold.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def samples_of(values: Any, rows: Mask) -> Any:
 
 
 def varying_columns(values: Array) -> Mask:
-    """Tell which columns have different values among those that are present, of shape (n_columns,).
+    """Return which columns have different values among those that are present, of shape (n_columns,).
 
     Examples
     --------

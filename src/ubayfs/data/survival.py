@@ -158,7 +158,7 @@ def _words(names: list[str]) -> set[str]:
 
 
 def _names_tell(names: list[str]) -> bool:
-    """Tell whether one column is named as a time and another one as an event."""
+    """Return whether one column is named as a time and another one as an event."""
     found = [_parts(name) for name in names]
     return any(a & TIME_WORDS and b & EVENT_WORDS for a in found for b in found if a is not b)
 
@@ -245,7 +245,7 @@ def _read_events(given: Any) -> tuple[Mask, tuple[str, str]]:
 
 
 def _meaning(label: Any) -> bool | None:
-    """Tell whether a label means an event, or a censored sample; None if that is not clear.
+    """Return whether a label means an event, or a censored sample; None if that is not clear.
 
     Examples
     --------

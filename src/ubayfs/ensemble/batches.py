@@ -55,16 +55,16 @@ class EnsembleTask:
         return all(selector.joint for selector in self.selectors)
 
     def knows_categories(self, selector: ElementarySelector) -> bool:
-        """Tell whether a selector can do with categories here."""
+        """Return whether a selector can do with categories here."""
         return selector.takes_categories and (self.design is None or selector.adjusts)
 
     def shows_codes(self, selector: ElementarySelector) -> bool:
-        """Tell whether a selector gets the coded columns of categories as if they were features."""
+        """Return whether a selector gets the coded columns of categories as if they were features."""
         as_numbers = selector.categories_as_numbers and self.target.values is not None
         return not self.knows_categories(selector) and not as_numbers
 
     def copies(self, X: Array, selector: ElementarySelector) -> bool:
-        """Tell whether a selector gets a copy of the samples of each run, made for it."""
+        """Return whether a selector gets a copy of the samples of each run, made for it."""
         if isinstance(X, CategoryTable) and not self.knows_categories(selector):
             return True
         if self.design is not None:

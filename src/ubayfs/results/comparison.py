@@ -181,7 +181,7 @@ def _causes(
     first: AnyResult, second: AnyResult, studies: tuple[ResolvedStudy, ResolvedStudy]
 ) -> tuple[dict[str, tuple[str, ...]], str]:
     """Return which part of the knowledge alone changes each feature; or nothing, and why it could not be tried."""
-    old, new = (study.decision.but(n_alternatives=0) for study in studies)
+    old, new = (study.decision.replace(n_alternatives=0) for study in studies)
     swaps = {
         "evidence": (second.evidence, old, studies[0].data),
         "prior": (first.evidence, _with_part(old, new, "prior"), studies[0].data),
@@ -207,7 +207,7 @@ def _with_part(decision: Decision, other: Decision, part: str) -> Decision:
         *(constraint for constraint in demands.constraints if not constraint.from_prior),
         *(constraint for constraint in knowledge.constraints if constraint.from_prior),
     ]
-    return decision.but(**{**taken, "constraints": constraints})
+    return decision.replace(**{**taken, "constraints": constraints})
 
 
 def _differences(

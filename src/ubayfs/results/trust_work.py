@@ -147,7 +147,7 @@ class TrustWork:
     def _find_halves(self) -> None:
         known, n = self.trust.halves, self.study.study.trust.n_splits
         if known is None or known.n_splits < n or not known.complete:
-            halves = self._part("reproducibility", "half-splits", "splits", collect_halves, n_splits=n, known=known)
+            halves = self._part("reproducibility", "half-splits", "splits", collect_halves, n_splits=n, earlier=known)
             if halves is not None and halves.n_done:
                 self.trust = replace(self.trust, halves=halves)
 
@@ -215,7 +215,7 @@ def _validated(
     section = study.study.trust
     folds: dict[str, Any] = {"cv": section.cv, "n_repeats": section.n_repeats, "sizes": section.sizes or None}
     options = Options(**folds, random_state=random_state, n_jobs=n_jobs, on_progress=on_progress)
-    procedure = Procedure.of(data, ensemble)
+    procedure = Procedure.from_arguments(data, ensemble)
     most, n_shuffles = section.max_supported, section.n_shuffles
     decision, decide_for = sized_in_parts(procedure, study.decision, most, n_shuffles, study.prior)
     return validate_procedure(procedure, decision, options, study.prior, decide_for, checkpoint)

@@ -151,7 +151,7 @@ def ranks_of(codes: Array) -> Array:
 
 
 def equal_to_next(codes: Array) -> Mask:
-    """Tell where a rank equals the next one; behind the last of a node, that is the first of another."""
+    """Return where a rank equals the next one; behind the last of a node, that is the first of another."""
     ranks = ranks_of(codes).reshape(-1)
     equal = np.zeros(codes.shape, dtype=bool)
     np.equal(ranks[:-1], ranks[1:], out=equal.reshape(-1)[:-1])

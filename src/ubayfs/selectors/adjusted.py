@@ -126,7 +126,7 @@ class Residuals(Runs):
         return total, condition
 
     def _vary(self, run: int, block: Floats) -> Mask:
-        """Tell which columns vary in a run, beyond covariates."""
+        """Return which columns vary in a run, beyond covariates."""
         vary = super()._vary(run, block)
         if vary.any():
             own = standardized(block[np.ix_(self.subsamples[run], vary)])

@@ -92,7 +92,7 @@ class MRMR(JointSelector):
         return [row[row >= 0] for row in picks]
 
     def advice(self, target: Target) -> tuple[Advice, ...]:
-        """Tell when pairs of samples are too many to be counted."""
+        """Say so where pairs of samples are too many to be counted."""
         return pair_advice(target) if target.task == "survival" else ()
 
 

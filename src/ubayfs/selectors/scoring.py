@@ -57,7 +57,7 @@ def blocks_of(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 
 def with_gaps(block: Array) -> Mask:
-    """Tell which columns have missing values."""
+    """Return which columns have missing values."""
     return np.isnan(block.min(axis=0))
 
 
@@ -170,7 +170,7 @@ class ClassCounts:
 
 
 def has_digits(condition: Array) -> Mask:
-    """Tell which sums of squares have digits enough, by the condition that :func:`scatter` gives."""
+    """Return which sums of squares have digits enough, by the condition that :func:`scatter` gives."""
     return np.greater(condition, _CONDITION[condition.dtype])  # NaN has not
 
 
@@ -292,7 +292,7 @@ class Runs:
         return scatter(self.subsamples, without_gaps(x), self.subsamples.astype(np.float64) @ present)
 
     def _vary(self, run: int, block: Floats) -> Mask:
-        """Tell which columns vary in a run."""
+        """Return which columns vary in a run."""
         return varying_columns(block[self.subsamples[run]])
 
     def own_columns(self, X: Array, run: int, columns: Ints) -> Floats:

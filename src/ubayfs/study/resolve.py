@@ -386,7 +386,7 @@ class ResolvedStudy:
 
     def sized(self, n: int) -> ResolvedStudy:
         """Return the study with the number of features that the data support."""
-        decision = self.decision.but(constraints=with_supported(self.decision.constraints, n))
+        decision = self.decision.replace(constraints=with_supported(self.decision.constraints, n))
         return replace(self, decision=decision, system=None, supported=n)
 
     @property
@@ -439,7 +439,7 @@ class ResolvedStudy:
         """Choose the best set from evidence, without warnings: see ``selection.advice``."""
         decision = self.decision
         if self.needs_related:  # raises
-            decision = decision.but(constraints=with_supported(decision.constraints, SUPPORTED))
+            decision = decision.replace(constraints=with_supported(decision.constraints, SUPPORTED))
         return decision.make(evidence, self.data, None if self.needs_related else self.system, self.prior)
 
     def with_seeds(self, evidence: Evidence) -> ResolvedStudy:
@@ -453,7 +453,7 @@ class ResolvedStudy:
         if decision.seed is None:
             decision = replace(decision, seed=secrets.randbits(63))
         study = replace(self.study, evidence=ensemble, decision=decision)
-        return replace(self, study=study, decision=self.decision.but(random_state=decision.seed))
+        return replace(self, study=study, decision=self.decision.replace(random_state=decision.seed))
 
     def changed_since(self, earlier: Mapping[str, Mapping[str, Any]], now: str) -> ResolvedStudy:
         """Return the study with a mark on each feature whose knowledge is not that of an earlier decision.

@@ -205,7 +205,7 @@ class Study:
         study = self if self.blocks is not None else replace(self, blocks=getattr(data, "blocks", None))
         resolved = resolve_study(study, data=None, feature_names=names, n_models=n_models)
         unsized = with_supported(resolved.decision.constraints, SUPPORTED)  # refused: p-values give the number
-        return decide_with(resolved.decision.but(constraints=unsized), evidence, data, resolved.prior)
+        return decide_with(resolved.decision.replace(constraints=unsized), evidence, data, resolved.prior)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the study in plain types, with the keys of the file.

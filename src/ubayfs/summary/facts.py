@@ -26,7 +26,7 @@ from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import most_features
 from ..exceptions import Advice, UBayFSError
 from ..metrics import stability
-from ..plotting.base import Correlations, leading
+from ..plotting.base import Correlations, top_features
 from ..plotting.profile import ProfileDisplay, can_be_grouped, profile_of
 from ..priors import DEFAULT_WEIGHT
 from ..priors.knowledge import AS_STATED
@@ -221,14 +221,15 @@ def profile_of_data(selection: Selection, data: FeatureData) -> ProfileDisplay |
     """Return the features of :func:`correlations_of` in the data, if their samples have classes or numbers."""
     if not can_be_grouped(data.target):
         return None
-    positions = leading(selection.importance, selection.mask, _CANDIDATES)
+    positions = top_features(selection.importance, selection.mask, _CANDIDATES)
     unordered = [position for position, levels in data.levels.items() if levels.n_columns > 1]  # have no mean
     return profile_of(data, selection.feature_names, positions[~np.isin(positions, unordered)])
 
 
 def correlations_of(selection: Selection, X: Array) -> Correlations:
     """Return the correlations among the chosen features, and with those that another decision may choose."""
-    return Correlations.of_data(X, selection.feature_names, leading(selection.importance, selection.mask, _CANDIDATES))
+    positions = top_features(selection.importance, selection.mask, _CANDIDATES)
+    return Correlations.from_data(X, selection.feature_names, positions)
 
 
 def correlation_facts(selection: Selection, known: Correlations | None) -> dict[str, Any] | None:

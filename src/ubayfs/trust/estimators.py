@@ -43,8 +43,8 @@ class _Forest(BaseEstimator):
 
     def _mean(self, method: str, X: Floats) -> Floats:
         X = np.asarray(X, dtype=np.float32, order="C")
-        found: Floats = np.mean([getattr(tree, method)(X, check_input=False) for tree in self.trees_], axis=0)
-        return found
+        mean: Floats = np.mean([getattr(tree, method)(X, check_input=False) for tree in self.trees_], axis=0)
+        return mean
 
 
 class ForestClassifier(ClassifierMixin, _Forest):
