@@ -238,10 +238,10 @@ class Decision:
             optimizer, problem.utility, solution, self.n_alternatives, self.random_state, deadline
         )
         best = FeatureSet.of(problem, solution)
-        numbers = {"n_found": len(others.found), "n_alternatives": self.n_alternatives}
+        numbers = {"n_found": len(others.solutions), "n_alternatives": self.n_alternatives}
         return Selection(
             best=best,
-            alternatives=tuple(FeatureSet.of(problem, other) for other in others.found),
+            alternatives=tuple(FeatureSet.of(problem, other) for other in others.solutions),
             alternatives_complete=others.complete,
             feature_names=problem.feature_names,
             importance=problem.utility.theta,
