@@ -31,7 +31,7 @@ from .._arguments import (
     check_real,
 )
 from ..constraints import Constraint, ConstraintSystem, as_constraints, resolve, sizes
-from ..constraints.links import held_unlikely
+from ..constraints.links import unlikely_constraints
 from ..constraints.utility import Utility, check_importance, log_admissibility, priced
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
@@ -161,7 +161,7 @@ class Decision:
             return self.constraints
         demands = tuple(with_costs(constraint, known.costs) for constraint in self.constraints)
         if known.unlikely and not any(constraint.from_prior for constraint in demands):
-            demands += held_unlikely(known.unlikely)
+            demands += unlikely_constraints(known.unlikely)
         return demands
 
     def _posterior(self, evidence: Any, weights: Any) -> Posterior:
@@ -194,7 +194,7 @@ class Decision:
 
     def _problem(self, posterior: Posterior, X: Any, system: ConstraintSystem | None = None) -> DecisionProblem:
         names, counts = posterior.feature_names, posterior.counts
-        data = None if X is None else FeatureData.of_fit(X, names, *posterior.evidence.reading)
+        data = None if X is None else FeatureData.from_fit(X, names, *posterior.evidence.reading)
         if system is None:
             system = resolve(self._constraints(posterior.knowledge), names, self.blocks, data)
         system = priced(system, posterior.evidence.n_models, posterior.total, self.constraint_strength)
@@ -429,7 +429,7 @@ def maximize(
         feature_names = [str(name) for name in theta.index]
     importance = check_importance(theta)
     names = check_feature_names(feature_names, len(importance))
-    data = None if X is None else FeatureData.of_fit(X, names)
+    data = None if X is None else FeatureData.from_fit(X, names)
     system = resolve(decision.constraints, names, decision.blocks, data)
     constant = np.zeros(len(importance), dtype=bool) if data is None else data.constant
     utility = Utility(importance, system, decision.constraint_strength, ~constant, ("constant",))

@@ -137,7 +137,7 @@ def _mean_absolute_error(truth: Target, found: Predicted) -> float:
 
 
 def _c_index(truth: Target, found: Predicted, units: Ints) -> Judged:
-    n_pairs = OrderedPairs.of(truth.time, truth.event).n_all
+    n_pairs = OrderedPairs.from_times(truth.time, truth.event).n_all
     return Judged(concordance_index(truth.time, truth.event, found.values), float(n_pairs))
 
 
