@@ -375,7 +375,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     def _data_of_fit(self, X: Any) -> FeatureData | None:
         if X is None:
             return None
-        data = FeatureData.of_fit(X, self.evidence_.feature_names, *self.evidence_.reading)
+        data = FeatureData.from_fit(X, self.evidence_.feature_names, *self.evidence_.reading)
         n_samples = self.evidence_.settings["n_samples"]
         if data.n_samples != n_samples:
             raise InputError.of(

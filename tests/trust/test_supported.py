@@ -5,7 +5,7 @@ import pytest
 
 import ubayfs
 from ubayfs import Evidence, UBayFSSelector, decide, exclude, max_size
-from ubayfs.constraints.sizes import asks_for_supported, with_supported
+from ubayfs.constraints.sizes import has_data_driven_size, with_supported
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.decision.selection import Selection
 from ubayfs.decision.workflow import Decision
@@ -89,7 +89,7 @@ def test_a_number_takes_the_place_of_the_word_and_another_one_its_place():
     first = with_supported(constraints, 4)
     assert first == (max_size(4, rho=5.0), max_size(9), ubayfs.min_size(1))
     assert with_supported(first, 7)[0] == max_size(7, rho=5.0)
-    assert list(map(asks_for_supported, first)) == [True, False, False]
+    assert list(map(has_data_driven_size, first)) == [True, False, False]
 
 
 @pytest.mark.parametrize("wrong", ["supportd", "", "10"])

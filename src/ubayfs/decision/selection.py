@@ -100,7 +100,7 @@ class Selection(ShownAsCard):
         if X is None:
             return None if self.problem is None else self.problem.data
         reading = () if self.posterior is None else self.posterior.evidence.reading
-        return FeatureData.of_fit(X, self.feature_names, *reading)
+        return FeatureData.from_fit(X, self.feature_names, *reading)
 
     @property
     def knowledge(self) -> Mapping[str, Mapping[str, Any]]:

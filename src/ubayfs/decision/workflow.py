@@ -31,7 +31,7 @@ from .._arguments import (
     check_real,
 )
 from ..constraints import Constraint, ConstraintSystem, as_constraints, resolve, sizes
-from ..constraints.links import held_unlikely
+from ..constraints.links import unlikely_constraints
 from ..constraints.utility import Utility, check_importance, log_admissibility, priced
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
@@ -162,7 +162,7 @@ class Decision:
             return self.constraints
         demands = tuple(with_costs(constraint, knowledge.costs) for constraint in self.constraints)
         if knowledge.unlikely and not any(constraint.from_prior for constraint in demands):
-            demands += held_unlikely(knowledge.unlikely)
+            demands += unlikely_constraints(knowledge.unlikely)
         return demands
 
     def _posterior(self, evidence: Any, weights: Any) -> Posterior:
@@ -195,7 +195,7 @@ class Decision:
 
     def _problem(self, posterior: Posterior, X: Any, system: ConstraintSystem | None = None) -> DecisionProblem:
         names, counts = posterior.feature_names, posterior.counts
-        data = None if X is None else FeatureData.of_fit(X, names, *posterior.evidence.reading)
+        data = None if X is None else FeatureData.from_fit(X, names, *posterior.evidence.reading)
         if system is None:
             system = resolve(self._constraints(posterior.knowledge), names, self.blocks, data)
         # A price in votes becomes a relaxation here, as it depends on the total of votes and weights.
@@ -240,10 +240,10 @@ class Decision:
             optimizer, problem.utility, solution, self.n_alternatives, self.random_state, deadline
         )
         best = FeatureSet.from_solution(problem, solution)
-        numbers = {"n_found": len(alternatives.found), "n_alternatives": self.n_alternatives}
+        numbers = {"n_found": len(alternatives.solutions), "n_alternatives": self.n_alternatives}
         return Selection(
             best=best,
-            alternatives=tuple(FeatureSet.from_solution(problem, other) for other in alternatives.found),
+            alternatives=tuple(FeatureSet.from_solution(problem, other) for other in alternatives.solutions),
             alternatives_complete=alternatives.complete,
             feature_names=problem.feature_names,
             importance=problem.utility.theta,
@@ -431,7 +431,7 @@ def maximize(
         feature_names = [str(name) for name in theta.index]
     importance = check_importance(theta)
     names = check_feature_names(feature_names, len(importance))
-    data = None if X is None else FeatureData.of_fit(X, names)
+    data = None if X is None else FeatureData.from_fit(X, names)
     system = resolve(decision.constraints, names, decision.blocks, data)
     constant = np.zeros(len(importance), dtype=bool) if data is None else data.constant
     utility = Utility(importance, system, decision.constraint_strength, ~constant, ("constant",))

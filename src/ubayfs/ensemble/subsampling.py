@@ -136,6 +136,7 @@ def _strata(data: FeatureData) -> tuple[Ints, Ints]:
         return codes, np.arange(n_classes)
     occurs = np.zeros((int(groups.max()) + 1, n_classes), dtype=np.bool_)
     occurs[groups, codes] = True
+    # A group that has several classes counts as one of the class that occurs in the fewest groups.
     rarest = np.argmin(np.where(occurs, occurs.sum(axis=0), len(occurs) + 1), axis=1)
     present, strata = np.unique(rarest, return_inverse=True)
     return strata.astype(np.intp), present
@@ -147,8 +148,8 @@ def _by_pattern(plan: SubsamplePlan, data: FeatureData) -> SubsamplePlan:
     So no run is short of a batch or a block. Patterns with fewer than 2 samples in a stratum, or with less than one
     place in a subsample, are one part together; a rest of fewer joins the largest part.
     """
-    found = [missing_blocks(data), None if data.covariates is None else data.covariates.strata]
-    patterns = [codes for codes in found if codes is not None]
+    strata = None if data.covariates is None else data.covariates.strata
+    patterns = [codes for codes in (missing_blocks(data), strata) if codes is not None]
     if not patterns:
         return plan
     pattern = np.unique(np.stack(patterns, axis=1), axis=0, return_inverse=True)[1].ravel()
@@ -174,11 +175,11 @@ def missing_blocks(data: FeatureData) -> Ints | None:
     lacking = []
     for features in data.blocks.members.values():
         columns = [place.get(feature, feature) for feature in features]
-        own = np.array([column for column in columns if not isinstance(column, str)], dtype=np.intp)
+        positions = np.array([column for column in columns if not isinstance(column, str)], dtype=np.intp)
         absent = np.ones(data.n_samples, dtype=bool)
-        for part in feature_chunks(len(own)):
-            absent &= np.isnan(data.X[:, own[part]]).all(axis=1)
-        lacking.append(absent & (len(own) > 0))
+        for part in feature_chunks(len(positions)):
+            absent &= np.isnan(data.X[:, positions[part]]).all(axis=1)
+        lacking.append(absent & (len(positions) > 0))
     pattern = np.unique(np.stack(lacking, axis=1), axis=0, return_inverse=True)[1].ravel()
     return pattern if pattern.any() else None
 

@@ -194,7 +194,7 @@ def can_be_grouped(target: Target | None) -> bool:
 def _along(target: Target) -> Floats | None:
     """Return the numbers that put samples in an order: a measured target, or martingale residuals of survival."""
     if target.task == "survival":
-        return RiskSets.of(target.time, target.event).null_residuals(np.ones((1, len(target.event))))[0]
+        return RiskSets.from_times(target.time, target.event).null_residuals(np.ones((1, len(target.event))))[0]
     return np.asarray(target.values, dtype=np.float64) if target.is_numeric else None
 
 

@@ -195,7 +195,7 @@ def best_of_sizes(
     if chosen in remaining and selection.gap <= score_tolerance(selection.value):
         remaining.remove(chosen)  # the best set of all is the best one of its size
         solutions[chosen] = Solution(selection.mask, selection.value, selection.bound)
-    possible = np.isfinite(SizeBounds.of(utility).value)
+    possible = np.isfinite(SizeBounds.from_utility(utility).value)
     for i, size in enumerate(remaining):
         if size >= len(possible) or not possible[size]:  # inequalities on the size rule it out
             infeasible.append(size)

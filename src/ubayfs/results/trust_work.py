@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..constraints.sizes import asks_for_supported
+from ..constraints.sizes import has_data_driven_size
 from ..decision.selection import Selection
 from ..ensemble.checkpoint import identity
 from ..ensemble.evidence import Evidence
@@ -48,7 +48,7 @@ def decision_digest(study: ResolvedStudy, evidence: Evidence) -> str:
     asked, trust = study.standalone.to_dict(), study.study.trust
     decision = {key: value for key, value in asked.get("decision", {}).items() if key != "n_alternatives"}
     folds: list[Any] = [trust.cv, trust.n_repeats, trust.sizes, trust.seed]
-    if any(map(asks_for_supported, study.decision.constraints)):
+    if any(map(has_data_driven_size, study.decision.constraints)):
         folds += [trust.max_supported, trust.n_shuffles]
     ensemble = [identity(evidence.settings), evidence.settings.get("n_models")]
     parts = [*(asked.get(key) for key in ("prior", "blocks", "constraints")), decision, folds, ensemble]

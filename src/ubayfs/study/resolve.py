@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex, check_int
 from ..constraints import Constraint, ConstraintSystem, resolve
-from ..constraints.links import held_unlikely
-from ..constraints.sizes import SUPPORTED, asks_for_supported, with_supported
+from ..constraints.links import unlikely_constraints
+from ..constraints.sizes import SUPPORTED, has_data_driven_size, with_supported
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
@@ -181,7 +181,7 @@ class _Resolver:
         ]
         if self.names.guessed:
             constraints = [None if _largest(given) > _ROOM else given for given in constraints]
-        constraints += held_unlikely(known.unlikely)
+        constraints += unlikely_constraints(known.unlikely)
         known_blocks = blocks if problems.is_sound("blocks") else None
         system = check_constraints(constraints, names, n_features, known_blocks, self.input.data, problems)
         if problems.found or self.names.guessed:
@@ -382,7 +382,7 @@ class ResolvedStudy:
     @property
     def needs_related(self) -> bool:
         """Whether the decision waits for the number of features that the data support: `max_size: supported`."""
-        return self.supported is None and any(map(asks_for_supported, self.decision.constraints))
+        return self.supported is None and any(map(has_data_driven_size, self.decision.constraints))
 
     def sized(self, n: int) -> ResolvedStudy:
         """Return the study with the number of features that the data support."""

@@ -73,7 +73,7 @@ def with_codes(
         column, notes = _one_spelling(table, name)
         table = table.noted(*notes)
         try:
-            categories[name] = ReadCategory.of(f"column {name!r}", column, ordered.get(name))
+            categories[name] = ReadCategory.from_column(f"column {name!r}", column, ordered.get(name))
         except ColumnTypeError as error:
             table = table.noted(Problem(str(error), ("ordered" if name in ordered else "ignore", name)))
             wrong.add(name)

@@ -92,7 +92,7 @@ def read_features(
     targets, covariates = target_columns(roles), list(adjust_for)
     table, names, categories = _in_roles(table, roles, task, groups, covariates, ignore, ordered)
     names, values, wrong = _numbers(table, names)
-    gaps = Gaps.of(values, np.array(names, dtype=object), missing, max_missing)
+    gaps = Gaps.from_table(values, np.array(names, dtype=object), missing, max_missing)
     if gaps is not None:
         if missing == "error":
             wrong.append(cells.missing_problem(table, names, values))

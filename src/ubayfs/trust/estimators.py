@@ -107,4 +107,4 @@ class ResidualForest(ForestRegressor):
 
     def fit(self, X: Floats, y: Array) -> Any:
         """Learn from X of shape (n_samples, n_features) and times and events of shape (n_samples,)."""
-        return super().fit(X, RiskSets.of(y["time"], y["event"]).null_residuals(np.ones((1, len(y))))[0])
+        return super().fit(X, RiskSets.from_times(y["time"], y["event"]).null_residuals(np.ones((1, len(y))))[0])

@@ -141,7 +141,7 @@ def _mean_absolute_error(truth: Target, predicted: Predicted) -> float:
 
 def _c_index(truth: Target, predicted: Predicted, units: Ints) -> Judged:
     # Weighted by usable pairs, the mean over folds is the share of concordant ones among those of all folds.
-    n_pairs = OrderedPairs.of(truth.time, truth.event).n_all
+    n_pairs = OrderedPairs.from_times(truth.time, truth.event).n_all
     return Judged(concordance_index(truth.time, truth.event, predicted.values), float(n_pairs))
 
 

@@ -43,7 +43,7 @@ from .._arguments import (
     check_int,
 )
 from .._plain import ShownAsCard
-from ..constraints.sizes import asks_for_supported, with_supported
+from ..constraints.sizes import has_data_driven_size, with_supported
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
 from ..decision.selection import Selection
@@ -511,7 +511,7 @@ def sized_in_parts(
 
     The latter is None where no constraint asks for the number of features that the data support.
     """
-    if not any(map(asks_for_supported, decision.constraints)):
+    if not any(map(has_data_driven_size, decision.constraints)):
         return decision, None
     if knowledge is None:
         names, n_models = procedure.data.feature_names, procedure.settings["n_models"]
