@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from .._arguments import MOST_REPEATS, check_bool, check_int, check_real
+from .._problems import Report, below, collect_errors
 from ..constraints.arguments import as_items
 from ..data import reading_rules as rules
 from ..data.blocks import Blocks, members_by_prefix
@@ -20,7 +21,7 @@ from ..data.missing import MAX_MISSING, MISSING_RULES
 from ..data.target import TASKS
 from ..decision.workflow import Decision
 from ..ensemble.collect import MOST_MODELS
-from ..exceptions import repr_of
+from ..exceptions import InputError, repr_of
 from ..optimize import OPTIMIZERS
 from ..priors import PRIORS
 from ..priors.knowledge import AS_STATED, POOLS, TRUST_IN_LISTS
@@ -29,8 +30,7 @@ from ..trust.related import FEWEST_SHUFFLES, MAX_SUPPORTED, N_SHUFFLES
 from ..trust.trust import LEVELS
 from . import components
 from .components import FAMILIES, Option, Section, WithFiles, one_of, setting
-from .constraint_terms import readable
-from .diagnostics import Report, below, reported
+from .constraint_terms import check_items
 from .weights import Expert, Weights, expert_form, file_form, read_experts, read_weights
 from .yaml_io import plain
 
@@ -310,7 +310,7 @@ class DecisionSection(Section):
     def check_together(cls, values: Mapping[str, Any], report: Report) -> None:
         """Report a time limit that the optimizer does not know."""
         if values["time_limit"] is not None:
-            with reported(report, ("time_limit",)):
+            with collect_errors(report, ("time_limit",)):
                 FAMILIES["optimizer"].accept(FAMILIES["optimizer"].build(values["optimizer"]), values["time_limit"])
 
 
@@ -403,6 +403,10 @@ class PrefixBlocks:
 
     prefix: str
 
+    def __post_init__(self) -> None:
+        if not self.prefix:
+            raise InputError.of("prefix", "must not be empty.", self.prefix)
+
     def members(self, names: Iterable[str]) -> dict[str, list[str]]:
         """Return the features of each block."""
         return members_by_prefix(names, self.prefix)
@@ -462,34 +466,36 @@ def as_blocks(value: Any, report: Report) -> AnyBlocks:
             if isinstance(value.get(rule), str):  # a block that is called so lists its features
                 return _rule_blocks(rule, value, report)
     else:
-        with reported(report):
+        with collect_errors(report):
             value = Blocks.of(value).members
     members = {}
     for name, features in value.items() if isinstance(value, Mapping) else ():
-        with reported(report, (name,)):
-            members[str(name)] = as_items(str(name), readable("blocks", features, below(report, name)))
+        if check_items("blocks", features, below(report, name)):
+            with collect_errors(report, (name,)):
+                members[str(name)] = as_items(str(name), features)
     return Blocks(members) if members else None
 
 
 def _rule_blocks(rule: str, value: Mapping[Any, Any], report: Report) -> AnyBlocks:
-    known = [field.name for field in fields(_RULES[rule])]
-    given = {}
+    keys = [field.name for field in fields(_RULES[rule])]
+    settings: dict[str, Any] = {}
     for key, entry in value.items():
-        if key not in known:
+        if key not in keys:
             report((key,), f"cannot be given beside {rule!r}, which makes all blocks; list all blocks, or none.")
         elif key in _RULE_KEYS and not isinstance(entry, str | None):
             report((key,), f"must be {_RULE_KEYS[key]}; got {repr_of(entry)}.")
         elif key == "only":
             listed = isinstance(entry, Iterable) and not isinstance(entry, str)
-            given[key] = tuple(entry if listed else (entry,)) if entry else ()
-            if not all(isinstance(name, str) for name in given[key]):
+            settings[key] = tuple(entry if listed else (entry,)) if entry else ()
+            if not all(isinstance(name, str) for name in settings[key]):
                 report((key,), f"must list names or patterns of gene sets; got {repr_of(entry)}.")
-                given[key] = ()
+                settings[key] = ()
         else:
-            given[key] = entry
+            settings[key] = entry
     if not value[rule]:
         report((rule,), "must not be empty.")
-    return _RULES[rule](**given)
+        return None
+    return _RULES[rule](**settings)
 
 
 def plain_blocks(blocks: AnyBlocks) -> dict[str, Any]:

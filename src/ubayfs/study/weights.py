@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._problems import Path, Report, below, check_keys, collect_errors, raise_problem
 from ..data.blocks import Blocks
 from ..exceptions import Advice, InputError, repr_of
 from ..knowledge.matching import match_rows
@@ -19,7 +20,6 @@ from ..knowledge.scale import DEFAULT_WEIGHT, VOTES, Stated, as_stated, check_we
 from ..priors.knowledge import PriorKnowledge, pooled
 from ..priors.weights import Contradiction, Statement, costs_of, is_list, reasons_of, resolve_knowledge, settle_levels
 from .components import WithFiles, text, time
-from .diagnostics import Path, Report, below, known_only, refuse, reported
 from .yaml_io import plain
 
 StatedOf = tuple[tuple[str | int, Stated], ...]
@@ -93,10 +93,10 @@ def read_weights(value: Any, report: Report) -> Weights | tuple[float, ...] | No
     if not isinstance(value, Mapping):
         return value if isinstance(value, Weights) else _read_numbers(value, report)
     known = ("default", *LEVELS, *VOTES)
-    value = known_only(value, known, "a key of weights (names belong below 'features')", report)
+    value = check_keys(value, known, "a key of weights (names belong below 'features')", report)
     default = DEFAULT_WEIGHT
     if value.get("default") is not None:
-        with reported(report, ("default",)):
+        with collect_errors(report, ("default",)):
             default = check_weight("default", value["default"])
     reasons: dict[str | int, dict[str, str]] = {}
     levels = {level: _stated(value.get(level), below(report, level), reasons) for level in LEVELS}
@@ -108,14 +108,14 @@ def read_weights(value: Any, report: Report) -> Weights | tuple[float, ...] | No
 def _read_numbers(value: Any, report: Report) -> Weights | tuple[float, ...] | None:
     """Return one number for all features, or one for each."""
     if isinstance(value, Real):
-        with reported(report):
+        with collect_errors(report):
             return Weights(default=check_weight("weights", value))
     elif isinstance(value, str) or not isinstance(value, Iterable):
         report((), f"must be a number, one number per feature, or hold keys such as 'features'; got {repr_of(value)}.")
     else:
         numbers = []
         for position, entry in enumerate(values := list(value)):
-            with reported(report, (position,)):
+            with collect_errors(report, (position,)):
                 numbers.append(check_weight("weights", entry))
         return tuple(numbers) if len(numbers) == len(values) else None
     return None
@@ -143,21 +143,21 @@ def _stated(value: Any, report: Report, reasons: dict[str | int, dict[str, str]]
             report((), f"must be given by names (str) or positions (int); got {repr_of(name)}.")
             continue
         if isinstance(weight, Mapping):
-            entry = known_only(weight, ("weight", "why", "source"), "known of a feature", below(report, name))
+            entry = check_keys(weight, ("weight", "why", "source"), "known of a feature", below(report, name))
             reasons[name] = {key: str(entry[key]) for key in ("why", "source") if entry.get(key) is not None}
             weight = entry.get("weight")
             if weight is None and reasons[name]:
                 continue
-        with reported(report, (name,)):
+        with collect_errors(report, (name,)):
             found.append((name, as_stated(weight)))
     return tuple(found)
 
 
 def _levels_of_frame(frame: Any) -> dict[str, Any]:
-    table = read_rows(frame, partial(refuse, ("prior", "weights")))
+    table = read_rows(frame, partial(raise_problem, ("prior", "weights")))
     assert table is not None
     if not {"feature", "block"} & set(table.columns) or "weight" not in table.columns:
-        refuse(
+        raise_problem(
             ("prior", "weights"), f"as a DataFrame need the columns 'feature' and 'weight'; got {list(table.header)}."
         )
     levels: dict[str, dict[str, Any]] = {"features": {}, "blocks": {}}
@@ -166,7 +166,7 @@ def _levels_of_frame(frame: Any) -> dict[str, Any]:
         if row.weight is None:
             continue
         if levels[level].setdefault(str(name), row.weight) != row.weight:
-            refuse(("prior", "weights"), f"has more than one weight for {level[:-1]} {name!r}; keep one row.")
+            raise_problem(("prior", "weights"), f"has more than one weight for {level[:-1]} {name!r}; keep one row.")
     return levels
 
 
@@ -239,11 +239,11 @@ def _read_expert(value: Any, report: Report) -> Expert | None:
         report((), f"must be a table of what the expert states, or hold keys such as 'features'; got {repr_of(value)}.")
         return None
     known = (*_OF_EXPERT, *LEVELS, *VOTES)
-    value = known_only(value, known, "a key of an expert (names belong below 'features')", report)
+    value = check_keys(value, known, "a key of an expert (names belong below 'features')", report)
     given: dict[str, str] = {}
     for key, check in _OF_EXPERT.items():
         if value.get(key) is not None:
-            with reported(report, (key,)):
+            with collect_errors(report, (key,)):
                 given[key] = check(key, value[key])
     if "sheet" in given and value.get("table") is None:
         report(("sheet",), "names a sheet of the table of this expert, which is not given.")
@@ -263,31 +263,25 @@ class WeightResolver:
     block_names: Names  # of all blocks, also of those whose members are wrong
     n_models: int  # that words of the scale are measured by
     report: Report
-    rows_of: Callable[[str, Path], Knowledge | None]  # reads a file that is named at a place of the study
+    lists: Mapping[str, Knowledge]  # files of names, by their paths
     aliases: Any = None
     at: Path = ("prior", "weights")  # where they are written, and their table
     table_at: Path = ("prior", "table")
 
-    def resolve(
-        self,
-        prior: Any,
-        weights: Weights | tuple[float, ...],
-        table: Knowledge | None,
-        tables: Mapping[str, Knowledge | None],
-    ) -> PriorKnowledge:
+    def resolve(self, prior: Any, tables: Mapping[str, Knowledge]) -> PriorKnowledge:
         """Return the prior knowledge of weights and table, of experts and their tables, and when it was stated."""
-        known = self._stated(weights, table)
+        known = self._stated(prior.weights, tables.get(""))
         if prior.experts:
             default, stated = getattr(prior.weights, "default", DEFAULT_WEIGHT), {}
             for name, expert in prior.experts.items():
                 at = ("prior", "experts", name)
                 own = replace(self, at=at, table_at=(*at, "table"))
-                of_expert = own._stated(replace(expert.weights, default=default), tables[name])
+                of_expert = own._stated(replace(expert.weights, default=default), tables.get(name))
                 stated[name] = replace(of_expert, confirmed=expert.confirmed)
-            with reported(self.report, ("prior", "experts")):
+            with collect_errors(self.report, ("prior", "experts")):
                 known = pooled(stated, self.names.names, prior.pool, self.n_models, default, known)
         for name in prior.changed_after_votes or {}:
-            with reported(self.report, ("prior", "changed_after_votes", name)):
+            with collect_errors(self.report, ("prior", "changed_after_votes", name)):
                 self.names.find(name, False)
         return replace(known, confirmed=prior.confirmed, changed_after_votes=prior.changed_after_votes or {})
 
@@ -295,7 +289,7 @@ class WeightResolver:
         """Return what is stated of the features, in their order."""
         names = self.names.names
         if isinstance(weights, tuple):
-            with reported(self.report, self.at):
+            with collect_errors(self.report, self.at):
                 return resolve_knowledge(list(weights), names)
             return PriorKnowledge(np.full(len(names), DEFAULT_WEIGHT))
         at_table = partial(self.report, self.table_at)
@@ -311,7 +305,7 @@ class WeightResolver:
         """Return why and source of features; by name, else of the table, else of the files of lists."""
         found = reasons_of(listed) | reasons_of(rows)
         for item, reasons in weights.reasons:
-            with reported(self.report, (*self.at, "features", item)):
+            with collect_errors(self.report, (*self.at, "features", item)):
                 found[self.names.find(item, False)[0]] = dict(reasons)
         return {name: found[name] for name in self.names.names if name in found}
 
@@ -323,7 +317,7 @@ class WeightResolver:
         for word, names in weights.lists:
             path: Path = (*self.at, word)
             report = partial(self.report, path)
-            table = self.rows_of(names, path) if isinstance(names, str) else read_rows(names, report)
+            table = self.lists.get(names) if isinstance(names, str) else read_rows(names, report)
             if table is None:
                 continue
             matched = match_rows(replace(table, aliases=self.aliases), self.names.names, report)
@@ -347,7 +341,7 @@ class WeightResolver:
                 level = self._level(key, item)
                 names = self.block_names if level == "blocks" else self.names
                 source = repr(item) if level == "patterns" else f"{names.kind} {item!r}"
-                with reported(self.report, path):
+                with collect_errors(self.report, path):
                     matches = names.find(item, {"features": False, "patterns": True}.get(level))
                     group = (level.rstrip("s"), str(item)) if level != "features" else ("weight", "")
                     found[level].append(Statement(matches, stated, source, path, group))
