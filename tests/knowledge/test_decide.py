@@ -123,7 +123,7 @@ def test_of_gene_sets_the_highest_weight_counts(evidence, tmp_path):
             evidence, weights={"A": "likely", "B": 7}, blocks=blocks, constraints=[SIZE, max_per_block(1)]
         )
     assert selection.weights.tolist() == [5, 7, 7, 0.01, 0.01, 0.01]
-    with pytest.raises(InputError, match="'MYC' two values: 'likely' by block 'A' and 7 by block 'B'"):
+    with pytest.raises(InputError, match="gives feature 'MYC' the weight 7, but block 'A' gives it 'likely'"):
         decide(evidence, weights={"A": "likely", "B": 7}, blocks=dict(blocks.members))
 
 

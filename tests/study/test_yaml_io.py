@@ -16,7 +16,7 @@ from ubayfs.study.yaml_io import dump_document, dump_inline, parse_document, rea
 
 def parse(text):
     problems = Problems(Origin("study.yaml"))
-    return parse_document(text, problems), [str(problem) for problem in problems.found]
+    return parse_document(text, problems), [str(problem) for problem in problems.entries]
 
 
 def refused(text):
@@ -24,7 +24,7 @@ def refused(text):
     problems = Problems(Origin("study.yaml"))
     with suppress(StudyError):
         parse_document(text, problems)
-    return [str(problem) for problem in problems.found]
+    return [str(problem) for problem in problems.entries]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_every_key_and_entry_has_its_line():
     assert lines[("b", 1, "d")] == 5
     problems(("b", 1, "d", "deeper", 7), "is wrong.")
     problems(("unknown",), "is wrong.")
-    assert [problem.line for problem in problems.found] == [5, 0]
+    assert [problem.line for problem in problems.entries] == [5, 0]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ _MOST_HINTS = 10
 
 
 def is_pattern(item: object) -> bool:
-    """Tell whether a text may match several names: it holds ``*``, ``?`` or ``[``."""
+    """Return whether a text may match several names: it holds ``*``, ``?`` or ``[``."""
     return isinstance(item, str) and _WILDCARD.search(item) is not None
 
 
@@ -108,7 +108,7 @@ class Names:
         expanded: list[Any] = []
         for item, matches in found:
             if is_single(item, matches):
-                expanded.append(as_found(item, matches))
+                expanded.append(as_named(item, matches))
             else:
                 expanded += [name for name in matches if name not in listed]
                 listed.update(matches)
@@ -116,10 +116,10 @@ class Names:
 
 
 def is_single(item: Any, matches: list[str]) -> bool:
-    """Tell whether an item names one thing, rather than matches it as a pattern."""
+    """Return whether an item names one thing, rather than matches it as a pattern."""
     return not is_pattern(item) or matches == [item]
 
 
-def as_found(item: Any, matches: list[str]) -> Any:
+def as_named(item: Any, matches: list[str]) -> Any:
     """Return a single item: a position stays one, unless the number is a name."""
     return matches[0] if str(item) == matches[0] else item

@@ -27,7 +27,7 @@ from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError, repr_of
 from .base import Diagnostics, Posterior, Prior, log_gamma_draws, normalized_exp
 from .set_sampler import Block, SetSampler, mean_and_error, monte_carlo_error, split_r_hat
-from .weights import DEFAULT_WEIGHT, is_feature
+from .weight_resolver import DEFAULT_WEIGHT, is_feature
 
 # Sampling continues until R-hat falls below this and the largest error by batch means below this part of the largest
 # mean.

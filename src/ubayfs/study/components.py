@@ -8,16 +8,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
 from dataclasses import dataclass, field, fields, replace
-from datetime import date, datetime
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from .._arguments import check_choice, check_int, nearest
-from .._files import FIGURE_FORMATS
+from .._arguments import as_text, as_time, check_choice, check_int, nearest
+from .._files import FIGURE_FORMATS, WithFiles
 from .._problems import Path, Report, below, check_keys, collect_errors, raise_problem
 from ..data.reading_rules import SurvivalColumns, as_target
 from ..ensemble.collect import check_ensemble
@@ -29,18 +27,6 @@ from .diagnostics import Problems
 from .yaml_io import plain
 
 S = TypeVar("S", bound="Section")
-F = TypeVar("F", bound="WithFiles")
-
-
-def text(name: str, value: Any) -> str:
-    """Return a text; a column called 2 is read from the file as a number."""
-    if isinstance(value, os.PathLike):
-        value = os.fspath(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    if not isinstance(value, str) or not value:
-        raise InputError.of(name, f"must be a text; got {repr_of(value)}.", value)
-    return value
 
 
 def paths(name: str, value: Any) -> str | dict[str, str]:
@@ -51,11 +37,11 @@ def paths(name: str, value: Any) -> str | dict[str, str]:
         entries = list(value)
         if not entries:
             raise InputError.of(name, "must name at least one file.", value)
-        given = value if isinstance(value, Mapping) else {_stem(text(name, entry)): entry for entry in entries}
+        given = value if isinstance(value, Mapping) else {_stem(as_text(name, entry)): entry for entry in entries}
         if len(given) < len(entries):
             raise InputError.of(name, f"must map block names to files of the same name; got {repr_of(value)}.", value)
-        return {text(name, block): text(name, entry) for block, entry in given.items()}
-    return text(name, value)
+        return {as_text(name, block): as_text(name, entry) for block, entry in given.items()}
+    return as_text(name, value)
 
 
 def _stem(path: str) -> str:
@@ -69,7 +55,7 @@ def texts(name: str, value: Any) -> tuple[str, ...]:
         value = [value]
     if value is not None and (not isinstance(value, Iterable) or isinstance(value, Mapping)):
         raise InputError.of(name, f"must be a list of texts; got {repr_of(value)}.", value)
-    return tuple(text(name, entry) for entry in value or ())
+    return tuple(as_text(name, entry) for entry in value or ())
 
 
 def columns(name: str, value: Any) -> str | tuple[str, ...] | SurvivalColumns:
@@ -95,18 +81,6 @@ def sizes(name: str, value: Any) -> tuple[int, ...]:
     return tuple(sorted({check_int(name, entry, low=1) for entry in value}))
 
 
-def time(name: str, value: Any) -> str:
-    """Return a time as ISO 8601 writes it."""
-    if isinstance(value, date):  # and datetime
-        value = value.isoformat()
-    try:
-        datetime.fromisoformat(str(value).replace("Z", "+00:00"))
-    except ValueError:
-        rule = f"must be a time such as 2026-11-17T09:30:00+00:00; got {repr_of(value)}."
-        raise InputError.of(name, rule, value) from None
-    return str(value)
-
-
 def times(value: Any, report: Report) -> dict[str, str] | None:
     """Return times by the features that they are about."""
     if not isinstance(value, Mapping):
@@ -115,7 +89,7 @@ def times(value: Any, report: Report) -> dict[str, str] | None:
     found = {}
     for name, entry in value.items():
         with collect_errors(report, (name,)):
-            found[text("feature", name)] = time(str(name), entry)
+            found[as_text("feature", name)] = as_time(str(name), entry)
     return found or None
 
 
@@ -294,40 +268,7 @@ def _plain_setting(value: Any) -> Any:
     return [{"set": list(key) if isinstance(key, tuple) else key, "weight": weight} for key, weight in value.items()]
 
 
-# -- files, keys and sections ------------------------------------------------------------------------------------------
-
-
-class WithFiles:
-    """A part of a study with keys that name files, by themselves or in parts of their own."""
-
-    path_keys: ClassVar[tuple[str, ...]] = ()
-
-    def with_paths(self: F, changed: Callable[[str], str]) -> F:
-        """Return the part with other paths of the same files."""
-        moved = copy(self)  # checked before: what it holds may be long
-        for key in self.path_keys:
-            object.__setattr__(moved, key, _with_paths(getattr(self, key), changed))
-        return moved
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The paths of all files."""
-        found: list[str] = []
-
-        def note(path: str) -> str:
-            found.append(path)
-            return path
-
-        self.with_paths(note)  # the one place that knows where a part has its paths
-        return tuple(found)
-
-
-def _with_paths(value: Any, changed: Callable[[str], str]) -> Any:
-    if isinstance(value, str | os.PathLike):
-        return changed(os.fspath(value))
-    if isinstance(value, Mapping):
-        return {name: _with_paths(entry, changed) for name, entry in value.items()}
-    return value.with_paths(changed) if isinstance(value, WithFiles) else value
+# -- keys and sections ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -431,9 +372,9 @@ class Section(WithFiles):
         """Return the section with other values of some keys; wrong ones are reported, and stay as they are."""
         checked: dict[Any, Any] = {}
         for name, value in values.items():
-            n_before = len(problems.found)
+            n_before = len(problems.entries)
             entry = self._checked(name, value, below(problems, self.key, name))
-            if entry is not None or len(problems.found) == n_before:
+            if entry is not None or len(problems.entries) == n_before:
                 checked[name] = entry
 
         def report(path: Path, message: str) -> None:

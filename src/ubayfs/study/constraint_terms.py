@@ -18,7 +18,7 @@ from ..constraints.utility import Utility
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..exceptions import ConstraintError, InfeasibleError, InputError, OptimizationError, repr_of
-from ..knowledge.patterns import Names, as_found, is_pattern, is_single
+from ..knowledge.patterns import Names, as_named, is_pattern, is_single
 from ..optimize import as_optimizer
 from .diagnostics import Problems, study_error
 from .yaml_io import plain
@@ -204,7 +204,7 @@ def _expand_pairs(pairs: Iterable[tuple[Any, float]], names: Names, report: Repo
         with collect_errors(report, (item,)):
             matches = names.find(item)
             if is_single(item, matches):
-                by_name[as_found(item, matches)] = number
+                by_name[as_named(item, matches)] = number
                 continue
             for name in matches:
                 first, before = by_pattern.setdefault(name, (item, number))

@@ -42,14 +42,14 @@ class Problems:
 
     origin: Origin = field(default_factory=Origin)
     changed: frozenset[str] = frozenset()  # sections that are no longer as in the file
-    found: list[Problem] = field(default_factory=list)
+    entries: list[Problem] = field(default_factory=list)
     elsewhere: bool = False  # whether some are not in the file, but in options or in Python
 
     def __call__(self, path: Path, message: str, line: int | None = None, related: tuple[Path, ...] = ()) -> None:
         """Add a problem; without a line it is that of the nearest key above."""
         # A value that runs over several lines must not break the list of problems into pieces.
         problem = self._located(path, shortened(" ".join(message.splitlines()), 1000), line)
-        self.found.append(replace(problem, related=related) if related else problem)
+        self.entries.append(replace(problem, related=related) if related else problem)
 
     def written_in(self, path: Path, place: Path | str) -> None:
         """Note that something is written elsewhere: at another place of the file, or in an option of a command."""
@@ -88,9 +88,9 @@ class Problems:
 
         `then` says what is checked once they are mended: `AFTER_FILE` or `AFTER_TABLES`.
         """
-        if not self.found:
+        if not self.entries:
             return
-        problems = tuple(dict.fromkeys(sorted(self.found, key=lambda problem: problem.line)))
+        problems = tuple(dict.fromkeys(sorted(self.entries, key=lambda problem: problem.line)))
         texts = [str(problem) for problem in problems]
         then = then and "\n" + then.format(these="this is" if len(texts) == 1 else "these are")
         if len(texts) == 1:

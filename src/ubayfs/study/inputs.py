@@ -16,10 +16,10 @@ from ..data.feature_data import FeatureData
 from ..exceptions import InputError, StudyError
 from ..knowledge.aliases import Aliases, read_aliases
 from ..knowledge.rows import Knowledge, read_rows, restricted
+from ..priors.weights import Expert, Weights
 from .diagnostics import Problems
 from .schema import GeneSetBlocks, PriorSection, TableBlocks
 from .study import Study
-from .weights import Expert, Weights
 
 if TYPE_CHECKING:
     from ..tables import Table
@@ -67,9 +67,7 @@ def read_tables(study: Study, problems: Problems, data: FeatureData | bool) -> S
     sources: dict[str, PriorSection | Expert] = {"": prior, **(prior.experts or {})}
     places: dict[str, Path] = {name: ("prior", "experts", name) if name else ("prior",) for name in sources}
     tables = {name: files.table(source, places[name], "weight") for name, source in sources.items()}
-    knowledge = {
-        name: replace(found, unknown=prior.unknown, aliases=aliases) for name, found in tables.items() if found
-    }
+    knowledge = {name: replace(rows, unknown=prior.unknown, aliases=aliases) for name, rows in tables.items() if rows}
     if "" in knowledge and any(with_costs(constraint, {"": 0.0}) is not constraint for constraint in study.constraints):
         _check_costs(knowledge[""], problems)
     blocks = files.block_rows()
@@ -91,7 +89,7 @@ def read_data(
     section = study.data
     table = None
     _check_files(study, problems)
-    if problems.found:
+    if problems.entries:
         return None, None
     try:
         table = read_files(**section.layout(study.folder), read=read)
@@ -198,10 +196,10 @@ class _Files:
             return None
         with collect_errors(problems, ("blocks", "gene_sets")):
             table.require("feature", "block")
-            n_before = len(problems.found)
+            n_before = len(problems.entries)
             for position, pattern in enumerate(blocks.only):
                 with collect_errors(problems, ("blocks", "only", position)):
                     restricted(table, [pattern])
-            if len(problems.found) == n_before:
+            if len(problems.entries) == n_before:
                 return replace(restricted(table, blocks.only), aliases=aliases)
         return None

@@ -36,7 +36,9 @@ from ..knowledge.matching import blocks_of
 from ..knowledge.patterns import Names
 from ..priors import DEFAULT_WEIGHT
 from ..priors.hyper import set_members
-from ..priors.knowledge import LEARNED, PriorKnowledge
+from ..priors.knowledge import LEARNED, PriorKnowledge, pooled
+from ..priors.weight_resolver import WeightResolver
+from ..priors.weights import Expert, Weights
 from ..selectors import as_selector, check_task
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
@@ -44,7 +46,6 @@ from .diagnostics import AFTER_TABLES, Problems
 from .inputs import StudyTables, read_data, read_tables
 from .schema import GeneSetBlocks, PrefixBlocks, TableBlocks
 from .study import Study, default_advice, version_advice
-from .weights import Expert, WeightResolver, Weights
 
 if TYPE_CHECKING:
     from ..tables import Table
@@ -104,7 +105,7 @@ def draft_study(
     of_names = study.new_problems()
     resolver = _Resolver(study, tables, data.feature_names, n_models, of_names)
     resolved = resolver.resolve()
-    if problems.found:
+    if problems.entries:
         return None, resolver.knowledge, resolver.blocks, problems
     return resolved, resolver.knowledge, resolver.blocks, of_names
 
@@ -145,9 +146,9 @@ class _Resolver:
         """Tie everything to the features; None if something is wrong."""
         study, problems, data, names = self.study, self.problems, self.tables.data, self.names.names
         self._check_ensemble()
-        n_before = len(problems.found)
+        n_before = len(problems.entries)
         self.blocks = blocks = self._blocks()
-        has_valid_blocks = len(problems.found) == n_before
+        has_valid_blocks = len(problems.entries) == n_before
         members = {} if blocks is None else blocks.members
         listed = study.blocks.members if isinstance(study.blocks, Blocks) else members  # also those that are wrong
         self.block_names = Names(listed if listed or has_valid_blocks else None, "block")
@@ -155,7 +156,7 @@ class _Resolver:
         resolver = WeightResolver(
             self.names, blocks, self.block_names, self.n_models, problems, tables.lists, tables.aliases
         )
-        self.knowledge = knowledge = resolver.resolve(study.prior, tables.knowledge)
+        self.knowledge = knowledge = self._knowledge(resolver)
         prior = self._prior(knowledge.weights, blocks)
         sized = with_supported(study.constraints, study.trust.max_supported)  # until p-values give the number
         constraints = [
@@ -164,7 +165,7 @@ class _Resolver:
         ]
         constraints += held_unlikely(knowledge.unlikely)
         system = check_constraints(constraints, names, blocks, has_valid_blocks, data, problems)
-        if problems.found:
+        if problems.entries:
             return None
         settings = {**study.decision.arguments(), "optimizer": FAMILIES["optimizer"].build(study.decision.optimizer)}
         learned = study.prior.trust_in_lists == LEARNED  # needs the lists, too
@@ -200,6 +201,25 @@ class _Resolver:
                     index.positions(members[name], "block")  # a feature may be there twice
         return Blocks({name: tuple(items) for name, items in members.items() if items}) if members else None
 
+    def _knowledge(self, resolver: WeightResolver) -> PriorKnowledge:
+        """Return what weights and table, experts and their tables state of the features, and when it was stated."""
+        prior, tables = self.study.prior, self.tables.knowledge
+        at: Path = ("prior", "weights")
+        knowledge = replace(resolver, at=at, table_at=("prior", "table")).stated(prior.weights, tables.get(""))
+        if prior.experts:
+            default, stated = getattr(prior.weights, "default", DEFAULT_WEIGHT), {}
+            for name, expert in prior.experts.items():
+                at = ("prior", "experts", name)
+                of_expert = replace(resolver, at=at, table_at=(*at, "table"))
+                weights = replace(expert.weights, default=default)
+                stated[name] = replace(of_expert.stated(weights, tables.get(name)), confirmed=expert.confirmed)
+            with collect_errors(self.problems, ("prior", "experts")):
+                knowledge = pooled(stated, self.names.names, prior.pool, self.n_models, default, knowledge)
+        for name in prior.changed_after_votes or {}:
+            with collect_errors(self.problems, ("prior", "changed_after_votes", name)):
+                self.names.find(name, False)
+        return replace(knowledge, confirmed=prior.confirmed, changed_after_votes=prior.changed_after_votes or {})
+
     def _prior(self, weights: NDArray[np.float64], blocks: Blocks | None) -> Any:
         """Return the prior; its settings are checked with the features."""
         choice = self.study.prior.kind
@@ -217,12 +237,12 @@ class _Resolver:
         index = FeatureIndex(self.names.names)
         for position, (members, _) in enumerate(sets):
             path: Path = ("prior", "kind", "set_weights", position)
-            n_before = len(self.problems.found)
+            n_before = len(self.problems.entries)
             for member in members if isinstance(members, tuple) else ():
                 with collect_errors(self.problems, (*path, "set")):
                     index.position(member, "set")
             is_block = members in self.block_names and members not in index
-            if len(self.problems.found) == n_before and not is_block:
+            if len(self.problems.entries) == n_before and not is_block:
                 with collect_errors(self.problems, (*path, "set")):
                     set_members(members, index, Blocks.of(blocks))
 
@@ -369,8 +389,9 @@ class ResolvedStudy:
 
         `earlier` is ``selection.knowledge`` of a decision on the same evidence, whose votes were seen. Its marks stay.
         """
-        known = self.prior.to_dict()
-        changed = {name for name in {*known, *earlier} if _opinions(known.get(name)) != _opinions(earlier.get(name))}
+        now_stated = self.prior.to_dict()
+        names = {*now_stated, *earlier}
+        changed = {name for name in names if _opinions(now_stated.get(name)) != _opinions(earlier.get(name))}
         key = "changed_after_votes"
         marks = {name: entry[key] for name, entry in earlier.items() if key in entry}
         marks |= {**self.prior.changed_after_votes, **dict.fromkeys(changed, now)}
@@ -383,13 +404,13 @@ class ResolvedStudy:
         """The study with the content of its tables of knowledge written out: it needs no file but the data."""
         prior, blocks = self.study.prior, self.study.blocks
         from_files = prior.table is not None or isinstance(blocks, GeneSetBlocks)
-        given = [prior.weights, *(expert.weights for expert in (prior.experts or {}).values())]
-        if isinstance(prior.weights, Weights) and (from_files or prior.files or any(part.lists for part in given)):
+        stated = [prior.weights, *(expert.weights for expert in (prior.experts or {}).values())]
+        if isinstance(prior.weights, Weights) and (from_files or prior.files or any(part.lists for part in stated)):
             lists = prior.trust_in_lists == LEARNED
             weights = _written_out(self.prior.agreed or self.prior, self.feature_names, lists, prior.weights.default)
             experts = {
-                name: Expert(_written_out(known, self.feature_names, lists), confirmed=known.confirmed)
-                for name, known in self.prior.experts.items()
+                name: Expert(_written_out(knowledge, self.feature_names, lists), confirmed=knowledge.confirmed)
+                for name, knowledge in self.prior.experts.items()
             }
             prior = replace(prior, weights=weights, experts=experts or None, table=None, sheet=None)
             prior = replace(prior, aliases=None, unknown="skip")
@@ -406,16 +427,18 @@ def _opinions(entry: Mapping[str, Any] | None) -> list[Any]:
 
 
 def _written_out(
-    known: PriorKnowledge, feature_names: NDArray[Any], keep_lists: bool, default: float = DEFAULT_WEIGHT
+    knowledge: PriorKnowledge, feature_names: NDArray[Any], keep_lists: bool, default: float = DEFAULT_WEIGHT
 ) -> Weights:
     """Return what is stated of features by their names; patterns and blocks may be kept, as their lists matter."""
-    reasons = tuple((name, tuple(texts.items())) for name, texts in known.reasons.items())
-    kept = [given for given in known.lists if keep_lists and given.kind != "weight"]
+    reasons = tuple((name, tuple(texts.items())) for name, texts in knowledge.reasons.items())
+    kept = [part for part in knowledge.lists if keep_lists and part.kind != "weight"]
     votes: dict[str, set[float]] = {}
-    for given in kept:
-        for position in given.members:
-            votes.setdefault(str(feature_names[position]), set()).add(given.votes)
+    for part in kept:
+        for position in part.members:
+            votes.setdefault(str(feature_names[position]), set()).add(part.votes)
     listed = {name for name, different in votes.items() if len(different) == 1}  # others would contradict each other
-    patterns, blocks = (tuple((g.name, g.stated) for g in kept if g.kind == kind) for kind in ("pattern", "block"))
-    features = tuple((name, stated) for name, stated in known.stated.items() if name not in listed)
+    patterns, blocks = (
+        tuple((part.name, part.stated) for part in kept if part.kind == kind) for kind in ("pattern", "block")
+    )
+    features = tuple((name, stated) for name, stated in knowledge.stated.items() if name not in listed)
     return Weights(default, features=features, patterns=patterns, blocks=blocks, reasons=reasons)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from .._files import ReadBytes, as_path, read_bytes, save_content
+from .._files import ReadBytes, WithFiles, as_path, read_bytes, save_content
 from .._plain import relaxation
 from .._problems import below, check_keys, raise_problem
 from ..constraints import Constraint
@@ -22,7 +22,7 @@ from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_per_model
 from ..ensemble.progress import Progress
 from ..exceptions import Advice, InputError, StudyError, repr_of
-from .components import FAMILIES, WithFiles
+from .components import FAMILIES
 from .constraint_terms import plain_constraint, read_constraints
 from .diagnostics import AFTER_FILE, Origin, Problems
 from .former_defaults import (

@@ -15,6 +15,7 @@ from typing import Any
 
 from .._arguments import did_you_mean
 from .._files import ReadBytes, as_path, read_bytes
+from .._plain import whole
 from .._problems import Path, collect_errors
 from ..exceptions import InputError, MissingDependencyError, StudyError, repr_of
 from .diagnostics import Origin, Problems, study_error
@@ -239,9 +240,7 @@ def plain(value: Any, name: str = "the value") -> Any:
             f"{name} is {value!r}, which cannot be written to a study file. Use a built-in one by its name, with "
             "settings, or keep this study in Python."
         )
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return int(value)
-    return value
+    return whole(value)
 
 
 @lru_cache
