@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 
 import ubayfs
-from ubayfs import trust
+from ubayfs import explain
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
 evidence = ubayfs.collect_evidence(X, y, selector="mrmr", n_models=100, n_features_per_model=5, random_state=0)
@@ -39,13 +39,13 @@ plt.show()
 # %%
 # Strong features that are not in the set, with the reason:
 
-for out in trust.left_out(selection, n=3):
+for out in explain.left_out(selection, n=3):
     reason = ", ".join(out.titles or out.rivals)
     print(f"{out.feature} ({out.count} votes) is out because of a {out.because}: {reason}")
 
 # %%
 # What each constraint costs, in votes:
 
-for cost in trust.constraint_costs(selection):
+for cost in explain.constraint_costs(selection):
     if cost.gain_votes is not None:
         print(f"without {cost.title}: {cost.gain_votes:.0f} votes more, adds {', '.join(cost.added) or 'nothing'}")

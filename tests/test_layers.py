@@ -16,6 +16,7 @@ LAYERS = [
     ["_arguments", "_files", "_plain"],
     ["_problems"],
     ["data"],
+    ["tables"],
     ["knowledge"],
     ["selectors"],
     ["ensemble"],
@@ -27,12 +28,13 @@ LAYERS = [
     ["decision"],
     ["explain"],
     ["trust"],
-    ["estimator", "tables"],
+    ["estimator"],
     ["study"],
     ["plotting"],
     ["summary"],
     ["report"],
     ["results"],
+    ["attached"],
     ["__init__"],
     ["app"],
     ["cli"],
@@ -40,21 +42,10 @@ LAYERS = [
 ]
 # Methods that import when they are called: the value knows what can be done with it.
 CALLED_LATER = {
-    ("study.study", "study.resolve"),
-    ("ensemble.evidence", "ensemble.parts"),
-    ("data.blocks", "knowledge.headings"),
+    ("_plain", "attached"),  # from values of the method to what shows them
     ("data.blocks", "knowledge.matching"),
-    ("knowledge.rows", "tables.__init__"),
-    ("knowledge.aliases", "tables.__init__"),
-    ("decision.workflow", "explain.attribution"),
-    ("decision.selection", "decision.workflow"),
-    ("decision.selection", "explain.redecide"),
-    ("decision.selection", "trust.related"),
-    ("decision.selection", "trust.reproducibility"),
-    ("decision.selection", "trust.validation"),
-    ("decision.selection", "plotting.__init__"),
-    ("decision.selection", "report.writing"),
-    ("_plain", "report.cards"),
+    ("ensemble.evidence", "ensemble.parts"),
+    ("study.study", "study.resolve"),
 }
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 ROOT = Path(ubayfs.__file__).parent
@@ -77,7 +68,16 @@ def imports_of(module, source, known):
     """Return the modules of the package that a source imports, anywhere in it; packages as ``optimize.__init__``."""
     package = module.split(".")[:-1]
     found = set()
-    for node in ast.walk(ast.parse(source)):
+    tree = ast.parse(source)
+    types_only = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if node in types_only:  # names of types, of which nothing is imported
+            continue
         if isinstance(node, ast.Import):
             targets = [(alias.name.split("."), None) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -167,7 +167,8 @@ def test_every_layer_exists():
         ("optimize.exact", "from . import Solution", {"optimize.__init__"}),
         ("optimize.exact", "from .. import decide", {"__init__"}),
         ("optimize.__init__", "from .base import Optimizer", {"optimize.base"}),
-        ("__init__", "if TYPE_CHECKING:\n    from .estimator import UBayFSSelector", {"estimator"}),
+        ("__init__", "if TYPE_CHECKING:\n    from .estimator import UBayFSSelector", set()),
+        ("__init__", "if LATER:\n    from .estimator import UBayFSSelector", {"estimator"}),
         (
             "metrics",
             "import ubayfs.decision.workflow\nfrom ubayfs.constraints.system import resolve\nimport ubayfs",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import ubayfs
+from ubayfs.constraints import KINDS
 
 DOCS = Path(__file__).parents[1] / "docs"
 MODULES = {name for name in ubayfs.__all__ if inspect.ismodule(getattr(ubayfs, name))}
@@ -35,6 +36,22 @@ def test_every_public_name_has_an_example(name):
     heading, _, example = documentation.partition("\nExamples\n--------\n")
     assert heading
     assert ">>> " in example
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_every_public_name_leads_to_others(name):
+    documentation = inspect.getdoc(getattr(ubayfs, name))
+    _, _, following = documentation.partition("\nSee Also\n--------\n")
+    named = re.findall(r"^(\w+) : ", following.partition("\n\n")[0], re.MULTILINE)
+    assert named
+    assert {*named} <= NAMES - {name}
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_every_builder_explains_how_soft_it_is_and_what_its_names_are(name):
+    documentation = inspect.getdoc(getattr(ubayfs, name))
+    for parameter in {"rho", "price", "on"} & {*inspect.signature(getattr(ubayfs, name)).parameters}:
+        assert re.search(rf"^[\w, ]*\b{parameter}\b.* : ", documentation, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))

@@ -50,7 +50,7 @@ from .priors import Dirichlet as Dirichlet
 from .priors import GeneralizedDirichlet as GeneralizedDirichlet
 from .priors import Hyperdirichlet as Hyperdirichlet
 from .priors import pool_experts as pool_experts
-from .tables.annotation import annotate as annotate
+from .results.annotation import annotate as annotate
 from .tables.reading import read_data as read_data
 from .trust.assess import assess as assess
 from .trust.cross_validation import validate as validate

@@ -106,13 +106,18 @@ def _damaged(place: str, rule: str, value: Any) -> InputError:
     return InputError(f"{place} must be {rule}; got {repr_of(value)}. Write it again with to_dict.")
 
 
+def attached(name: str) -> Any:
+    """Return a function of :mod:`ubayfs.attached`, the one way from values of the method to what shows them."""
+    from . import attached
+
+    return getattr(attached, name)
+
+
 class ShownAsCard:
     """Shows a value by its card, which :mod:`ubayfs.report.cards` makes when it is asked for."""
 
     def _card(self) -> Any:
-        from .report.cards import card_of
-
-        return card_of(self)
+        return attached("card_of")(self)
 
     def __str__(self) -> str:
         return str(self._card())

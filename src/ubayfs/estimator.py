@@ -108,6 +108,16 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     feature_names_in_ : ndarray of str of shape (n_features,)
         When X is a frame.
 
+    See Also
+    --------
+    collect_evidence : The first half of `fit`, for many decisions on one ensemble.
+    decide : The second half.
+
+    References
+    ----------
+    Jenul, A., Schrunner, S., Pilz, J., Tomic, O. (2022). A user-guided Bayesian framework for ensemble feature
+    selection in life science applications (UBayFS). Machine Learning, 111, 3897-3923.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer

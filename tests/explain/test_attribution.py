@@ -26,6 +26,7 @@ from ubayfs import (
     max_per_block,
     max_size,
     maximize,
+    min_size,
     must_link,
     require,
 )
@@ -105,8 +106,9 @@ VOTES = Evidence.from_sets([[i < n for n in (10, 8, 6, 4, 2, 1, 1, 0)] for i in 
         ([max_size(2), require("a", rho=20.0)], {"a": "data", "b": "data"}),  # it would be there without
         ([max_size(2), at_least_one(["a", "e"])], {"a": "data", "b": "data"}),
         ([exact_size(3)], {"a": "data", "b": "data", "c": "data"}),
-        # A minimum brings in what would stay out.
-        ([exact_size(3), exclude(NAMES[2:], rho=5.0)], {"a": "data", "b": "data", "c": "rule"}),
+        # A minimum brings in what would stay out, unless votes alone would select it.
+        ([exact_size(3), exclude(NAMES[2:], rho=5.0)], {"a": "data", "b": "data", "c": "data"}),
+        ([exact_size(3), exclude("c"), exclude(NAMES[3:], rho=5.0)], {"a": "data", "b": "data", "d": "rule"}),
     ],
 )
 def test_rules(constraints, expected):
@@ -455,3 +457,14 @@ def test_rows_of_belief_keep_their_mark():
     assert more.from_prior.tolist() == [True, True, False]
     assert unlikely("a") == exclude(["a"], rho=1.0)
     assert repr(unlikely("a")) == "exclude(['a'], rho=1.0)"
+
+
+def test_what_votes_alone_select_is_by_the_data_also_where_a_size_asks_for_it():
+    counts = [100, 90, 80, 50, 6, 1]
+    evidence = Evidence.from_sets(np.array([[i < count for count in counts] for i in range(100)]), list("abcdef"))
+    costs = {"a": 5, "b": 5, "c": 5, "d": 2, "e": 2, "f": 1}
+    selection = decide(evidence, max_size=4, constraints=[cost_budget(costs, 11), min_size(4)])
+    found = attribution(selection)
+    assert found.data_alone == ("a", "b", "c", "d")
+    # Without the demand for four, a, b and f fit the budget.
+    assert found.why == {"a": "data", "d": "data", "e": "rule", "f": "data"}

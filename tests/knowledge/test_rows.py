@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ubayfs import Blocks, read_knowledge
+from ubayfs.data.headings import HEADINGS
 from ubayfs.exceptions import InputError
-from ubayfs.knowledge.headings import HEADINGS
 from ubayfs.knowledge.matching import match_rows
 
 

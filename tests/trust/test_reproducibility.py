@@ -1,12 +1,14 @@
 """Reproducibility from the sets of halves, against the formulas written out."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 
 from repeating import reproduced
-from ubayfs.exceptions import EnsembleWarning
+from ubayfs import collect_evidence, decide, estimate_reproducibility
+from ubayfs.exceptions import EnsembleWarning, UBayFSWarning
 from ubayfs.trust.reproducibility import Reproducibility, _projected_alike, agreement, projected
 
 
@@ -148,3 +150,20 @@ def test_without_a_split_nothing_is_known_of_a_feature(rng):
     assert found.n_used == 0
     assert set(found.labels[found.by_data]) == {"unknown"}
     assert "rarely" not in repr(found) + str(found)
+
+
+def test_a_feature_that_every_half_selects_is_usually_selected_also_beside_others():
+    """One feature leaves nothing for others on all samples; halves are small, and select more."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 40)
+    X = rng.normal(size=(80, 40))
+    X[:, 0] += 9.0 * y
+    settings = {"selector": "wide", "n_models": 20, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UBayFSWarning)  # it almost determines the target
+        selection = decide(collect_evidence(X, y, **settings), max_size=5)
+        found = estimate_reproducibility(selection, X, y, n_splits=6)
+    assert found.size < 5
+    assert found.share_of_halves[0] == 1
+    assert found.labels[0] == "usually"
+    assert found.selected_again[0] >= 0.9

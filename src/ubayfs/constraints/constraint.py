@@ -44,6 +44,11 @@ class Constraint(ShownAsCard):
     note : str
         What the user wrote, where that is more telling than the arguments, such as ``radius*``.
 
+    See Also
+    --------
+    max_size : The most used builder.
+    log_admissibility : How admissible sets are.
+
     Examples
     --------
     >>> from ubayfs import max_size

@@ -61,11 +61,16 @@ def must_link(
     Parameters
     ----------
     features : iterable of str or int
-        At least two, by name or position; with ``on="blocks"`` names or positions of blocks, and likewise below.
-    on : {"features", "blocks"}
+        At least two, by name or position.
     rho, price : float, optional
-        Softens the constraint, as in every builder; hard if neither is given. `price` is what one unit of violation of
-        one inequality costs, as a share of the models; `rho` is the relaxation of the paper.
+        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
+    on : {"features", "blocks"}, default "features"
+        Whether the names, or positions, are those of features or of blocks.
+
+    See Also
+    --------
+    implies : One way only.
+    cannot_link : At most one of them.
 
     Examples
     --------
@@ -88,6 +93,20 @@ def cannot_link(
     features: Items, *, rho: float = math.inf, on: str = "features", price: float | None = None
 ) -> dict[str, Any]:
     """Select at most one of these features: one inequality, so that each further one counts.
+
+    Parameters
+    ----------
+    features : iterable of str or int
+        At least two, by name or position.
+    rho, price : float, optional
+        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
+    on : {"features", "blocks"}, default "features"
+        Whether the names, or positions, are those of features or of blocks.
+
+    See Also
+    --------
+    must_link : All or none of them.
+    decorrelate : The same for all pairs of correlated features, softly.
 
     Examples
     --------
@@ -119,6 +138,19 @@ def implies(
 ) -> dict[str, Any]:
     """Select a feature on the left only with all features on the right: one inequality per pair.
 
+    Parameters
+    ----------
+    if_features, then_features : str, int or iterable of these
+        By name or position.
+    rho, price : float, optional
+        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
+    on : {"features", "blocks"}, default "features"
+        Whether the names, or positions, are those of features or of blocks.
+
+    See Also
+    --------
+    must_link : Both ways.
+
     Examples
     --------
     >>> implies("interaction", ["radius", "area"])
@@ -137,6 +169,19 @@ def at_least_one(
     features: Items, *, rho: float = math.inf, on: str = "features", price: float | None = None
 ) -> dict[str, Any]:
     """Select at least one of these features: one inequality.
+
+    Parameters
+    ----------
+    features : str, int or iterable of these
+        By name or position.
+    rho, price : float, optional
+        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
+    on : {"features", "blocks"}, default "features"
+        Whether the names, or positions, are those of features or of blocks.
+
+    See Also
+    --------
+    require : All of them.
 
     Examples
     --------
@@ -164,6 +209,20 @@ def require(
 ) -> dict[str, Any]:
     """Select these features: one inequality each.
 
+    Parameters
+    ----------
+    features : str, int or iterable of these
+        By name or position.
+    rho, price : float, optional
+        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
+    on : {"features", "blocks"}, default "features"
+        Whether the names, or positions, are those of features or of blocks.
+
+    See Also
+    --------
+    at_least_one : One of them is enough.
+    exclude : None of them.
+
     Examples
     --------
     >>> require("age")
@@ -177,6 +236,19 @@ def exclude(
     features: Items, *, rho: float = math.inf, on: str = "features", price: float | None = None
 ) -> dict[str, Any]:
     """Do not select these features: one inequality each.
+
+    Parameters
+    ----------
+    features : str, int or iterable of these
+        By name or position.
+    rho, price : float, optional
+        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
+    on : {"features", "blocks"}, default "features"
+        Whether the names, or positions, are those of features or of blocks.
+
+    See Also
+    --------
+    require : All of them.
 
     Examples
     --------
@@ -218,6 +290,11 @@ def decorrelate(threshold: float = 0.5, method: str = "spearman", *, price: floa
     method : {"spearman", "pearson", "kendall"}
     price : float, optional
         What each pair costs, as a share of the models, in place of the relaxation by its correlation.
+
+    See Also
+    --------
+    max_per_cluster : A limit for each cluster of correlated features.
+    cannot_link : The same for features that you name.
 
     Examples
     --------

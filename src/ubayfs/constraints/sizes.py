@@ -39,8 +39,23 @@ def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> In
 def max_size(n: Annotated[int | str, 0], *, rho: float = math.inf, price: float | None = None) -> dict[str, Any]:
     """Select at most `n` features: one inequality of ones.
 
-    "supported" is as many as the data support, for studies, which have the data; elsewhere pass the number that
-    ``estimate_related(selection, X, y).supported(selection)`` returns.
+    Parameters
+    ----------
+    n : int or "supported"
+        "supported" is as many as the data support, for studies, which have the data; elsewhere pass the number that
+        ``estimate_related(selection, X, y).supported(selection)`` returns.
+    rho : float, default inf
+        Relaxation of the paper: a set that violates the inequality by v counts with the admissibility
+        2 xi / (1 + xi), where xi = exp(-rho v). Infinite is hard: the inequality always holds.
+    price : float, optional
+        The same in votes, in place of `rho`: what one unit of violation of one inequality costs, as a share of the
+        models. With 0.2, each feature beyond the limit must have a fifth of all models' votes.
+
+    See Also
+    --------
+    exact_size : Exactly so many.
+    max_per_block : A limit for each block.
+    cost_budget : A limit on the total cost.
 
     Examples
     --------
@@ -55,6 +70,17 @@ def max_size(n: Annotated[int | str, 0], *, rho: float = math.inf, price: float 
 @builder(partial(_limited, sign=-1.0, text="min-size"))
 def min_size(n: int, *, rho: float = math.inf, price: float | None = None) -> dict[str, Any]:
     """Select at least `n` features: one inequality of minus ones.
+
+    Parameters
+    ----------
+    n : int
+    rho, price : float, optional
+        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
+
+    See Also
+    --------
+    max_size : At most so many.
+    exact_size : Exactly so many.
 
     Examples
     --------
@@ -79,6 +105,17 @@ def _exactly(context: Context, n: int, rho: float) -> Inequalities:
 @builder(_exactly)
 def exact_size(n: int, *, rho: float = math.inf, price: float | None = None) -> dict[str, Any]:
     """Select exactly `n` features: one inequality for at most, one for at least.
+
+    Parameters
+    ----------
+    n : int
+    rho, price : float, optional
+        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
+
+    See Also
+    --------
+    max_size : At most so many.
+    min_size : At least so many.
 
     Examples
     --------
@@ -106,10 +143,14 @@ def max_per_block(n: int, *, rho: float = math.inf, blocks: Any = None, price: f
     ----------
     n : int
     rho, price : float, optional
-        Softens the constraint, as in every builder; hard if neither is given. `price` is what one unit of violation of
-        one inequality costs, as a share of the models; `rho` is the relaxation of the paper.
+        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
     blocks : str or iterable of str, optional
         The blocks that are limited; default all.
+
+    See Also
+    --------
+    max_blocks : A limit on the number of blocks.
+    max_per_cluster : The same for clusters that the data have.
 
     Examples
     --------
@@ -146,6 +187,11 @@ def max_per_cluster(
     rho, price : float, optional
         Softens the constraint: `price` is what each feature more costs, as a share of the models.
 
+    See Also
+    --------
+    decorrelate : A price for each pair of correlated features.
+    cluster_features : The clusters.
+
     Examples
     --------
     >>> max_per_cluster(price=0.2)
@@ -164,6 +210,16 @@ def _number_of_blocks(context: Context, n: int, rho: float) -> Inequalities:
 @builder(_number_of_blocks)
 def max_blocks(n: int, *, rho: float = math.inf, price: float | None = None) -> dict[str, Any]:
     """Select features of at most `n` blocks: one inequality on blocks.
+
+    Parameters
+    ----------
+    n : int
+    rho, price : float, optional
+        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
+
+    See Also
+    --------
+    max_per_block : At most so many features of each block.
 
     Examples
     --------

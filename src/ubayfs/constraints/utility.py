@@ -307,6 +307,15 @@ def log_admissibility(
     log_kappa : ndarray of float of shape (n_sets,)
         0 when all constraints hold, -inf when a hard one is violated.
 
+    See Also
+    --------
+    maximize : The set of highest score.
+
+    References
+    ----------
+    Jenul, A., Schrunner, S., Pilz, J., Tomic, O. (2022). A user-guided Bayesian framework for ensemble feature
+    selection in life science applications (UBayFS). Machine Learning, 111, 3897-3923.
+
     Examples
     --------
     >>> from ubayfs import log_admissibility, max_size

@@ -66,6 +66,11 @@ def cost_budget(costs: Costs, budget: float, *, rho: float = math.inf, price: fl
     rho, price : float, optional
         Softens the constraint, per unit of cost beyond the budget: `price` is a share of the models.
 
+    See Also
+    --------
+    max_size : A limit on their number.
+    linear : Any other sum.
+
     Examples
     --------
     >>> cost_budget({"mri": 400.0, "blood": 25.0}, budget=410)
@@ -137,6 +142,10 @@ def linear(A: Costs, b: Bounds, *, rho: Any = math.inf, blocks: Any = None, pric
         Softens the inequalities: `price` is what one unit of violation costs, as a share of the models.
     blocks : bool, mapping, DataFrame or Blocks, optional
         True: the inequalities are on the blocks that are in use anyway. A mapping and the like: on blocks of their own.
+
+    See Also
+    --------
+    cost_budget : A sum of costs.
 
     Examples
     --------

@@ -26,6 +26,12 @@ class Blocks:
     notes : tuple of Advice
         Names of gene sets that are not in the data, and those that were found by an alias.
 
+    See Also
+    --------
+    max_per_block : At most so many features of each block.
+    max_blocks : At most so many blocks.
+    cluster_features : Blocks that the data have.
+
     Examples
     --------
     >>> blocks = Blocks({"size": ["radius", "area"], "shape": ["concavity"]})
@@ -77,7 +83,7 @@ class Blocks:
         if hasattr(blocks, "columns") and hasattr(blocks, "to_numpy"):
             from pandas import isna
 
-            from ..knowledge.headings import heading_of
+            from .headings import heading_of
 
             features, names = (heading_of(column, list(blocks.columns)) for column in ("feature", "block"))
             missing = [column for column, found in (("block", names), ("feature", features)) if found is None]

@@ -38,6 +38,10 @@ def cluster_features(X: Any, *, threshold: float = 0.9) -> Blocks:
         Clusters of two or more features, in the order of their first members, by which they are called; features
         without a partner are in none.
 
+    See Also
+    --------
+    max_per_cluster : At most so many features of each cluster.
+
     Examples
     --------
     >>> import pandas as pd

@@ -59,6 +59,10 @@ class Survival:
     It can be used wherever scikit-learn takes a target: ``numpy.asarray`` makes the structured array of scikit-survival
     of it, and that array (or a frame with one column of times and one of events) is accepted instead of it.
 
+    See Also
+    --------
+    read_data : Reads it from two columns of a file.
+
     Examples
     --------
     >>> y = Survival(time=[5, 8, 2.5], event=["alive", "dead", "dead"])

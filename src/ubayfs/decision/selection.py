@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, Ints, Mask, RandomState, freeze, mask_of
-from .._plain import ShownAsCard, decode, plain
+from .._plain import ShownAsCard, attached, decode, plain
 from ..data.feature_data import FeatureData
 from ..exceptions import Advice, InputError, UBayFSError
 from ..metrics import jaccard
@@ -162,9 +162,8 @@ class Selection(ShownAsCard):
 
     def substitutes(self, random_state: RandomState = 0) -> tuple[Substitute, ...]:
         """Return for each member what is chosen without it; see :func:`ubayfs.explain.substitutes`."""
-        from ..explain.redecide import substitutes
-
-        return substitutes(self, random_state)
+        substitutes: tuple[Substitute, ...] = attached("substitutes")(self, random_state)
+        return substitutes
 
     def plot(self, display: str = "evidence", ax: Any = None, **arguments: Any) -> Drawing:
         """Draw a display of this selection; a notebook shows it.
@@ -178,9 +177,8 @@ class Selection(ShownAsCard):
         **arguments
             Of the `from_selection` of the display.
         """
-        from ..plotting import display_of
-
-        return display_of(self, display, arguments).plot(ax)
+        drawing: Drawing = attached("display_of")(self, display, arguments).plot(ax)
+        return drawing
 
     def report(
         self,
@@ -207,10 +205,9 @@ class Selection(ShownAsCard):
         **arguments
             Further ones of :func:`ubayfs.summary.summarize`, such as `blocks` and `random_state`.
         """
-        from ..report.writing import write_report
-
         facts = {"related": related, "reproducibility": reproducibility, "validation": validation}
-        return write_report(self, path, X, y, facts, arguments)
+        written: Path = attached("write_report")(self, path, X, y, facts, arguments)
+        return written
 
     def similarity(self) -> Floats:
         """Return the Jaccard similarity between the best set and its alternatives.

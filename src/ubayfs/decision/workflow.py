@@ -348,6 +348,17 @@ def decide(
     -------
     selection : Selection
 
+    See Also
+    --------
+    collect_evidence : Runs the ensemble.
+    maximize : The same for any vector of importances.
+    assess : What the answer is worth.
+
+    References
+    ----------
+    Jenul, A., Schrunner, S., Pilz, J., Tomic, O. (2022). A user-guided Bayesian framework for ensemble feature
+    selection in life science applications (UBayFS). Machine Learning, 111, 3897-3923.
+
     Examples
     --------
     >>> from ubayfs import Evidence, decide
@@ -402,6 +413,10 @@ def maximize(
     Returns
     -------
     selection : Selection
+
+    See Also
+    --------
+    decide : The same from evidence and prior weights.
 
     Examples
     --------

@@ -133,6 +133,16 @@ def collect_evidence(
         If more than half of the runs fail, worker processes or the cluster are lost for good, or `checkpoint`
         belongs to another ensemble.
 
+    See Also
+    --------
+    decide : Selects features by the evidence.
+    UBayFSSelector : Both in one estimator.
+
+    References
+    ----------
+    Jenul, A., Schrunner, S., Pilz, J., Tomic, O. (2022). A user-guided Bayesian framework for ensemble feature
+    selection in life science applications (UBayFS). Machine Learning, 111, 3897-3923.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import Array, Mask, as_array, check_feature_names, freeze
+from .._arguments import Array, FeatureIndex, Mask, as_array, check_feature_names, freeze
 from .._files import ReadBytes, as_path, load_record, read_bytes, save_record
 from .._plain import ShownAsCard, decode, plain
 from ..exceptions import Advice, EnsembleError, InputError
@@ -76,6 +76,11 @@ class Evidence(ShownAsCard):
         What carried each vote, in the order of ``sets.indices``: -1 the feature as it is, -2 a curve of it, otherwise
         the position of the feature that it acts together with; -3 where the selector of the run does not say. None if
         no selector does.
+
+    See Also
+    --------
+    collect_evidence : Runs the ensemble.
+    decide : Makes a decision on evidence.
 
     Examples
     --------
@@ -155,8 +160,8 @@ class Evidence(ShownAsCard):
         """How many runs chose each feature, of shape (n_features,)."""
         return freeze(np.bincount(self.sets.indices, minlength=self.n_features).astype(np.int64))
 
-    def reasons(self, feature: int) -> VoteReasons | None:
-        """Return what carried the votes for a feature; None if no selector says.
+    def reasons(self, feature: str | int) -> VoteReasons | None:
+        """Return what carried the votes for a feature, by name or position; None if no selector says.
 
         Examples
         --------
@@ -167,7 +172,8 @@ class Evidence(ShownAsCard):
         """
         if self.carriers is None:
             return None
-        found = Counter(self.carriers[self.sets.indices == feature].tolist())
+        position = FeatureIndex(self.feature_names).position(feature, "feature")
+        found = Counter(self.carriers[self.sets.indices == position].tolist())
         pairs = {partner: n for partner, n in found.most_common() if partner >= 0}
         return VoteReasons(found[STRAIGHT], found[CURVE], pairs)
 

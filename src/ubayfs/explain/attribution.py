@@ -64,7 +64,8 @@ class Attribution:
     - **data** if it has votes and the same decision without weights selects it, also where constraints that limit,
       such as `cannot_link`, `max_per_block` and budgets, keep out features with more votes;
     - **rule** if hard constraints require it, by itself or together with a required feature; or if a constraint asks
-      for it (`require`, `must_link`, `min_size` ...), and without that demand the votes would not select it;
+      for it (`require`, `must_link`, `min_size` ...), and without that demand the votes would not select it, nor
+      would they without any constraint;
     - **weight** if the decision without weights drops it, or if it has no votes but a raised weight;
     - **fill** if it has no votes, and nothing asks for it: any feature would do in its place.
     """
@@ -113,6 +114,7 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     favored = _in_favor(utility.theta, mask, _errors(posterior))
     plain, nearest = replace(utility, theta=favored), mask
     without_prior = data_alone = None
+    alone = np.zeros_like(mask)
     if posterior is not None:
         plain, voted = reweighted(selection, DEFAULT_WEIGHT, without_unlikely, random_state), posterior.counts > 0
         try:
@@ -128,20 +130,28 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
             else nearest & voted
         )
         data_alone = _names(names, alone)
-    why = _why(problem, plain, nearest, mask, best)
+    why = _why(problem, plain, nearest, mask, alone, best)
     freely = _without_constraints(problem, favored, mask, [i for i, word in why.items() if word == "fill"], best)
     reasons = {str(names[position]): word for position, word in why.items()}
     return Attribution(selection.features, without_prior, _names(names, freely), data_alone, reasons)
 
 
 def _why(
-    problem: DecisionProblem, plain: Utility, without_weights: Mask, chosen: Mask, best: Callable[[Utility], Solution]
+    problem: DecisionProblem,
+    plain: Utility,
+    without_weights: Mask,
+    chosen: Mask,
+    alone: Mask,
+    best: Callable[[Utility], Solution],
 ) -> dict[int, Reason]:
-    """Return what brought each member in, by position; `plain` is the utility without weights."""
+    """Return what brought each member in, by position.
+
+    `plain` is the utility without weights, `alone` what votes select with neither weights nor constraints.
+    """
     required, asking = required_features(problem.utility), _Asking.of(plain.system, chosen)
     voted = np.ones_like(chosen) if problem.counts is None else problem.counts > 0
     favored = np.zeros_like(chosen) if problem.weights is None else raised(problem.weights)
-    by_rule = asking.brings(plain, chosen, required | ~without_weights | ~voted, best)
+    by_rule = asking.brings(plain, chosen, required | ~without_weights | ~voted | alone, best)
 
     def reason(i: int) -> Reason:
         if required[i]:
@@ -333,6 +343,10 @@ def selection_probabilities(
     Returns
     -------
     probability : ndarray of float of shape (n_features,)
+
+    See Also
+    --------
+    estimate_reproducibility : What other samples would say, which draws cannot.
 
     Examples
     --------

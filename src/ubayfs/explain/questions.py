@@ -115,6 +115,10 @@ def questions(
         The closest call first. Exact under the Dirichlet prior; under other priors the votes of an answer are added to
         the importances as they are, and no question is marked as proved.
 
+    See Also
+    --------
+    decide : Makes the decision.
+
     Examples
     --------
     >>> from ubayfs import Evidence, decide, questions

@@ -11,8 +11,8 @@ from typing import Any
 
 from .._arguments import check_names, refuse_lazy
 from .._files import ReadBytes, read_bytes
+from ..data.headings import cells_of, heading, text_of
 from ..exceptions import InputError, repr_of
-from .headings import cells_of, heading, text_of
 
 _OFFICIAL = ("symbol", "approved symbol", "official symbol", "name", "feature", "gene", "gene symbol")
 _OTHER_NAMES = (

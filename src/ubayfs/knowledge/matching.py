@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from .._arguments import feature_hint
 from ..data.blocks import Blocks
+from ..data.headings import HEADINGS
 from ..exceptions import Advice
+from ..tables.damaged_names import symbols_before_damage
 from .aliases import Aliases
-from .damaged_names import symbols_before_damage
-from .headings import HEADINGS
 from .rows import Knowledge, Report, Row, raise_problems, read_knowledge
 
 _ENSEMBL = re.compile(r"(ENS[A-Z]*\d+)\.\d+")

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._arguments import did_you_mean, feature_hint
 from ..exceptions import InputError
-from .damaged_names import symbols_before_damage
+from ..tables.damaged_names import symbols_before_damage
 
 _WILDCARD = re.compile(r"[*?\[]")
 # Looking for the nearest name takes a while among many features; a long list of wrong names needs no hint for each.

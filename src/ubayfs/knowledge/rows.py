@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 from .._arguments import by_name, check_choice, check_names, did_you_mean, entries_of, nearest, refuse_lazy
 from .._files import ReadBytes, read_bytes
+from ..data.headings import HEADINGS, cells_of, heading, heading_of, text_of
 from ..exceptions import InputError, repr_of
 from .aliases import Aliases, read_aliases
-from .headings import HEADINGS, cells_of, heading, heading_of, text_of
 from .scale import Stated, as_stated, number_or_word
 
 # Called with each problem of a source.
@@ -129,6 +129,11 @@ def read_knowledge(
     -------
     knowledge : Knowledge
         ``decide(evidence, weights=knowledge)`` uses it.
+
+    See Also
+    --------
+    pool_experts : Several experts.
+    read_data : Reads data.
 
     Examples
     --------

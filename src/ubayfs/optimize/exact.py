@@ -95,6 +95,10 @@ class Exact:
         decision. It makes deciding again faster and the answer no less exact; only among sets of equal score may
         another one be found.
 
+    See Also
+    --------
+    Genetic : The algorithm of the paper.
+
     Examples
     --------
     >>> from ubayfs import Evidence, Exact, decide

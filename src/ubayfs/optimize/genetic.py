@@ -54,6 +54,15 @@ class Genetic:
         inequalities allow only together are one unit here and in all generations
         (:func:`~ubayfs.optimize.algorithm1.feasible_start`).
 
+    See Also
+    --------
+    Exact : The default, with a proof.
+
+    References
+    ----------
+    Jenul, A., Schrunner, S., Pilz, J., Tomic, O. (2022). A user-guided Bayesian framework for ensemble feature
+    selection in life science applications (UBayFS). Machine Learning, 111, 3897-3923.
+
     Examples
     --------
     >>> from ubayfs import Evidence, Genetic, decide

@@ -17,6 +17,16 @@ from .base import Posterior, Prior, log_gamma_draws, normalized_exp
 class Dirichlet(Prior):
     """Weights alpha and counts Delta add up: the posterior is Dirichlet(alpha + Delta).
 
+    See Also
+    --------
+    GeneralizedDirichlet : With a second parameter per feature.
+    Hyperdirichlet : Sets are observed, not single features.
+
+    References
+    ----------
+    Jenul, A., Schrunner, S., Pilz, J., Tomic, O. (2022). A user-guided Bayesian framework for ensemble feature
+    selection in life science applications (UBayFS). Machine Learning, 111, 3897-3923.
+
     Examples
     --------
     >>> evidence = Evidence.from_sets([[True, True, False], [True, False, False]])

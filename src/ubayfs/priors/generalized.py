@@ -35,6 +35,15 @@ class GeneralizedDirichlet(Prior):
         `beta` the weight of the last feature has no say: it takes what is left. Default: the sum of the weights of
         all later features, which makes this exactly the Dirichlet prior.
 
+    See Also
+    --------
+    Dirichlet : The default.
+
+    References
+    ----------
+    Wong, T.-T. (1998). Generalized Dirichlet distribution in Bayesian analysis. Applied Mathematics and
+    Computation, 97, 165-181.
+
     Examples
     --------
     >>> evidence = Evidence.from_sets([[True, True, False], [True, False, False]])

@@ -58,6 +58,15 @@ class Hyperdirichlet(Prior):
     max_draws : int, default 6400
         ...but it does not exceed this. Chains that still disagree (R-hat above 1.05) are warned about.
 
+    See Also
+    --------
+    Dirichlet : The default.
+
+    References
+    ----------
+    Hankin, R. K. S. (2010). A generalization of the Dirichlet distribution. Journal of Statistical Software, 33(11),
+    1-18.
+
     Examples
     --------
     >>> evidence = Evidence.from_sets([[True, True, False]] * 5 + [[True, False, True]])

@@ -79,6 +79,10 @@ def pool_experts(experts: Mapping[str, Any], *, pool: str = "mean") -> Experts:
     experts : Experts
         ``decide(evidence, weights=experts)`` pools them.
 
+    See Also
+    --------
+    read_knowledge : Reads what one expert states.
+
     Examples
     --------
     >>> both = pool_experts({"Ada": {"TP53": "very likely"}, "Ben": {"TP53": "likely", "MYC": 3}})

@@ -87,6 +87,8 @@ def _command(trust: Facts, part: str) -> str:
 def _rests_on(part: str, found: Facts) -> list[str]:
     if found["state"] != "partial" or (part == "validation" and found["mean"] is None):
         return []
+    if not (found["n_done"] or found["failures"]):
+        return []
     why = f" The others could not be used: {found['failures'][0]}" if found["failures"] else ""
     return [f"This rests on {found['n_done']} of {counted(found['n_asked'], _UNITS[part])}.{why}"]
 
@@ -192,8 +194,8 @@ def _supported(found: Facts) -> list[str]:
         return []
     given = " with your list" if found["without_list"] is not None else ""
     return [
-        f"Tested one by one{given}, the data support a set of {counted(n, 'feature')} (max_size: supported); this "
-        f"set has {k - n} more."
+        f"With max_size: supported, the data{given} would decide the size: {counted(n, 'feature')}. This set has "
+        f"{k - n} more."
     ]
 
 
@@ -255,7 +257,7 @@ def selected_again(found: Facts) -> tuple[str, list[str]]:
         may = "would probably" if low else "may or may not" if high else "would rarely"
         this = "the feature that the data selected" if others else "this feature"
         lines = [f"In a new study of this size, {this} {may} be selected again{alone}{stand_ins}."]
-        by_chance = "It may have been selected by chance."
+        by_chance = "" if low else "It may have been selected by chance."
     elif others:
         first = f"Of the {k} that the data selected, a new study of this size would select {_about(low, high)} again"
         lines = [f"{first}{alone}{stand_ins}."]
@@ -263,7 +265,7 @@ def selected_again(found: Facts) -> tuple[str, list[str]]:
         again = f"{_about(low, high)} of these {k} would be selected again{alone}{stand_ins}"
         lines = [f"In a new study of this size, {again}."]
     chance = found["interval"][0] is not None and found["interval"][0] <= 0
-    if chance and not found.get("reconciled") and not found.get("n_usually"):
+    if chance and by_chance and not found.get("reconciled") and not found.get("n_usually"):
         lines.append(by_chance)
     if n_rule + n_weight:
         brought = _brought_in(n_rule, n_weight)
@@ -317,7 +319,7 @@ def _by_weights(found: Facts) -> list[str]:
     """Return how many would be selected again with the same weights, and of the set without, where some were stated."""
     with_weights, without = (
         f"{_about(*sorted(map(round, known['selected_again'])))} of {known['size']}"
-        if (known := found.get(key)) and known["size"] and None not in known["selected_again"]
+        if (known := found.get(key)) and known["size"] > 1 and None not in known["selected_again"]
         else ""
         for key in ("with_weights", "without_prior")
     )

@@ -27,8 +27,8 @@ from ..data.reading_rules import (
     target_columns,
 )
 from ..exceptions import InputError, repr_of
-from ..knowledge.damaged_names import symbols_before_damage
 from .columns import replace_below_detection
+from .damaged_names import symbols_before_damage
 from .features import read_features
 from .formats import read_table
 from .joining import as_sheet, join
@@ -106,6 +106,10 @@ def read_data(
         If a file cannot be read, or unpacks to more than UBAYFS_MEMORY_LIMIT GB (default: a quarter of free memory).
     StudyError
         If the files do not fit together, or columns cannot have their roles: all problems at once.
+
+    See Also
+    --------
+    read_knowledge : Reads what is known about features.
 
     Examples
     --------

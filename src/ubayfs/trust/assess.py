@@ -129,6 +129,12 @@ def assess(
     InputError
         If the data are not those of the evidence, or an argument breaks a rule.
 
+    See Also
+    --------
+    estimate_related : The first of its parts.
+    estimate_reproducibility : The second.
+    validate : The third.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer

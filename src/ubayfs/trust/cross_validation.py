@@ -117,6 +117,14 @@ def validate(
     EnsembleError
         If more than half of the folds cannot be done, or the checkpoint is of another validation.
 
+    See Also
+    --------
+    assess : All parts at once.
+
+    References
+    ----------
+    Nadeau, C., Bengio, Y. (2003). Inference for the generalization error. Machine Learning, 52, 239-281.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer

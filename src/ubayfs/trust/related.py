@@ -404,6 +404,18 @@ def estimate_related(
         If there is no target, or the data are not those of the evidence; with `n_vote_shuffles` also if there are
         covariates, or the ensemble cannot be repeated.
 
+    See Also
+    --------
+    assess : All parts at once.
+
+    References
+    ----------
+    Blanchard, G., Neuvial, P., Roquain, E. (2020). Post hoc confidence bounds on false positives using reference
+    families. Annals of Statistics, 48, 1281-1303.
+
+    Hemerik, J., Solari, A., Goeman, J. J. (2019). Permutation-based simultaneous confidence bounds for the false
+    discovery proportion. Biometrika, 106, 635-649.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer

@@ -4,7 +4,8 @@ The whole procedure is repeated on complementary halves of the samples. Only wha
 rule of the user brought in, that are there by a weight, or that no model selected and that only fill a place are left
 out, in the set and in those of halves (where a feature counts if it has votes, and the same decision without weights
 selects it, too). With S and S' the sets of two halves, k and k'
-their sizes and P the number of features that vary in the data and are not left out:
+their sizes and P the number of features that vary in the data and are not left out (where a half selects more than the
+whole data did, the members with the most votes count, as many as the whole data selected):
 
 - agreement a = (|S & S'| - k k'/P) / ((k + k')/2 - k k'/P): 0 by chance, 1 for equal sets, also where both hold all P
   features; undefined where a half selects nothing; 0 where it selects nothing that counts;
@@ -38,7 +39,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .._arguments import Array, Floats, Mask, RandomState, as_seed_sequence, by_name
+from .._arguments import Array, Floats, Ints, Mask, RandomState, as_seed_sequence, by_name
 from .._plain import ShownAsCard
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
@@ -431,6 +432,7 @@ def reproducibility_of(
     if found.plain is not None:
         both &= found.plain
     members, n_varying = selection.mask & candidates & voted, int(np.count_nonzero(candidates))
+    as_many = found.strongest(both, int(np.count_nonzero(members)))
 
     def or_none(agreements: Floats, members: Mask = members) -> Floats:
         # A half that selected something, but nothing that counts, has selected none of the members again.
@@ -440,20 +442,21 @@ def reproducibility_of(
     if found.plain is not None and reasons.without_prior is not None:
         n_open = int(np.count_nonzero(open_ones))
         size = int(np.count_nonzero(open_ones & voted & np.isin(names, reasons.without_prior)))
-        without_prior = _agreement_of(found.plain & open_ones, size, n_open)
+        without_prior = _agreement_of(found.strongest(found.plain & open_ones, size), size, n_open)
         weighted, counted = found.sets & open_ones, selection.mask & open_ones & voted
-        agreed = _agreement_of(weighted, int(np.count_nonzero(counted)), n_open)
+        n_counted = int(np.count_nonzero(counted))
+        agreed = _agreement_of(found.strongest(weighted, n_counted), n_counted, n_open)
         agreed = replace(agreed, agreements=or_none(agreed.agreements, counted))
         with_weights = WithWeights(counted, _share_of_halves(weighted), agreed)
     stand_ins = None
     if data is not None and members.any():
-        chance, agreements = stand_in_agreement(data.X, members, both, candidates)
+        chance, agreements = stand_in_agreement(data.X, members, as_many, candidates)
         stand_ins = HalvesAgreement(int(members.sum()), chance, or_none(agreements))
     return Reproducibility(
         feature_names=names,
         selected=selection.mask,
         n_varying=n_varying,
-        agreements=or_none(agreement(both[:, 0], both[:, 1], n_varying)),
+        agreements=or_none(agreement(as_many[:, 0], as_many[:, 1], n_varying)),
         share_of_halves=_share_of_halves(both),
         vote_share=_vote_share(halves, evidence.n_features),
         n_splits=halves.n_splits,
@@ -470,6 +473,7 @@ class _Decided:
     """The sets of halves: members with votes."""
 
     sets: Mask  # (n_pairs, 2, n_features)
+    votes: Ints  # of the halves, of the same shape
     plain: Mask | None  # the same without weights; None where none were stated
     empty: Mask  # pairs of which a half selected nothing at all, (n_pairs,)
     failures: tuple[str, ...]
@@ -479,7 +483,7 @@ class _Decided:
         """Decide on all halves, and again without weights where some were stated."""
         ways = [(decision, posterior.knowledge), *_without_weights(decision, posterior)]
         needs_data = any(c.needs_data for c in decision.constraints)
-        sets, empty, failures = [], [], list(halves.failures)
+        sets, votes, empty, failures = [], [], [], list(halves.failures)
         for pair, first in zip(halves.pairs, halves.samples, strict=True):
             parts = [take_samples(data, s) if needs_data and data is not None else None for s in (first, ~first)]
             try:
@@ -491,10 +495,26 @@ class _Decided:
                 failures.append(str(error))
                 continue
             empty.append(any(not mask.any() for mask in masks[0]))
-            sets.append(np.array(masks) & [half.counts > 0 for half in pair])
+            votes.append([half.counts for half in pair])
+            sets.append(np.array(masks) & (np.array(votes[-1]) > 0))
         found = np.array(sets, dtype=bool).reshape(len(sets), len(ways), 2, posterior.n_features)
         plain = found[:, 1] if len(ways) > 1 else None
-        return cls(found[:, 0], plain, np.array(empty, dtype=bool), tuple(failures))
+        counts = np.array(votes, dtype=np.intp).reshape(len(sets), 2, posterior.n_features)
+        return cls(found[:, 0], counts, plain, np.array(empty, dtype=bool), tuple(failures))
+
+    def strongest(self, sets: Mask, size: int) -> Mask:
+        """Return of each set the members with the most votes, at most so many; of equal ones, any.
+
+        Small studies may select more features than a large one: without this, the one feature that every half selects
+        among four others would count for a fifth.
+        """
+        if size == 0 or not len(sets):
+            return sets
+        # Ties are drawn for each half: broken by position, halves would agree on features without any signal.
+        draw = np.random.default_rng(0).random(sets.shape)
+        ranks = np.where(sets, self.votes + draw, 0.0)
+        least = -np.partition(-ranks, min(size, ranks.shape[2]) - 1, axis=2)[:, :, min(size, ranks.shape[2]) - 1, None]
+        return sets & (ranks >= least)
 
 
 def _without_weights(decision: Decision, posterior: Posterior) -> list[tuple[Decision, PriorKnowledge]]:
@@ -580,6 +600,10 @@ def estimate_reproducibility(
         halves, groups cannot be split, or an argument breaks a rule.
     EnsembleError
         If more than half of the splits cannot be used: no ensemble could be run, or no set keeps all hard constraints.
+
+    See Also
+    --------
+    assess : All parts at once.
 
     Examples
     --------

@@ -49,6 +49,10 @@ def annotate(adata: Any, evidence: Evidence, selection: Selection | None = None,
         If a feature is not among `var_names`, or the selection is about other features than the evidence; nothing is
         written then.
 
+    See Also
+    --------
+    read_data : Reads AnnData files.
+
     Examples
     --------
     >>> from ubayfs import Evidence, annotate
