@@ -25,6 +25,15 @@ def number(value: Any) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
+def whole(value: Any) -> Any:
+    """Return a number without a fraction as an int, which is written without a decimal point.
+
+    >>> whole(3.0), whole(0.5), whole("likely")
+    (3, 0.5, 'likely')
+    """
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else value
+
+
 def plain(value: Any) -> Any:
     """Return anything as types that JSON knows; infinite numbers, paths and the like become text.
 

@@ -366,11 +366,11 @@ def test_a_wrong_study_and_wrong_options_are_listed_together(finished, run):
     text = (finished.parent / "study.yaml").read_text(encoding="utf-8")
     study.write_text(text + "outputs: {n_draws: -1}\n" * ("outputs:" not in text) + "nonsense: 1\n", encoding="utf-8")
     try:
-        done = run("decide", finished, "--study", study, "--max-size", "-3", "--require", "nosuch", "--min-votes", "-1")
+        done = run("decide", finished, "--study", study, "--max-size", "-3", "--min-votes", "-1")
     finally:
         study.unlink()
     assert done.code == 2
-    for place in ("wrong.yaml, line", "nonsense: is not", "--max-size: must be", "--require", "--min-votes: must be"):
+    for place in ("wrong.yaml, line", "nonsense: is not", "--max-size: must be", "--min-votes: must be"):
         assert place in done.err
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import ubayfs
-from ubayfs import Evidence, Hyperdirichlet, UBayFSSelector, decide, exact_size, max_size, trust
+from ubayfs import Evidence, Hyperdirichlet, UBayFSSelector, decide, exact_size, explain, max_size
 from ubayfs.decision.workflow import Decision
 from ubayfs.exceptions import InputError
 from ubayfs.priors import resolve_knowledge
@@ -237,7 +237,7 @@ def test_the_agreement_says_what_the_other_choice_selects():
         how: decide(evidence, weights=weights, constraints=max_size(8), trust_in_lists=how)
         for how in ("as_stated", "learned")
     }
-    found = {how: trust.agreement(selection) for how, selection in made.items()}
+    found = {how: explain.agreement(selection) for how, selection in made.items()}
     assert made["as_stated"].features != made["learned"].features
     assert found["as_stated"].other_trust == made["learned"].features
     assert found["learned"].other_trust == made["as_stated"].features

@@ -173,26 +173,36 @@ prior:
 """,
         encoding="utf-8",
     )
-    from ubayfs.study.resolve import check_draft
-    from ubayfs.study.study import read_draft
 
-    draft, problems = read_draft(tmp_path / "study.yaml")
-    check_draft(draft, problems, ubayfs.Evidence.from_sets(np.eye(5, dtype=bool), NAMES))
-    with pytest.raises(ubayfs.exceptions.StudyError) as found:
-        problems.raise_any()
+    def problems():
+        with pytest.raises(ubayfs.exceptions.StudyError) as caught:
+            load_study(tmp_path / "study.yaml").arguments(NAMES)
+        return {(problem.line, problem.path) for problem in caught.value.problems}
+
+    def mend(*changes):
+        text = (tmp_path / "study.yaml").read_text(encoding="utf-8")
+        for wrong, right in changes:
+            text = text.replace(wrong, right)
+        (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
+
     experts = ("prior", "experts")
-    assert {(problem.line, problem.path) for problem in found.value.problems} == {
+    assert problems() == {
         (3, ("prior", "pool")),
         (4, ("prior", "confirmed")),
-        (6, ("prior", "changed_after_votes", "z")),
         (7, ("prior", "changed_after_votes", "a")),
-        (11, (*experts, "Ada", "features", "A")),
         (12, (*experts, "Ada", "features", "d")),
         (13, (*experts, "Ada", "default")),
         (14, (*experts, "Ada", "sheet")),
-        (15, (*experts, "Ben", "table")),
-        (17, (*experts, "Cyd", "likely")),
         (18, (*experts, "Dan")),
+    }
+    mend(("highest", "mean"), ("yesterday", "2026-11-17"), ("soon", "2026-11-17"), ("perhaps", "likely"))
+    mend(("      default: 3\n      sheet: first\n", ""), ("    Dan: 7\n", ""))
+    assert problems() == {(13, (*experts, "Ben", "table"))}
+    mend(("Ben: nosuch.csv", "Ben: {}"))
+    assert problems() == {
+        (6, ("prior", "changed_after_votes", "z")),
+        (11, (*experts, "Ada", "features", "A")),
+        (15, (*experts, "Cyd", "likely")),
     }
 
 

@@ -72,7 +72,7 @@ def subsample_errors(data: FeatureData, train_size: float | None) -> Iterator[In
     if data.groups is not None:
         units, unit, way_out = "groups", "group(s) of its own", "give more groups"
     n_inside = n_units if train_size is None else round(train_size * n_units)
-    about_share = None if train_size is None else share_error(n_units, train_size, units)
+    about_share = None if train_size is None else _share_error(n_units, train_size, units)
     if about_share is not None:
         yield about_share
     if data.covariates is not None and data.groups is None:
@@ -189,21 +189,17 @@ def _class_error(argument: str, name: Any, rule: str) -> InputError:
     return InputError(f"class {name!r} of y {rule}", argument=argument, rule=f"class {name!r} {rule}")
 
 
-def share_error(n_units: int, train_size: float, units: str, at_most: bool = False) -> InputError | None:
-    """Return the error of subsamples of "samples" or "groups" that are nothing or everything.
-
-    What is wrong for some number of units is wrong for all smaller ones, so that the number may be known `at_most`.
-    """
+def _share_error(n_units: int, train_size: float, units: str) -> InputError | None:
+    """Return the error of subsamples of "samples" or "groups" that are nothing or everything."""
     n_inside, at_least = round(train_size * n_units), 1 if units == "groups" else 2
     if at_least <= n_inside < n_units:
         return None
     if n_inside < at_least:
         wrong = f"leaves {n_inside} of them in a subsample; at least {at_least} are needed. Raise train_size."
     else:
-        bound = "" if at_most else f" to at most {(n_units - 1) / n_units:.3g}"
         wrong = "takes all of them, so that all subsamples would be the same."
-        wrong += f" Lower train_size{bound}, or give more {units}."
-    message = f"train_size={train_size:g} of {'at most ' if at_most else ''}{n_units} {units} {wrong}"
+        wrong += f" Lower train_size to at most {(n_units - 1) / n_units:.3g}, or give more {units}."
+    message = f"train_size={train_size:g} of {n_units} {units} {wrong}"
     return InputError(message, argument="train_size", value=train_size)
 
 

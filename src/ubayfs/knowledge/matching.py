@@ -160,7 +160,7 @@ def _unused(knowledge: Knowledge) -> tuple[Advice, ...]:
 
 
 def is_list(knowledge: Knowledge) -> bool:
-    """Tell whether a source is a list of names, not a table."""
+    """Return whether a source is a list of names, not a table."""
     return knowledge.columns == ("feature",) or not knowledge.header
 
 

@@ -150,12 +150,12 @@ def _in_roles(
 ) -> tuple[Table, list[str], dict[str, Levels]]:
     """Return the table with target, covariates and categories prepared, its features, and the levels of categories."""
     targets, survival = target_columns(roles), roles if isinstance(roles, SurvivalColumns) else None
-    names, problems = feature_columns(table, target=targets, groups=groups, ignore=ignore, adjust_for=covariates)
+    names, problems = _feature_columns(table, target=targets, groups=groups, ignore=ignore, adjust_for=covariates)
     if task is not None and (task == "survival") != (survival is not None):
         rule = f"task {task} does not fit the target {str(roles)!r}; survival has {{time: COLUMN, event: COLUMN}}."
         problems.append(Problem(rule, ("task",)))
     task = task if survival is None else "survival"
-    names, notes = measurements(table, names, ordered)
+    names, notes = _measurements(table, names, ordered)
     table = table.noted(*problems, *_orientation_notes(table, targets), *notes)
     table = with_covariates(with_targets(table, roles, task), covariates)
     unknown = [name for name in ordered if name not in names]
@@ -200,7 +200,7 @@ def _orientation_notes(table: Table, targets: Sequence[str]) -> list[Advice]:
     return [Advice("looks_transposed", facts)]
 
 
-def measurements(table: Table, names: list[str], ordered: Mapping[str, Any] = {}) -> tuple[list[str], list[Advice]]:
+def _measurements(table: Table, names: list[str], ordered: Mapping[str, Any] = {}) -> tuple[list[str], list[Advice]]:
     """Return the columns that hold measurements or categories, and what was left out: names and numbers of samples."""
     notes = []
     texts = cells.text_columns(table, names)
@@ -233,7 +233,7 @@ def _data_problem(error: InputError, targets: Sequence[str], groups: str | None,
     return Problem(f"{words} {quoted(named)}: {error.rule}", (role,))
 
 
-def feature_columns(
+def _feature_columns(
     table: Table,
     *,
     target: str | Sequence[str] | Mapping[str, str] | None = None,

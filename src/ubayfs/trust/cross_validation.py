@@ -25,8 +25,7 @@ from ..ensemble.collect import check_ensemble, seed_of
 from ..ensemble.progress import Progress, as_progress
 from ..ensemble.workers import threads_for
 from ..exceptions import EnsembleError, InputError
-from ..priors import PriorKnowledge
-from ..priors.weights import resolve_knowledge
+from ..priors import PriorKnowledge, resolve_knowledge
 from .folds import BASELINES, Fold, FoldEvaluation, Outcome, assign_folds, check_folds, child, joined
 from .intervals import SampleSpread, spreads_of
 from .predictors import RIDGE, as_predictors

@@ -51,8 +51,8 @@ from ..decision.workflow import Decision
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
 from ..exceptions import Advice, EnsembleError, InputError
-from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
-from ..priors.weights import raised, resolve_knowledge
+from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge, resolve_knowledge
+from ..priors.weights import raised
 from .association import FeatureTests
 from .procedure import Procedure, check_repeatable, data_of_evidence, ensemble_of
 from .shuffled_votes import ShuffledVotes, collect_shuffled_votes
