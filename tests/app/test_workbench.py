@@ -14,6 +14,7 @@ from app_studies import NAMES, make, small_study
 from ubayfs import decorrelate, max_size
 from ubayfs.app import document
 from ubayfs.app.intake import begin
+from ubayfs.app.staged_answer import SetStage, StagedAnswer
 from ubayfs.app.state import Rule, State
 from ubayfs.app.workbench import Seat, Workbench
 from ubayfs.exceptions import InputError, UBayFSError
@@ -168,10 +169,10 @@ def test_experts_state_words_at_once_without_seeing_those_of_others(bench):
 def test_each_expert_sees_votes_after_confirming_their_own_knowledge(bench):
     ann, bob = Seat(bench, "Ann"), Seat(bench, "Bob")
     bench.votes = np.arange(len(NAMES))
-    bench.answer = {"revision": 0, "set": {}}
+    bench.answer = StagedAnswer(0, SetStage(1.0, 0.0, True, (), (), (), 0.1))
     ann.say(["gene1"], "likely")
     ann.confirm()
-    assert (ann.votes is bench.votes, bob.votes, "set" in bob.answer) == (True, None, False)
+    assert (ann.votes is bench.votes, bob.votes, bob.answer.set) == (True, None, None)
     assert bench.state.study.prior.experts["Ann"].confirmed == bench.state.confirmed["Ann"]
     bob.say(["gene2"], "likely")  # has not seen any
     ann.say(["gene3"], "likely")
