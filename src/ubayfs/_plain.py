@@ -59,12 +59,17 @@ def _key(field: Field[Any]) -> str:
     return field.name.removesuffix("_")
 
 
-_ABSENT = "absent"
+_ABSENT, _FORMER = "absent", "former"
 
 
 def absent_if_none() -> Any:
     """Return the default of a field that is None, and is not written then."""
     return dataclass_field(default=None, metadata={_ABSENT: True})
+
+
+def formerly(key: str, default: Any = MISSING) -> Any:
+    """Return the default of a field that earlier versions wrote under another key."""
+    return dataclass_field(default=default, metadata={_FORMER: key})
 
 
 def decode(kind: type[T], content: Any, *, lenient: bool = False) -> T:
@@ -124,6 +129,7 @@ def _decode_record(kind: Any, content: Any, place: str, lenient: bool) -> Any:
     if not isinstance(content, Mapping):
         raise _damaged(place, "a mapping", content)
     hints, names, required = _fields(kind)
+    content = {**content, **_renamed(kind, content)}
     if missing := required - set(content):
         raise InputError(f"{place} must have the field {min(missing)!r}. Write it again with to_dict.")
     if not lenient and (unknown := sorted(set(content) - set(hints), key=str)):
@@ -137,6 +143,12 @@ def _decode_record(kind: Any, content: Any, place: str, lenient: bool) -> Any:
             if key in content
         }
     )
+
+
+def _renamed(kind: Any, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what earlier versions wrote under other keys, by its present one."""
+    former = {_key(field): field.metadata[_FORMER] for field in fields(kind) if _FORMER in field.metadata}
+    return {key: content[old] for key, old in former.items() if old in content and key not in content}
 
 
 @lru_cache

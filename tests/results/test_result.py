@@ -19,7 +19,7 @@ from ubayfs._files import FIGURE_FORMATS, encode_record
 from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import EnsembleError, InputError, StudyError, UBayFSWarning
 from ubayfs.plotting import Display, read_displays, render_figures
-from ubayfs.report import render_json
+from ubayfs.report import render_json, render_markdown
 from ubayfs.results import Result, StoredResult, check_directory, read_result, reserve, write_result
 from ubayfs.results import result as result_module
 from ubayfs.results.file_set import FileSet
@@ -723,3 +723,41 @@ def test_settings_of_another_form_are_damage_though_the_digest_fits(copied, sett
     content = encode_record("ubayfs evidence", 1, {**metadata, "settings": settings}, **arrays)
     with pytest.raises(EnsembleError, match="its parts do not fit together"):
         _ = StoredResult(forged(copied, "evidence.npz", content)).evidence
+
+
+def as_version_2_wrote_it(summary):
+    """Return a summary with the keys of version 0.2: noise instead of related features, other names, fewer facts."""
+    later = {
+        "chosen": (
+            *("again_with_weights", "effect_clear", "related", "substitute_votes", "votes_for", "weight_not_needed"),
+            "selected_again",
+        ),
+        "substitutes": ("added_votes",),
+    }
+    for part, keys in later.items():
+        summary[part] = [{key: value for key, value in entry.items() if key not in keys} for entry in summary[part]]
+    summary["chosen"] = [{**record, "chosen_again": "usually"} for record in summary["chosen"]]
+    summary["trust"] = {
+        **{key: value for key, value in summary["trust"].items() if key != "related"},
+        "noise": {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "expected": 2.7},
+        "reproducibility": {
+            "state": "known", "n_done": 20, "n_asked": 20, "failures": [], "n_undefined": 0, "size": 2, "lower": 0.5,
+            "upper": 0.9, "interval": [0.1, 1.0], "chosen_again": [0.6, 1.8],
+        },
+    }  # fmt: skip
+    del summary["prior"]["trust_in_lists"]
+    summary["displays"]["noise"] = {"display": "noise", "counts": [1, 2]}
+    return summary
+
+
+def test_a_result_of_version_2_is_read_and_reported(copied):
+    written = as_version_2_wrote_it(json.loads((copied / "summary.json").read_bytes()))
+    summary = StoredResult(forged(copied, "summary.json", json.dumps(written).encode())).summary
+    assert summary.trust.related.state == "missing"
+    assert summary.trust.reproducibility.selected_again == (0.6, 1.8)
+    assert {(member.selected_again, member.votes_for) for member in summary.chosen} == {("usually", ())}
+    assert "noise" not in summary.displays
+    assert "Selected again" in render_markdown(summary)
+    again = json.loads(render_json(summary))
+    assert set(written) == set(again)
+    assert "selected_again" in again["chosen"][0]

@@ -36,7 +36,7 @@ from ..study.study import Study
 from ..summary import Answer, advice_facts, answer
 from ..summary.answer_facts import LEVEL, alternatives, replacements, what_is_out, with_costs
 from ..summary.facts import ChosenFeature
-from ..summary.problem_facts import correlations_of, is_proved, profile_of_data
+from ..summary.problem_facts import constraint_facts, correlations_of, is_proved, profile_of_data
 from ..trust.trust import Trust
 from .facts import data_facts, table_facts
 from .intake import too_large
@@ -327,7 +327,7 @@ class Stages:
     def left_out(self) -> LeftOutStage:
         """Return strong features that are not in the set, and what constraints cost."""
         strong, costs = what_is_out(self.decided, self.resolve().decision.random_state)
-        constraints = with_costs(self.reasons().constraints, costs)
+        constraints = with_costs(constraint_facts(self.decided), costs)
         return LeftOutStage(strong, self.decided.problem is not None, constraints)
 
     def complete(self) -> Selection:

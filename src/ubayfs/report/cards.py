@@ -135,7 +135,8 @@ def _selection(found: Selection) -> Card:
 
 def _of_most(importance: Array) -> Array:
     """Return importances as shares of the largest one."""
-    return importance / max(importance.max(initial=0.0), 1e-300)
+    shares: Array = importance / max(importance.max(initial=0.0), 1e-300)
+    return shares
 
 
 def _of_votes(found: Evidence, title: str, columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> Card:

@@ -114,7 +114,9 @@ class StoredResult(StoredEvidence):
             raise self._of_another_version(path)
         try:
             summary = decode(Summary, content, lenient=True)
-            read_displays(summary.displays)
+            displays = {name: display for name, display in summary.displays.items() if name in DISPLAYS}
+            summary = replace(summary, displays=displays)  # without those that earlier versions had
+            read_displays(displays)
             json.dumps(content, allow_nan=False, ensure_ascii=False).encode()
             render_markdown(summary).encode()  # what a report can be made of is a summary
             self.figures({})
@@ -128,7 +130,7 @@ class StoredResult(StoredEvidence):
     @property
     def of_another_version(self) -> bool:
         """Whether its summary cannot be read by this version; evidence and study can be used all the same."""
-        return self._any_summary.get("format", FORMAT) != FORMAT
+        return bool(self._any_summary.get("format", FORMAT) != FORMAT)
 
     @cached_property
     def _any_summary(self) -> dict[str, Any]:

@@ -292,7 +292,8 @@ def _simulation_error(selection: Selection, member: int) -> Floats | float:
     if posterior is None or posterior.diagnostics is None:
         return 0.0
     error = posterior.diagnostics.monte_carlo_error
-    return STANDARD_ERRORS * np.sqrt(error**2 + error[member] ** 2)
+    of_difference: Floats = np.sqrt(error**2 + error[member] ** 2)
+    return STANDARD_ERRORS * of_difference
 
 
 # -- what other samples would say, and what explains the answer --------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .._plain import Rho, absent_if_none, cost_text
+from .._plain import Rho, absent_if_none, cost_text, formerly
 from ..exceptions import Advice
 from ..explain.left_out import Change, LeftOut
 from ..explain.redecide import Agreement, StandIn, Substitute
@@ -105,7 +105,7 @@ class ChosenFeature:
     # What other samples would say.
     q: float | None = None
     related: bool | None = None
-    selected_again: str | None = None
+    selected_again: str | None = formerly("chosen_again", None)
     again_with_weights: str | None = None
     frequency: float | None = None
     half_low: float | None = None  # share of models on half of the samples, 5 and 95 %
@@ -333,7 +333,7 @@ class ReproducibilityFacts(Examined):
     lower: float | None = None
     upper: float | None = None
     interval: tuple[float | None, ...]
-    selected_again: tuple[float | None, ...]
+    selected_again: tuple[float | None, ...] = formerly("chosen_again")
     n_selected: int = 0
     by_rule: Names = ()
     by_weight: Names = ()
@@ -404,8 +404,8 @@ class TrustFacts:
     result: str | None  # directory that commands name; None: the answer is from Python; "": no command helps
     n_chosen: int
     validation: ValidationFacts | Unknown
-    related: RelatedFacts | Unknown
     reproducibility: ReproducibilityFacts | Unknown
+    related: RelatedFacts | Unknown = Unknown("missing")
 
 
 # -- what was asked ----------------------------------------------------------------------------------------------------

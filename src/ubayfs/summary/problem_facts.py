@@ -15,8 +15,8 @@ from .._plain import decode, number, plain, relaxation
 from ..constraints.utility import log_row_admissibility, score_tolerance
 from ..data.feature_data import FeatureData
 from ..data.hazards import median_follow_up
-from ..decision.problem import Violation
-from ..decision.selection import FeatureSet, Selection
+from ..decision.problem import FeatureSet, Violation
+from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import most_features
 from ..exceptions import Advice
