@@ -255,4 +255,5 @@ def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str
 
 
 def _title(settings: Mapping[str, Any], file: str | None) -> str:
-    return str(settings.get("title") or f"Feature selection{'' if file is None else f' from {file}'}")
+    source = "" if file is None else f" from {file}"
+    return str(settings.get("title") or f"Feature selection{source}")
