@@ -95,7 +95,7 @@ def test_evidence_and_report_name_them(recwarn):
     assert advice.facts["groups"] == [["x3", "x7", "x9"], ["x4", "x5"]]
     assert (advice.facts["n_features"], advice.facts["n_groups"]) == (5, 2)
     selection = decide(evidence, constraints=max_size(1))
-    assert [(record["feature"], record["identical_to"]) for record in answer(selection)["chosen"]] == [
+    assert [(member.feature, list(member.identical_to)) for member in answer(selection).chosen] == [
         ("x3", ["x7", "x9"])
     ]
     report = render_markdown(summarize(selection, n_draws=0))

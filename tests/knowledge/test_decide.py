@@ -197,11 +197,9 @@ def test_a_study_with_all_of_it(folder):
     assert selection.knowledge["TP53"] == {"weight": "very likely", "why": "tumor suppressor", "source": "doi:1"}
     assert selection.knowledge["GAPDH"] == {"weight": 2.0, "why": "housekeeping"}
     summary = summarize(selection, study=resolved, n_draws=0)
-    chosen = {record["feature"]: record for record in summary["chosen"]}
-    assert chosen["TP53"]["why"] == "tumor suppressor"
-    assert chosen["TP53"]["source"] == "doi:1"
-    stated = {entry["feature"]: entry for entry in summary["prior"]["reasons"]}
-    assert stated["SEPTIN2"]["why"] == "cell"
+    chosen = {member.feature: member for member in summary.chosen}
+    assert (chosen["TP53"].why, chosen["TP53"].source) == ("tumor suppressor", "doi:1")
+    assert {entry.feature: entry.why for entry in summary.prior.reasons}["SEPTIN2"] == "cell"
     for text in (render_html(summary), render_markdown(summary)):
         assert text.count("tumor suppressor") >= 2
         assert "cell" in text

@@ -256,16 +256,16 @@ def test_the_report_names_the_list_and_the_other_choice():
     evidence, wrong, true = planted(3, wrong=True, m=30)
     right = {f"x{i}": "very likely" for i in true}
     said = sentences(wrong, "learned")
-    text = " ".join(said["sentences"]["knowledge"])
+    text = " ".join(said.sentences["knowledge"])
     assert 'Your list "very likely" did not clearly get more votes than random features (p = ' in text
     assert "it was given no weight" in text
     assert "With `trust_in_lists: as_stated`, the selected set" in text
     assert "conflict" not in text
-    assert said["prior"]["trust_in_lists"] == "learned"
-    assert "kept their weight only if" in said["methods"]["text"]
-    text = " ".join(sentences(wrong, "as_stated")["sentences"]["knowledge"])
+    assert said.prior.trust_in_lists == "learned"
+    assert "kept their weight only if" in said.methods.text
+    text = " ".join(sentences(wrong, "as_stated").sentences["knowledge"])
     assert "as stated. That does not show that the list is wrong." in text
-    text = " ".join(sentences(right, "learned")["sentences"]["knowledge"])
+    text = " ".join(sentences(right, "learned").sentences["knowledge"])
     assert "its features have more votes than random ones (p = " in text
     assert "each was given 30 of 30 votes" in text
 

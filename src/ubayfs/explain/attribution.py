@@ -283,7 +283,8 @@ def _in_favor(theta: Floats, chosen: Mask, errors: Floats | None) -> Floats:
     if errors is None:
         return theta
     margin = STANDARD_ERRORS / np.sqrt(2.0) * errors
-    return np.where(chosen, theta + margin, np.maximum(theta - margin, 0.0))
+    raised: Floats = np.where(chosen, theta + margin, np.maximum(theta - margin, 0.0))
+    return raised
 
 
 def _most_important(theta: Floats, selectable: Mask, chosen: Mask) -> Mask:

@@ -154,7 +154,8 @@ def _unstated(posterior: Posterior) -> Mask:
     """Return the features of which nothing was stated: they have the lowest weight, of shape (n_features,)."""
     stated = {} if posterior.knowledge is None else posterior.knowledge.stated
     free = np.array([name not in stated for name in posterior.feature_names])
-    return free & (posterior.weights == posterior.weights[free].min(initial=np.inf))
+    least: Mask = posterior.weights == posterior.weights[free].min(initial=np.inf)
+    return free & least
 
 
 def _question(

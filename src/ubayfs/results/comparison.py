@@ -23,16 +23,27 @@ from ..constraints.sizes import SUPPORTED
 from ..data.feature_data import FeatureData
 from ..decision.selection import Selection
 from ..decision.workflow import Decision
+from ..ensemble.evidence import Evidence
 from ..exceptions import UBayFSError
-from ..study import ResolvedStudy, resolve_study
+from ..study import ResolvedStudy, Study, resolve_study
 from .result import Result, StoredResult
-
-AnyResult = Result | StoredResult
 
 _TOGETHER = "differences taken together"
 _COMPARED = ("data", "evidence", "decision", "blocks")  # sections; weights are compared feature by feature
 _OF_PRIOR = {("prior", "kind"), ("prior", "pool"), ("prior", "experts"), ("prior", "trust_in_lists")}
 _SHOWN = 10  # changed weights that the text lists
+
+
+@dataclass(frozen=True, eq=False)
+class Undocumented:
+    """A decision without a summary, to be compared with results."""
+
+    study: Study
+    evidence: Evidence
+    selection: Selection
+
+
+AnyResult = Result | StoredResult | Undocumented
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -217,13 +216,3 @@ def interval_text(value: float | None, low: float | None, high: float | None, si
     if low is None or high is None or low != low:
         return score_text(value, sign)
     return f"{score_text(value, sign)} ({score_text(low, sign)} to {score_text(high, sign)})"
-
-
-def mean_text(row: Mapping[str, Any]) -> str:
-    """Return the mean of a score over folds with its interval."""
-    return interval_text(row["mean"], row["lower"], row["upper"])
-
-
-def difference_text(row: Mapping[str, Any]) -> str:
-    """Return by how much ours is better than a baseline, with the interval."""
-    return interval_text(row["difference"], row["difference_lower"], row["difference_upper"], "+")
