@@ -286,8 +286,7 @@ def test_the_legend_says_whether_q_counts_the_list(selection):
 def test_a_set_that_is_larger_than_the_data_support_says_so():
     for more, words in (({}, "the data"), ({"without_list": 1}, "the data with your list")):
         lines = facts_of(with_related(n_supported=6, **more))[1]["sentences"]
-        assert lines[1].startswith(f"Tested one {words} support a set of 6 features (max_size: supported)")
-        assert lines[1].endswith("; this set has 4 more.")
+        assert lines[1] == f"With max_size: supported, {words} would decide the size: 6 features. This set has 4 more."
     assert not any("support" in line for line in facts_of(with_related())[1]["sentences"])
 
 

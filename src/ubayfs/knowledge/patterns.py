@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._arguments import did_you_mean, feature_hint
+from ..data.damaged_names import symbols_before_damage
 from ..exceptions import InputError
-from ..tables.damaged_names import symbols_before_damage
 
 _WILDCARD = re.compile(r"[*?\[]")
 # Looking for the nearest name takes a while among many features; a long list of wrong names needs no hint for each.

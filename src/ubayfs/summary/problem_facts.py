@@ -243,7 +243,9 @@ def profile_of_data(selection: Selection, data: FeatureData) -> ProfileDisplay |
 
 def correlations_of(selection: Selection, X: Array) -> Correlations:
     """Return the correlations among the chosen features, and with those that another decision may choose."""
-    return Correlations.from_data(X, selection.feature_names, top_features(selection.importance, selection.mask, _CANDIDATES))
+    return Correlations.from_data(
+        X, selection.feature_names, top_features(selection.importance, selection.mask, _CANDIDATES)
+    )
 
 
 def correlation_facts(selection: Selection, known: Correlations | None) -> CorrelationFacts | None:

@@ -15,6 +15,7 @@ from typing import Any
 from .._arguments import by_name, check_choice, check_text, entries_of
 from .._files import ReadBytes, as_path, read_bytes
 from .._plain import listed
+from ..data.damaged_names import symbols_before_damage
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
 from ..data.reading_rules import (
@@ -28,7 +29,6 @@ from ..data.reading_rules import (
 )
 from ..exceptions import InputError, repr_of
 from .columns import replace_below_detection
-from .damaged_names import symbols_before_damage
 from .features import read_features
 from .formats import read_table
 from .joining import as_sheet, join
