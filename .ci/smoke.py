@@ -20,7 +20,7 @@ X = pd.DataFrame(RNG.normal(size=(40, 12)), columns=[f"g{i}" for i in range(12)]
 X["g3"] += 3 * Y
 
 
-def decide() -> ubayfs.selection.Selection:
+def decide() -> ubayfs.decision.Selection:
     """Run the method."""
     evidence = ubayfs.collect_evidence(X, Y, n_models=10, n_features_per_model=3, random_state=0)
     return ubayfs.decide(evidence, weights={"g3": "likely"}, constraints=ubayfs.max_size(1, rho=float("inf")))

@@ -45,13 +45,13 @@ def until(bench, condition, seconds=120):
     """Wait for what a worker does; the limit only ends a test that would hang."""
     end = time.monotonic() + seconds
     while not condition():
-        known = bench and (bench.status, bench.problems, list(bench.answer), bench.progress)
+        known = bench and (bench.status, bench.problems, bench.answer, bench.progress)
         assert time.monotonic() < end, known
         time.sleep(0.01)
 
 
 def answered(bench, stage="set"):
-    return lambda: bench.answer["revision"] == bench.revision and stage in bench.answer
+    return lambda: bench.answer.revision == bench.revision and getattr(bench.answer, stage) is not None
 
 
 # -- studies for browsers: each function writes its files to a folder and returns the one to begin with ----------------

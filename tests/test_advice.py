@@ -187,7 +187,7 @@ def test_the_default_generalized_prior_is_the_dirichlet():
     np.testing.assert_allclose(default.posterior.mean, plain.posterior.mean)
     assert [advice.code for advice in default.posterior.advice] == ["generalized_is_dirichlet"]
     assert plain.posterior.advice == other.posterior.advice == ()
-    assert "generalized_is_dirichlet" in [advice["code"] for advice in summarize(default, n_draws=0)["advice"]]
+    assert "generalized_is_dirichlet" in [fact.code for fact in summarize(default, n_draws=0).advice]
 
 
 def test_weights_of_the_hyperdirichlet_count_like_runs_of_one_feature():

@@ -218,9 +218,9 @@ def test_unknown_features_in_constraints(evidence, constraint, kind):
 
 def test_unknown_features_and_blocks_elsewhere(evidence):
     hint = "which is neither a feature nor a block. Did you mean"
-    refused(f"weights names 'raduis', {hint} 'radius'?", decide, evidence, weights={"raduis": 2.0})
-    refused(f"weights names 'sise', {hint} 'size'?", decide, evidence, weights={"sise": 2.0}, blocks=BLOCKS)
-    refused("weights refers to position 9, but positions count from 0 to 4", decide, evidence, weights={9: 2.0})
+    refused(f"weights: names 'raduis', {hint} 'radius'?", decide, evidence, weights={"raduis": 2.0})
+    refused(f"weights: names 'sise', {hint} 'size'?", decide, evidence, weights={"sise": 2.0}, blocks=BLOCKS)
+    refused("weights: refers to position 9, but positions count from 0 to 4", decide, evidence, weights={9: 2.0})
     refused(
         "block 'size' names 'raduis', which is not a feature. Did you mean 'radius'?",
         decide,
@@ -266,14 +266,10 @@ def test_weights_must_be_positive(evidence, wrong):
     shown = repr(float(wrong))
     rule = "weights must be positive and finite; feature"
     refused(f"{rule} 'radius' has {shown}", decide, evidence, weights=wrong)
-    refused(
-        f"{rule} 'area' has {shown}. A feature without prior knowledge takes 0.01",
-        decide,
-        evidence,
-        weights={"area": wrong},
-    )
+    by_name = f"must be positive and finite; got {shown}. A feature without prior knowledge takes 0.01"
+    refused(f"weights.area: {by_name}", decide, evidence, weights={"area": wrong})
     refused(f"{rule} 'shape' has {shown}", decide, evidence, weights=[1, 1, 1, 1, wrong])
-    refused(f"{rule} 'texture' has {shown}", decide, evidence, weights={"surface": wrong}, blocks=BLOCKS)
+    refused(f"weights.surface: {by_name}", decide, evidence, weights={"surface": wrong}, blocks=BLOCKS)
 
 
 def test_weights_of_another_length_or_kind(evidence):
@@ -286,7 +282,7 @@ def test_weights_of_another_length_or_kind(evidence):
         weights="much",
     )
     refused(
-        "weights of 'area' must be one of 'likely', ",
+        "weights.area: must be one of 'likely', ",
         decide,
         evidence,
         weights={"area": "much"},
@@ -296,8 +292,8 @@ def test_weights_of_another_length_or_kind(evidence):
 def test_overlapping_blocks_with_different_weights(evidence):
     blocks = {"size": ["radius", "area"], "form": ["area", "shape"]}
     refused(
-        "weights give feature 'area' two values: 1 by block 'size' and 2 by block 'form'. Give this feature its "
-        "own weight, or make the two equal",
+        "weights.form: gives feature 'area' the weight 2, but block 'size' gives it 1. Give this feature a "
+        "weight of its own by name, or remove one.",
         decide,
         evidence,
         weights={"size": 1.0, "form": 2.0},

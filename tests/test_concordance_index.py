@@ -13,7 +13,7 @@ def test_counts_pairs(ties):
     risk = np.round(X[:, 0], 1)
     assert concordance_index(y.time, y.event, risk) == pytest.approx(harrell(y.time, y.event, risk), abs=1e-15)
     assert concordance_index(y.time, y.event, -risk) == pytest.approx(1 - harrell(y.time, y.event, risk), abs=1e-15)
-    censoring = kaplan_meier(y.time, y.event, of_censoring=True)
+    censoring = kaplan_meier(y.time, y.event, censoring=True)
     tau = np.quantile(y.time, 0.7)
     expected = harrell(y.time, y.event, risk, lambda i: (y.time[i] < tau) / censoring.at(y.time[[i]])[0] ** 2)
     assert concordance_index(y.time, y.event, risk, weights="uno", tau=tau) == pytest.approx(expected, abs=1e-14)

@@ -238,7 +238,7 @@ class TestConstraints:
             ({"constraints": ["max_size"]}, r"constraints must be made by builders.*got 'max_size'"),
             ({"constraints": iter([max_size(3)])}, "constraints is an iterator.*pass a list or a tuple"),
             ({"constraints": [max_per_block(1)]}, "max_per_block is about blocks, but none were given"),
-            ({"weights": {"mean raduis": 3}}, "weights names 'mean raduis'.*Did you mean 'mean radius'"),
+            ({"weights": {"mean raduis": 3}}, "weights: names 'mean raduis'.*Did you mean 'mean radius'"),
             ({"weights": -1}, "weights must be positive"),
             ({"blocks": {"size": ["mean raduis"]}}, "'mean raduis'.*Did you mean 'mean radius'"),
             ({"prior": "dirichelt"}, "prior must be one of .* Did you mean 'dirichlet'"),

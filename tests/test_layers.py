@@ -14,6 +14,7 @@ LAYERS = [
     ["advice"],
     ["exceptions"],
     ["_arguments", "_files", "_plain"],
+    ["_problems"],
     ["data"],
     ["tables"],
     ["knowledge"],

@@ -22,9 +22,9 @@ RECIPES = {
         evidence = ubayfs.collect_evidence(X, y, selector="pearson", n_models=4, n_features_per_model=1, random_state=0)
         assert evidence.counts.tolist() == [4, 0]
         from ubayfs.summary import summarize
-        methods = summarize(ubayfs.decide(evidence, constraints=ubayfs.max_size(1)), n_draws=0)["methods"]
-        assert "4 models by Pearson correlation (Pearson, 1895) voted" in methods["text"]
-        assert methods["references"][1].startswith("Pearson, K. (1895).")
+        methods = summarize(ubayfs.decide(evidence, constraints=ubayfs.max_size(1)), n_draws=0).methods
+        assert "4 models by Pearson correlation (Pearson, 1895) voted" in methods.text
+        assert methods.references[1].startswith("Pearson, K. (1895).")
         """,
     ),
     "Add a prior": (
@@ -56,8 +56,8 @@ RECIPES = {
         from ubayfs.report import render_html
         from ubayfs.summary import summarize
         summary = summarize(selection, n_draws=0)
-        assert summary["displays"]["votes"]["counts"] == [3, 2, 1]
-        picture = read_displays(summary["displays"])["votes"].plot().render()
+        assert summary.displays["votes"]["counts"] == [3, 2, 1]
+        picture = read_displays(summary.displays)["votes"].plot().render()
         assert picture[1:4] == b"PNG"
         Drawing.render = lambda self, *how: picture  # nobody looks at the others: they are drawn, and that is enough
         assert "a steep curve means that the models agree" in render_html(summary)
@@ -91,7 +91,7 @@ RECIPES = {
         assert "heading: Panel" in study.to_yaml()
         from ubayfs.summary import summarize
         selection = ubayfs.decide(EVIDENCE, constraints=ubayfs.max_size(1, rho=9))
-        assert summarize(selection, asked=study.to_dict(), n_draws=0)["title"] == "Panel"
+        assert summarize(selection, asked=study.to_dict(), n_draws=0).title == "Panel"
         """,
     ),
     "Add a task": (
@@ -131,7 +131,7 @@ RECIPES = {
             ]
             assert orders[0] == orders[1], name
         summary = summarize(ubayfs.decide(evidence, constraints=one, X=data), data, n_draws=0)
-        assert summary["displays"]["profile"]["effect"] == "correlation"
+        assert summary.displays["profile"]["effect"] == "correlation"
         page = render_html(summary)
         assert "predict how many events there are" in page
         assert "Number of events" in page

@@ -12,13 +12,13 @@ import ubayfs_experiments
 
 # Modules of ubayfs whose `__all__` is public beside that of ubayfs itself.
 PUBLIC = {
+    "decision",
     "exceptions",
     "metrics",
     "optimize",
     "plotting",
     "priors",
     "report",
-    "selection",
     "selectors",
     "tables",
     "workers",
@@ -81,7 +81,7 @@ def test_only_public_names_of_ubayfs_are_used(path):
         ("from ubayfs.metrics import _as_sets", {"ubayfs.metrics._as_sets"}),
         ("import ubayfs.selectors._svm", {"ubayfs.selectors._svm"}),
         ("import ubayfs\nubayfs._arguments.check_int", {"ubayfs._arguments", "ubayfs._arguments.check_int"}),
-        ("from ubayfs import workflow", {"ubayfs.decision.workflow"}),
+        ("from ubayfs import utility", {"ubayfs.utility"}),
         ("from .ubayfs import anything\nimport ubayfs_experiments.store", set()),
     ],
 )

@@ -30,7 +30,7 @@ _MOVED = {
     "Question": "explain.questions",
     "Related": "trust.related",
     "Reproducibility": "trust.reproducibility",
-    "Selection": "decision.selection",
+    "Selection": "decision",
     "Validation": "trust.validation",
 }
 _REPLACED = {

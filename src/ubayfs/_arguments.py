@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import inspect
 import math
+import os
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property, lru_cache, wraps
 from itertools import islice
@@ -237,6 +239,29 @@ def check_text(name: str, value: Any) -> str | None:
     return value
 
 
+def as_text(name: str, value: Any) -> str:
+    """Return a text; a column called 2 is read from the file as a number."""
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value:
+        raise InputError.of(name, f"must be a text; got {repr_of(value)}.", value)
+    return value
+
+
+def as_time(name: str, value: Any) -> str:
+    """Return a time as ISO 8601 writes it."""
+    if isinstance(value, date):  # and datetime
+        value = value.isoformat()
+    try:
+        datetime.fromisoformat(str(value).replace("Z", "+00:00"))
+    except ValueError:
+        rule = f"must be a time such as 2026-11-17T09:30:00+00:00; got {repr_of(value)}."
+        raise InputError.of(name, rule, value) from None
+    return str(value)
+
+
 def entries_of(name: str, values: Any, error: type[InputError] = InputError) -> list[Any] | None:
     """Return the entries of a list, an array or whatever else can be iterated; None of a text or a single value.
 
@@ -354,7 +379,7 @@ class FeatureIndex:
         return {name: position for position, name in enumerate(self.names)}
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether `name` is the name of a feature."""
+        """Return whether `name` is the name of a feature."""
         return name in self._position_of
 
     def position(self, feature: Any, argument: str, error: type[InputError] = InputError) -> int:

@@ -12,8 +12,9 @@ import uuid
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -264,3 +265,39 @@ def unprotected(text: str) -> str:
     ('=A1', "'=A1", '-2.5', "'quoted'")
     """
     return text[1:] if text[:1] == "'" and _FORMULA.match(text) else text
+
+
+# -- paths of files in a value -----------------------------------------------------------------------------------------
+
+
+class WithFiles:
+    """A part of a study with keys that name files, by themselves or in parts of their own."""
+
+    path_keys: ClassVar[tuple[str, ...]] = ()
+
+    def with_paths(self, changed: Callable[[str], str]) -> Self:
+        """Return the part with other paths of the same files."""
+        moved = copy(self)  # checked before: what it holds may be long
+        for key in self.path_keys:
+            object.__setattr__(moved, key, _with_paths(getattr(self, key), changed))
+        return moved
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of all files."""
+        paths: list[str] = []
+
+        def note(path: str) -> str:
+            paths.append(path)
+            return path
+
+        self.with_paths(note)  # the one place that knows where a part has its paths
+        return tuple(paths)
+
+
+def _with_paths(value: Any, changed: Callable[[str], str]) -> Any:
+    if isinstance(value, str | os.PathLike):
+        return changed(os.fspath(value))
+    if isinstance(value, Mapping):
+        return {name: _with_paths(entry, changed) for name, entry in value.items()}
+    return value.with_paths(changed) if isinstance(value, WithFiles) else value

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import field as dataclass_field
 from functools import lru_cache
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -25,17 +26,26 @@ def number(value: Any) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
+def whole(value: Any) -> Any:
+    """Return a number without a fraction as an int, which is written without a decimal point.
+
+    >>> whole(3.0), whole(0.5), whole("likely")
+    (3, 0.5, 'likely')
+    """
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else value
+
+
 def plain(value: Any) -> Any:
     """Return anything as types that JSON knows; infinite numbers, paths and the like become text.
 
-    Dataclasses become what their `to_dict` returns, or their fields.
+    Dataclasses become what their `to_dict` returns, or their fields; see :func:`decode`.
 
     >>> plain({"rho": np.inf, "n": np.int64(3), 4: (1, None)})
     {'rho': 'inf', 'n': 3, '4': [1, None]}
     """
     if is_dataclass(value) and not isinstance(value, type):
         to_dict = getattr(value, "to_dict", None)
-        value = to_dict() if to_dict else {field.name: getattr(value, field.name) for field in fields(value)}
+        value = to_dict() if to_dict else _fields_of(value)
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, np.generic | np.ndarray):
@@ -47,50 +57,115 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def decode(kind: type[T], content: Any) -> T:
-    """Make a dataclass of its fields in plain types, guided by their annotations.
+def _fields_of(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by their keys, without those that are not written where they are None."""
+    entries = ((field, getattr(value, field.name)) for field in fields(value))
+    return {_key(field): entry for field, entry in entries if entry is not None or _ABSENT not in field.metadata}
 
-    Fields with a default may be missing. Anything else that does not fit is an InputError that names the field.
+
+def _key(field: Field[Any]) -> str:
+    """Return what a field is called in plain types: names such as ``with`` have an underscore in Python."""
+    return field.name.removesuffix("_")
+
+
+_ABSENT, _FORMER = "absent", "former"
+
+
+def absent_if_none() -> Any:
+    """Return the default of a field that is None, and is not written then."""
+    return dataclass_field(default=None, metadata={_ABSENT: True})
+
+
+def formerly(key: str, default: Any = MISSING) -> Any:
+    """Return the default of a field that earlier versions wrote under another key."""
+    return dataclass_field(default=default, metadata={_FORMER: key})
+
+
+def decode(kind: type[T], content: Any, *, lenient: bool = False) -> T:
+    """Make a dataclass of its fields in plain types, guided by their annotations: the inverse of :func:`plain`.
+
+    Fields with a default may be missing; those that the dataclass does not have are left out if `lenient`. Anything
+    else that does not fit is an InputError that names the field. Of a union, the first type that fits is meant.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Line:
+    ...     label: str
+    ...     counts: tuple[int, ...] = ()
+    >>> decode(Line, {"label": "a", "counts": [1, 2]}), decode(Line, {"label": "b", "more": 1}, lenient=True)
+    (Line(label='a', counts=(1, 2)), Line(label='b', counts=()))
     """
-    return _decode(kind, content, kind.__name__)
+    return cast(T, _decode_record(kind, content, kind.__name__, lenient))
 
 
-def _decode(hint: Any, value: Any, place: str) -> Any:
+def _decode(hint: Any, value: Any, place: str, lenient: bool) -> Any:
+    origin, options = get_origin(hint), get_args(hint)
     if is_dataclass(hint):
-        return _decode_record(hint, value, place)
-    if isinstance(hint, types.UnionType):  # X | None is the only union in use
-        (inner,) = (option for option in get_args(hint) if option is not type(None))
-        return None if value is None else _decode(inner, value, place)
-    if get_origin(hint) is tuple:
+        from_dict = getattr(hint, "from_dict", None)
+        return from_dict(value) if from_dict else _decode_record(hint, value, place, lenient)
+    if origin in (Union, types.UnionType):
+        return _decode_first(options, value, place, lenient)
+    if origin is tuple:
         if not isinstance(value, list | tuple):
             raise _damaged(place, "a list", value)
-        return tuple(_decode(get_args(hint)[0], entry, f"{place}[{i}]") for i, entry in enumerate(value))
+        return tuple(_decode(options[0], entry, f"{place}[{i}]", lenient) for i, entry in enumerate(value))
+    if origin is Mapping:
+        if not isinstance(value, Mapping):
+            raise _damaged(place, "a mapping", value)
+        return {key: _decode(options[1], entry, f"{place}.{key}", lenient) for key, entry in value.items()}
     if hint is float and (type(value) in (int, float) or value in ("inf", "-inf", "nan")):
         return float(value)
-    if type(value) is hint:
+    if hint is Any or type(value) is hint or (origin is Literal and value in options):
         return value
-    raise _damaged(place, hint.__name__, value)
+    rule = f"one of {', '.join(options)}" if origin is Literal else hint.__name__
+    raise _damaged(place, rule, value)
 
 
-def _decode_record(kind: Any, content: Any, place: str) -> Any:
+def _decode_first(options: tuple[Any, ...], value: Any, place: str, lenient: bool) -> Any:
+    """Return a value of the first type that fits; None is tried first, and never named."""
+    if value is None and type(None) in options:
+        return None
+    problems = []
+    for option in options:
+        try:
+            return _decode(option, value, place, lenient)
+        except InputError as problem:
+            problems.append(problem)
+    raise problems[0]
+
+
+def _decode_record(kind: Any, content: Any, place: str, lenient: bool) -> Any:
     if not isinstance(content, Mapping):
         raise _damaged(place, "a mapping", content)
-    hints, required = _fields(kind)
-    wrong = sorted((set(content) - set(hints)) | (required - set(content)), key=str)
-    if wrong:
+    hints, names, required = _fields(kind)
+    content = {**content, **_renamed(kind, content)}
+    if missing := required - set(content):
+        raise InputError(f"{place} must have the field {min(missing)!r}. Write it again with to_dict.")
+    if not lenient and (unknown := sorted(set(content) - set(hints), key=str)):
         raise InputError(
-            f"{place} must have the fields {', '.join(hints)}; {wrong[0]!r} is missing or unknown. Write it again with "
-            "to_dict."
+            f"{place} must have the fields {', '.join(hints)}; {unknown[0]!r} is unknown. Write it again with to_dict."
         )
-    return kind(**{name: _decode(hints[name], value, f"{place}.{name}") for name, value in content.items()})
+    return kind(
+        **{
+            names[key]: _decode(hint, content[key], f"{place}.{key}", lenient)
+            for key, hint in hints.items()
+            if key in content
+        }
+    )
+
+
+def _renamed(kind: Any, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what earlier versions wrote under other keys, by its present one."""
+    former = {_key(field): field.metadata[_FORMER] for field in fields(kind) if _FORMER in field.metadata}
+    return {key: content[old] for key, old in former.items() if old in content and key not in content}
 
 
 @lru_cache
-def _fields(kind: Any) -> tuple[dict[str, Any], set[str]]:
-    """Return the types of the fields of a dataclass, and the names of those without a default."""
-    hints = get_type_hints(kind)
-    required = {field.name for field in fields(kind) if field.default is field.default_factory is MISSING}
-    return {field.name: hints[field.name] for field in fields(kind)}, required
+def _fields(kind: Any) -> tuple[dict[str, Any], dict[str, str], set[str]]:
+    """Return types and names of the fields of a dataclass, and the keys of those without a default."""
+    hints, known = get_type_hints(kind), fields(kind)
+    required = {_key(field) for field in known if field.default is field.default_factory is MISSING}
+    return {_key(field): hints[field.name] for field in known}, {_key(field): field.name for field in known}, required
 
 
 def _damaged(place: str, rule: str, value: Any) -> InputError:
@@ -117,7 +192,10 @@ class ShownAsCard:
         return str(self._card().html())
 
 
-def relaxation(rho: float) -> float | str:
+Rho = float | Literal["hard"]
+
+
+def relaxation(rho: float) -> Rho:
     """Return rho of a soft inequality, or "hard".
 
     >>> relaxation(0.5), relaxation(np.inf)
@@ -233,15 +311,6 @@ def cost_text(votes: float | None, score: float | None, *bound: float | None) ->
     text = counted_votes(votes) if votes is not None else "" if score is None else rounded(score)
     most = cost_text(*bound) if bound else ""
     return text if most in ("", text) else f"at least {text}, at most {most}"
-
-
-def cost_range(entry: Mapping[str, Any], name: str) -> str:
-    """Return a cost by its keys: in votes, in units of the score, and the most that either may be.
-
-    >>> cost_range({"cost": 0.1, "cost_votes": 2.0, "cost_bound": 0.2, "cost_bound_votes": 4.0}, "cost")
-    'at least 2 votes, at most 4 votes'
-    """
-    return cost_text(*(entry.get(key) for key in (f"{name}_votes", name, f"{name}_bound_votes", f"{name}_bound")))
 
 
 def counted_votes(n: float) -> str:

@@ -24,9 +24,8 @@ from .data.missing import MAX_MISSING
 from .decision.workflow import Decision, collect_evidence, decide, with_max_size
 from .ensemble.progress import Progress
 from .exceptions import InputError
-from .priors import Posterior
+from .priors import Posterior, resolve_knowledge
 from .priors.knowledge import AS_STATED, LEARNED
-from .priors.weights import resolve_knowledge
 from .selectors.adapters import as_selector
 from .selectors.registry import DEFAULT_SELECTOR
 from .trust.related import MAX_SUPPORTED, N_SHUFFLES, favored_beforehand, related_of, supported_size
@@ -375,7 +374,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     def _data_of_fit(self, X: Any) -> FeatureData | None:
         if X is None:
             return None
-        data = FeatureData.of_fit(X, self.evidence_.feature_names, *self.evidence_.reading)
+        data = FeatureData.from_fit(X, self.evidence_.feature_names, *self.evidence_.reading)
         n_samples = self.evidence_.settings["n_samples"]
         if data.n_samples != n_samples:
             raise InputError.of(

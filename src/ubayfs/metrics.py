@@ -260,7 +260,7 @@ def concordance_index(
     counted = np.ones(len(target)) if tau is None else (target.time < check_real("tau", tau, low=0.0)).astype(float)
     if weights == "uno":
         counted = _inverse_censoring(target, counted)
-    pairs, everything = OrderedPairs.of(target.time, target.event), np.ones((1, len(target)))
+    pairs, everything = OrderedPairs.from_times(target.time, target.event), np.ones((1, len(target)))
     by_event = counted[pairs.order[pairs.events]]
     total = float(by_event @ (len(target) - pairs.partners))
     if total == 0:
@@ -270,7 +270,7 @@ def concordance_index(
 
 def _inverse_censoring(target: Survival, counted: Floats) -> Floats:
     """Return what an event that counts counts by Uno's rule, of shape (n_samples,)."""
-    uncensored = kaplan_meier(target.time, target.event, of_censoring=True).at(target.time)
+    uncensored = kaplan_meier(target.time, target.event, censoring=True).at(target.time)
     if (uncensored[target.event & (counted > 0)] == 0).any():
         last = target.time[uncensored == 0].min()
         rule = f"must be given, at most {last:g}: all samples are censored there, which leaves events no weight."

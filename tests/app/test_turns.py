@@ -41,8 +41,8 @@ def test_set_and_reasons_wait_for_no_other_study_and_the_rest_does(tmp_path):
         until(bench, answered(bench, "reasons"))
         bench.set_size(2)
         until(bench, answered(bench, "reasons"))
-        assert len(bench.answer["set"]["features"]) == 2
-        assert "alternatives" not in bench.answer
+        assert len(bench.answer.set.features) == 2
+        assert bench.answer.alternatives is None
         others[0].end()
         until(bench, answered(bench, "figures"))
         until(bench, others[0].take)  # it was given back

@@ -11,13 +11,16 @@ import numpy as np
 import pytest
 
 from app_studies import NAMES, make, small_study
-from ubayfs import decorrelate, max_size
+from ubayfs import Evidence, cannot_link, decide, decorrelate, max_size
 from ubayfs.app import document
 from ubayfs.app.intake import begin
+from ubayfs.app.staged_answer import SetStage, StagedAnswer
 from ubayfs.app.state import Rule, State
+from ubayfs.app.view.answer_parts import rules
 from ubayfs.app.workbench import Seat, Workbench
 from ubayfs.exceptions import InputError, UBayFSError
 from ubayfs.study import load_study
+from ubayfs.summary.problem_facts import constraint_facts
 
 
 @pytest.fixture
@@ -168,10 +171,10 @@ def test_experts_state_words_at_once_without_seeing_those_of_others(bench):
 def test_each_expert_sees_votes_after_confirming_their_own_knowledge(bench):
     ann, bob = Seat(bench, "Ann"), Seat(bench, "Bob")
     bench.votes = np.arange(len(NAMES))
-    bench.answer = {"revision": 0, "set": {}}
+    bench.answer = StagedAnswer(0, SetStage(1.0, 0.0, True, (), (), (), 0.1))
     ann.say(["gene1"], "likely")
     ann.confirm()
-    assert (ann.votes is bench.votes, bob.votes, "set" in bob.answer) == (True, None, False)
+    assert (ann.votes is bench.votes, bob.votes, bob.answer.set) == (True, None, None)
     assert bench.state.study.prior.experts["Ann"].confirmed == bench.state.confirmed["Ann"]
     bob.say(["gene2"], "likely")  # has not seen any
     ann.say(["gene3"], "likely")
@@ -487,3 +490,12 @@ def test_a_study_with_a_bad_entry_opens_without_it_and_names_it(bench):
     again.set_size(4)
     assert again.problems == [told]  # for whoever looks next
     again.close()
+
+
+def test_rules_say_how_strictly_they_are_meant():
+    evidence = Evidence.from_sets([[1, 1, 0]] * 5 + [[0, 1, 1]], ["a", "b", "c"])
+    given = [max_size(2), cannot_link(["a", "b"], rho=0.1), cannot_link(["b", "c"], price=0.5)]
+    hard, soft, priced = constraint_facts(decide(evidence, constraints=given))
+    assert "Hard: it always holds" in rules([hard])
+    assert "Hard" not in rules([soft, priced])
+    assert "Price: 0.5 (3 votes)" in rules([priced])

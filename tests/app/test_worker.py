@@ -22,6 +22,7 @@ from ubayfs import decorrelate, max_size
 from ubayfs.app.export import save_version
 from ubayfs.app.intake import inspected
 from ubayfs.app.requests import REQUESTS
+from ubayfs.app.staged_answer import SetStage, StagedAnswer, StageError
 from ubayfs.app.stages import Stages
 from ubayfs.app.study_process import _Loop
 from ubayfs.app.workbench import Workbench
@@ -74,7 +75,7 @@ def test_a_rule_on_a_feature_that_is_gone_is_named_and_kept(bench):
     assert len(bench.state.rules) == 2
     bench.undo()
     until(bench, answered(bench))
-    assert "gene5" in bench.answer["set"]["features"]
+    assert "gene5" in bench.answer.set.features
 
 
 def test_facts_of_the_data(bench):
@@ -88,14 +89,15 @@ def test_facts_of_the_data(bench):
 
 def test_the_answer_is_that_of_the_library(bench):
     expected = decided(bench.state.study)
-    found = bench.answer["set"]
-    assert found["features"] == list(expected.features)
-    assert found["value"] == expected.value
-    assert found["proved"]
+    found = bench.answer.set
+    assert found.features == expected.features
+    assert found.value == expected.value
+    assert found.proved
     assert np.array_equal(bench.votes, expected.counts)
-    assert {record["feature"] for record in bench.answer["reasons"]["chosen"]} == set(expected.features)
-    assert [other["features"] for other in bench.answer["alternatives"]["alternatives"]] == [
-        list(other.features) for other in expected.alternatives
+    assert {member.feature for member in bench.answer.members} == set(expected.features)
+    assert all(member.reasons and member.replaceable is not None for member in bench.answer.members)
+    assert [other.features for other in bench.answer.alternatives.alternatives] == [
+        other.features for other in expected.alternatives
     ]
 
 
@@ -126,18 +128,18 @@ def test_data_that_are_removed_leave_nothing_behind(bench):
 
 
 def test_each_edit_answers_with_what_it_changed(bench):
-    before = bench.answer["set"]["features"]
+    before = bench.answer.set.features
     bench.say(["gene9"], "very likely", "known")
     bench.set_size(2)
     until(bench, answered(bench, "reasons"))
-    found = bench.answer["set"]
-    assert found["features"] == list(decided(bench.state.study).features)
-    assert set(found["features"]) == set(before) - set(found["removed"]) | set(found["added"])
-    assert found["because"] == ["gene9: very likely", "At most 2 features"]
+    found = bench.answer.set
+    assert found.features == decided(bench.state.study).features
+    assert set(found.features) == set(before) - set(found.removed) | set(found.added)
+    assert found.because == ("gene9: very likely", "At most 2 features")
     bench.undo()
     bench.undo()
     until(bench, answered(bench))
-    assert bench.answer["set"]["features"] == before
+    assert bench.answer.set.features == before
 
 
 def test_constraints_on_correlations_and_words_are_decided_as_in_the_library(bench):
@@ -145,7 +147,7 @@ def test_constraints_on_correlations_and_words_are_decided_as_in_the_library(ben
     for features, word in ((["gene4"], "likely"), (["gene5"], "unlikely"), (["gene4"], None), (["gene0"], 3.5)):
         bench.say(features, word)
         until(bench, answered(bench))
-        assert bench.answer["set"]["features"] == list(decided(bench.state.study).features)
+        assert bench.answer.set.features == decided(bench.state.study).features
 
 
 def test_scores_of_sizes_are_looked_for_again_only_if_they_change(bench):
@@ -153,13 +155,13 @@ def test_scores_of_sizes_are_looked_for_again_only_if_they_change(bench):
         return bench.request("sizes", sizes=[1, 2, 3, 4]).result(SECONDS)
 
     before = points()
-    assert [point["value"] for point in before] == sorted(point["value"] for point in before)
+    assert [point.value for point in before] == sorted(point.value for point in before)
     bench.set_size(2)
     until(bench, answered(bench))
     assert points() == before
     bench.say(["gene9"], "very likely")
     until(bench, answered(bench))
-    assert points()[0]["value"] != before[0]["value"]
+    assert points()[0].value != before[0].value
 
 
 def test_contradictions_name_the_rules(bench):
@@ -168,7 +170,7 @@ def test_contradictions_name_the_rules(bench):
     bench.add_rule({"require": ["gene1", "gene2", "gene3", "gene4"]})
     until(bench, wrong(bench))
     assert bench.problems[0]["rules"] == [0, 2]
-    assert "set" not in bench.answer
+    assert bench.answer.set is None
     bench.remove_rule(2)
     until(bench, answered(bench))
     until(bench, lambda: not bench.problems)
@@ -185,8 +187,8 @@ def test_a_rule_on_a_feature_that_does_not_exist_is_a_problem_of_that_rule(bench
 def test_requests(bench):
     ask = lambda kind, **payload: bench.request(kind, **payload).result(SECONDS)  # noqa: E731
     sizes = ask("sizes", sizes=[1, 2, 3])
-    assert [point["size"] for point in sizes] == [1, 2, 3]
-    assert sizes[-1]["value"] == pytest.approx(bench.answer["set"]["value"])
+    assert [point.size for point in sizes] == [1, 2, 3]
+    assert sizes[-1].value == pytest.approx(bench.answer.set.value)
     assert ask("estimate") == {"seconds": 0.0, "n_left": 0}
     assert b"<svg" in ask("figure", name="evidence")
     with pytest.raises(UBayFSError):
@@ -195,7 +197,7 @@ def test_requests(bench):
 
 def test_versions_are_results_of_the_command_line(bench, capsys):
     first = bench.save_version("First").result(SECONDS)
-    assert first["features"] == bench.answer["set"]["features"]
+    assert first["features"] == list(bench.answer.set.features)
     stored = StoredResult(bench.directory / "versions" / str(first["number"]))
     assert list(stored.selection.features) == first["features"]
     assert main(["decide", str(stored.directory), "--max-size", "1"]) == 0
@@ -208,11 +210,11 @@ def test_versions_are_results_of_the_command_line(bench, capsys):
     assert [version["name"] for version in bench.versions[-2:]] == ["First", f"Version {numbers[1]}"]
     for pair in (numbers, (numbers[0], None)):
         found = bench.compare(*pair).result(SECONDS)
-        changes = {entry["feature"]: entry["change"] for entry in found["features"]}
+        changes = {entry.feature: entry.change for entry in found.features}
         assert {name for name, change in changes.items() if change == "removed"} == set(first["features"]) - set(
             second["features"]
         )
-        assert all(entry["causes"] == ["constraints"] for entry in found["features"] if entry["change"] != "unchanged")
+        assert all(entry.causes == ("constraints",) for entry in found.features if entry.change != "unchanged")
     bench.back_to(numbers[0])
     assert bench.state == state
 
@@ -369,13 +371,13 @@ def test_undoing_other_settings_of_the_ensemble_finds_its_runs_again(tmp_path):
     bench = make(tmp_path, Worker)
     bench.collect()
     until(bench, answered(bench))
-    before = bench.answer["set"]["features"]
+    before = bench.answer.set.features
     bench.set("evidence", selector="fisher")
     until(bench, lambda: not bench.evidence["current"])
-    assert "set" not in bench.answer  # no set that does not belong to the study
+    assert bench.answer.set is None  # no set that does not belong to the study
     bench.undo()
     until(bench, answered(bench))
-    assert bench.answer["set"]["features"] == before
+    assert bench.answer.set.features == before
     bench.close()
 
 
@@ -432,7 +434,7 @@ def test_a_version_has_the_set_of_its_state_whatever_is_edited_meanwhile(bench):
 
 
 def test_a_worker_that_is_killed_is_started_again_and_nothing_is_lost(bench):
-    before, process = bench.answer["set"]["features"], bench._worker.pid
+    before, process = bench.answer.set.features, bench._worker.pid
     waiting = bench.request("sizes")
     os.kill(process, KILL)
     until(bench, lambda: getattr(bench._worker, "pid", process) != process)
@@ -442,7 +444,7 @@ def test_a_worker_that_is_killed_is_started_again_and_nothing_is_lost(bench):
     bench.say(["gene3"], "likely")
     bench.undo()
     until(bench, answered(bench))
-    assert bench.answer["set"]["features"] == before
+    assert bench.answer.set.features == before
     assert bench.evidence["complete"]
 
 
@@ -451,7 +453,7 @@ def test_a_resting_study_answers_the_next_edit(bench):
     assert bench.resting
     bench.set_size(1)
     until(bench, answered(bench))
-    assert len(bench.answer["set"]["features"]) == 1
+    assert len(bench.answer.set.features) == 1
 
 
 def test_decisions_do_not_wait_for_files(tmp_path, monkeypatch):
@@ -513,35 +515,35 @@ class Silent:
         self.sent.append(("closed",))
 
 
-def a_set(features):
-    return {"features": features}
+def a_set(*features, **changes):
+    return SetStage(1.0, 0.0, True, features, (), (), 0.1, **changes)
 
 
 def test_an_answer_to_an_older_state_is_not_shown(tmp_path):
     bench = make(tmp_path, Silent)
     worker = bench._worker
-    worker.receive("answer", (0, "set", a_set(["gene1"])))
+    worker.receive("answer", (0, "set", a_set("gene1")))
     bench.set_size(2)
-    worker.receive("answer", (0, "reasons", {"old": True}))
+    worker.receive("answer", (0, "reasons", "old"))
     worker.receive("problems", (0, [{"path": [], "message": "old", "rules": []}]))
-    assert "reasons" not in bench.answer
+    assert bench.answer.reasons is None
     assert bench.problems == []
-    worker.receive("answer", (1, "set", a_set(["gene2"])))
-    assert bench.answer == {
-        "revision": 1,
-        "set": {"features": ["gene2"], "added": ["gene2"], "removed": ["gene1"], "because": ["At most 2 features"]},
-    }
+    worker.receive("answer", (1, "set", a_set("gene2")))
+    because = ("At most 2 features",)
+    assert bench.answer == StagedAnswer(1, a_set("gene2", added=("gene2",), removed=("gene1",), because=because))
     bench.close()
 
 
 def test_an_answer_that_a_page_holds_stays_whole(tmp_path):
     bench = make(tmp_path, Silent)
-    bench._worker.receive("answer", (0, "set", a_set(["gene1"])))
+    bench._worker.receive("answer", (0, "set", a_set("gene1")))
     held = bench.answer
-    bench._worker.receive("answer", (0, "reasons", {}))
-    bench._worker.receive("answer", (0, "set", a_set(["gene2"])))
-    assert (list(held), held["set"]["features"]) == (["revision", "set"], ["gene1"])
-    assert (list(bench.answer), bench.answer["set"]["features"]) == (["revision", "set"], ["gene2"])
+    bench._worker.receive("answer", (0, "reasons", "why"))
+    bench._worker.receive("answer", (0, "left_out", StageError("not today")))
+    assert (bench.answer.set, bench.answer.reasons, bench.answer.errors) == (held.set, "why", {"left_out": "not today"})
+    bench._worker.receive("answer", (0, "set", a_set("gene2")))
+    assert (held.set.features, held.reasons) == (("gene1",), None)
+    assert (bench.answer.set.features, bench.answer.reasons, bench.answer.errors) == (("gene2",), None, {})
     bench.close()
 
 

@@ -117,8 +117,8 @@ def test_what_is_not_a_result(finished, tmp_path, run, name):
 def drawn(finished, tmp_path, real_figures):
     """The same result with figures of two displays, which are as good as all, and sooner drawn."""
     found = read_result(finished)
-    displays = {name: found.summary["displays"][name] for name in ("evidence", "convergence")}
-    write_result(tmp_path / "drawn", replace(found, summary={**found.summary, "displays": displays}))
+    displays = {name: found.summary.displays[name] for name in ("evidence", "convergence")}
+    write_result(tmp_path / "drawn", replace(found, summary=replace(found.summary, displays=displays)))
     return tmp_path / "drawn"
 
 

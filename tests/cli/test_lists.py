@@ -39,9 +39,9 @@ def test_lists_of_a_study(lists, run):
     assert run("select", "study.yaml", "-o", "out").code == 0
     result = read_result("out")
     # FAINT has two members left that nothing more specific is stated of: too few to check.
-    (found,) = result.summary["agreement"]["lists"]
-    assert (found["name"], found["n_features"], found["agrees"], found["stated"]) == ("STRONG", 4, True, 7.5)
-    assert result.summary["agreement"]["trust_in_lists"] == "learned"
+    (found,) = result.summary.agreement.lists
+    assert (found.name, found.n_features, found.agrees, found.stated) == ("STRONG", 4, True, 7.5)
+    assert result.summary.agreement.trust_in_lists == "learned"
     assert weights_of("out")["worst texture"] == 30
     report = (Path("out") / "report.html").read_text(encoding="utf-8")
     assert "Your list &#34;STRONG&#34;: its features have more votes" in report or 'Your list "STRONG": its' in report
@@ -53,7 +53,7 @@ def test_lists_of_a_study(lists, run):
     assert run("select", "out/study.yaml", "-o", "again").code == 0
     again = read_result("again")
     assert again.selection.features == result.selection.features
-    assert again.summary["agreement"] == result.summary["agreement"]
+    assert again.summary.agreement == result.summary.agreement
     assert weights_of("again") == weights_of("out")
 
 
@@ -73,7 +73,7 @@ def test_trust_as_an_option(lists, run):
 
 def test_reproducibility_repeats_it(lists, run):
     assert run("select", "study.yaml", "--trust", "quick", "--splits", 2, "-o", "out").code == 0
-    assert read_result("out").summary["trust"]["reproducibility"]["n_done"] == 2
+    assert read_result("out").summary.trust.reproducibility.n_done == 2
 
 
 def test_gene_sets_that_share_features_are_written_without_contradiction(lists, run):

@@ -28,10 +28,10 @@ def test_a_study_with_prices(folder, run):
     given = [max_size(4, price=0.5), max_per_cluster(price=0.25), cannot_link(["worst radius", "worst area"])]
     assert constraints_of("out") == given
     result = read_result("out")
-    assert [(entry["price"], entry["price_votes"]) for entry in result.summary["constraints"]] == [
+    assert [(entry.price, entry.price_votes) for entry in result.summary.constraints] == [
         (0.5, 15.0), (0.25, 7.5), (None, None),
     ]  # fmt: skip
-    (asked,) = [line for line in result.summary["question"] if line.startswith("Constraints")]
+    (asked,) = [line for line in result.summary.question if line.startswith("Constraints")]
     assert "max-size 4 (price 0.5 (15 votes)); max-per-cluster 1: 2 clusters of features" in asked
     report = (Path("out") / "report.html").read_text(encoding="utf-8")
     assert "0.25 (7.5 votes)" in report
@@ -92,10 +92,10 @@ def test_results_of_an_old_study_name_the_new_meaning_of_unlikely(folder, run):
     text = Path("study.yaml").read_text().replace("worst smoothness: likely", "worst area: unlikely")
     Path("study.yaml").write_text("versions: {ubayfs: 0.1.0}\n" + text)
     assert run("select", "study.yaml", "-o", "out").code == 0
-    named = [advice["facts"]["key"] for advice in read_result("out").summary["advice"] if "key" in advice["facts"]]
+    named = [fact.facts["key"] for fact in read_result("out").summary.advice if "key" in fact.facts]
     assert named == ["the weight 'unlikely'", "constraints.rho", "decision.min_votes"]
     Path("study.yaml").write_text(text)
     assert run("select", "study.yaml", "-o", "new").code == 0
-    assert "changed_default" not in [advice["code"] for advice in read_result("new").summary["advice"]]
-    (entry,) = [entry for entry in read_result("new").summary["constraints"] if entry["from_prior"]]
-    assert (entry["price"], entry["price_votes"]) == (0.5, 15.0)
+    assert "changed_default" not in [advice.code for advice in read_result("new").summary.advice]
+    (entry,) = [entry for entry in read_result("new").summary.constraints if entry.from_prior]
+    assert (entry.price, entry.price_votes) == (0.5, 15.0)

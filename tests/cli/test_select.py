@@ -265,7 +265,7 @@ def test_advice_before_the_ensemble_is_shown_once_and_reported(finished, folder,
     assert run("check", "old.yaml").err.count("evidence.n_features_per_model") == 1
     done = run("select", "old.yaml", "-o", "old")
     assert done.err.count("evidence.n_features_per_model") == 1
-    assert [advice["code"] for advice in read_result("old").summary["advice"]] == [
+    assert [advice.code for advice in read_result("old").summary.advice] == [
         "former_default", "former_default", "former_default", "many_features_per_model"
     ]  # fmt: skip
     assert read_result("old").study.evidence.n_features_per_model == 8  # 10, or all of fewer features
@@ -316,7 +316,7 @@ def test_decide_uses_the_evidence_and_the_study_of_a_result(finished, run, cells
     assert found.evidence.runs == read_result(finished).evidence.runs
     # Correlations are those that the earlier result knows: the table was not read.
     assert found.selection.metrics.redundancy == pytest.approx(expected.metrics.redundancy)
-    assert found.summary["correlation"]["redundancy"] == pytest.approx(expected.metrics.redundancy)
+    assert found.summary.correlation.redundancy == pytest.approx(expected.metrics.redundancy)
 
 
 def test_decide_without_output_writes_nothing(finished, run, tmp_path, monkeypatch):
@@ -366,11 +366,11 @@ def test_a_wrong_study_and_wrong_options_are_listed_together(finished, run):
     text = (finished.parent / "study.yaml").read_text(encoding="utf-8")
     study.write_text(text + "outputs: {n_draws: -1}\n" * ("outputs:" not in text) + "nonsense: 1\n", encoding="utf-8")
     try:
-        done = run("decide", finished, "--study", study, "--max-size", "-3", "--require", "nosuch", "--min-votes", "-1")
+        done = run("decide", finished, "--study", study, "--max-size", "-3", "--min-votes", "-1")
     finally:
         study.unlink()
     assert done.code == 2
-    for place in ("wrong.yaml, line", "nonsense: is not", "--max-size: must be", "--require", "--min-votes: must be"):
+    for place in ("wrong.yaml, line", "nonsense: is not", "--max-size: must be", "--min-votes: must be"):
         assert place in done.err
 
 
@@ -398,7 +398,7 @@ def test_decide_works_without_data(chosen, run):
     done = run("decide", "results", "--exclude", "worst*", "-o", "others")
     assert done.code == 0, done.err
     known = read_result(chosen / "others").summary
-    assert known["data"]["classes"] == read_result(chosen / "results").summary["data"]["classes"]
+    assert known.data.classes == read_result(chosen / "results").summary.data.classes
     refused = run("decide", "results", "--decorrelate", 0.5)
     assert refused.code == 2
     assert "cells.csv" in refused.err
@@ -546,13 +546,13 @@ def guarded(folder, cells, run, constraints):
 
 def test_check_and_select_name_what_is_wrong_before_any_work_and_the_report_once(folder, cells, run):
     checked, done, summary = guarded(folder, cells, run, "[max_size: {n: 1, rho: hard}]")
-    codes = [advice["code"] for advice in summary["advice"]]
+    codes = [advice.code for advice in summary.advice]
     assert codes == ["few_samples_per_class", "identical_features", "many_very_likely"]
     for note in ("malignant (4)", "worst area and twin", "(mean area, worst area)", "max-size 1"):
         assert checked.count(note) == done.count(note) == 1
-        assert sum(note in text for text in summary["warnings"]) == 1
-    (record,) = summary["chosen"]
-    assert (record["feature"], record["identical_to"]) == ("worst area", ["twin"])
+        assert sum(note in text for text in summary.warnings) == 1
+    (record,) = summary.chosen
+    assert (record.feature, record.identical_to) == ("worst area", ("twin",))
     assert "Identical to" in Path("guarded/report.md").read_text(encoding="utf-8")
     again = run("decide", "guarded", "--max-size", 2)  # both have room now
     assert again.code == 0
@@ -562,8 +562,8 @@ def test_check_and_select_name_what_is_wrong_before_any_work_and_the_report_once
 def test_an_unlimited_size_is_named_before_the_ensemble_and_once(folder, cells, run, monkeypatch):
     checked, done, summary = guarded(folder, cells, run, "[]")
     assert checked.count("No constraint limits the size") == done.count("No constraint limits the size") == 1
-    assert [advice["code"] for advice in summary["advice"]].count("size_not_limited") == 1
-    assert "many_very_likely" not in [advice["code"] for advice in summary["advice"]]
+    assert [advice.code for advice in summary.advice].count("size_not_limited") == 1
+    assert "many_very_likely" not in [advice.code for advice in summary.advice]
 
     def interrupted(*arguments, **settings):
         raise KeyboardInterrupt
@@ -587,7 +587,7 @@ def test_who_decides_again_with_other_weights_has_seen_the_votes(finished, run, 
     assert list(marks) == ["mean smoothness"]
     assert run("decide", first, "--max-size", 3, "-o", second).code == 0
     assert read_result(second).study.prior.changed_after_votes == marks
-    assert "mean smoothness (" in read_result(second).summary["question"][3]
+    assert "mean smoothness (" in read_result(second).summary.question[3]
     assert "in the second result: mean smoothness" in run("compare", finished, second).out
 
 

@@ -228,7 +228,7 @@ def test_data_of_the_fit_may_have_the_covariates(table):
     )
     adata.var_names = list("abc")
     for X in (frame, frame[["a", "b", "c"]], frame[["a", "b", "c"]].to_numpy(), adata):
-        data = FeatureData.of_fit(X, ["a", "b", "c"], None, ("age", "batch"))
+        data = FeatureData.from_fit(X, ["a", "b", "c"], None, ("age", "batch"))
         np.testing.assert_array_equal(data.X, frame[["a", "b", "c"]])
 
 

@@ -23,7 +23,7 @@ def nelson_aalen(t, time, event):
 def test_null_residuals_are_those_of_the_samples_of_each_run(ties):
     _, y = planted(ties=ties)
     runs = np.random.default_rng(1).random((4, 60)) < 0.7
-    found = RiskSets.of(y.time, y.event).null_residuals(runs)
+    found = RiskSets.from_times(y.time, y.event).null_residuals(runs)
     for row, run in zip(found, runs, strict=True):
         expected = [y.event[i] - nelson_aalen(y.time[i], y.time[run], y.event[run]) for i in np.flatnonzero(run)]
         np.testing.assert_allclose(row[run], expected, atol=1e-13)
@@ -36,7 +36,7 @@ def test_likelihood_and_its_derivatives(ties):
     _, y = planted(20, ties=ties)
     rng = np.random.default_rng(2)
     linear, z, h = rng.normal(size=20), rng.normal(size=(20, 2)), 1e-5
-    risk_sets = RiskSets.of(y.time, y.event)
+    risk_sets = RiskSets.from_times(y.time, y.event)
     point = CoxPoint.at(risk_sets, linear)
     assert point.loss == pytest.approx(minus_log_likelihood(linear, y.time, y.event), rel=1e-12)
 
@@ -67,7 +67,7 @@ def test_fit_is_the_minimum_that_a_general_optimizer_finds(penalty):
 
 def test_fit_and_residuals_without_columns_are_the_null_model():
     _, y = planted()
-    expected = RiskSets.of(y.time, y.event).null_residuals(np.ones((1, 60)))[0]
+    expected = RiskSets.from_times(y.time, y.event).null_residuals(np.ones((1, 60)))[0]
     np.testing.assert_allclose(fit_cox(np.empty((60, 0)), y.time, y.event).residual, expected)
 
 
@@ -119,7 +119,7 @@ def test_agreement_counts_pairs(ties):
     X = np.round(X)
     X[3, 1] = X[7, 2] = np.nan
     runs = np.random.default_rng(3).random((3, 25)) < 0.7
-    pairs = OrderedPairs.of(y.time, y.event)
+    pairs = OrderedPairs.from_times(y.time, y.event)
     all_pairs = usable_pairs(y.time, y.event)
     assert pairs.n_all == len(all_pairs)
     found, present = pairs.agreement(X, runs), pairs.n_present(~np.isnan(X), runs)

@@ -53,7 +53,7 @@ def test_they_are_those_of_the_definition(X, order, dtype):
 
 @given(arrays(np.float64, SHAPES, elements=st.sampled_from([0.0, 1.0, 3.0])), st.integers(1, 9))
 def test_blocks_and_sparse_tables_change_nothing(X, entries):
-    stored = SparseColumns.of(sparse.csr_array(X))
+    stored = SparseColumns.from_matrix(sparse.csr_array(X))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_HASHED_ENTRIES", entries)
         assert identical_columns(stored, *stored.extremes()) == identical_columns(X, *extremes(X)) == literal(X)
@@ -95,7 +95,7 @@ def test_evidence_and_report_name_them(recwarn):
     assert advice.facts["groups"] == [["x3", "x7", "x9"], ["x4", "x5"]]
     assert (advice.facts["n_features"], advice.facts["n_groups"]) == (5, 2)
     selection = decide(evidence, constraints=max_size(1))
-    assert [(record["feature"], record["identical_to"]) for record in answer(selection)["chosen"]] == [
+    assert [(member.feature, list(member.identical_to)) for member in answer(selection).chosen] == [
         ("x3", ["x7", "x9"])
     ]
     report = render_markdown(summarize(selection, n_draws=0))

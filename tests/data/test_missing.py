@@ -152,7 +152,7 @@ def test_decisions_take_the_data_with_their_gaps(rng):
     display = CorrelationDisplay.from_selection(pair, X)
     assert display.correlation[0][1] == pytest.approx(by_loops(X[:, :2], "spearman")[0, 1])
     assert CorrelationDisplay.from_selection(pair) == display
-    assert summarize(pair, X, n_draws=0)["correlation"]["redundancy"] == pytest.approx(pair.metrics.redundancy)
+    assert summarize(pair, X, n_draws=0).correlation.redundancy == pytest.approx(pair.metrics.redundancy)
     with pytest.raises(InputError, match="missing values"):
         decide(Evidence.from_sets(evidence.sets), constraints=max_size(2, rho=1.0), X=X)
 

@@ -93,7 +93,7 @@ def test_evidence_names_them_in_every_form(tmp_path):
     assert evidence.merge(other).advice == evidence.advice
     selection = decide(loaded, constraints=max_size(2))
     (given,) = advice_facts(selection.posterior.evidence.advice)
-    assert "'x5': 1e+18 in 1 sample" in given["message"]
+    assert "'x5': 1e+18 in 1 sample" in given.message
 
 
 def test_runs_that_choose_nothing_are_counted():

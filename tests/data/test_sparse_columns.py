@@ -55,13 +55,13 @@ mask = np.arange(30) % 3 > 0
 )
 def test_whatever_is_taken_is_what_the_dense_table_has(key, dtype):
     dense = table(dtype=dtype)
-    part = SparseColumns.of(sparse.csr_array(dense))[key]
+    part = SparseColumns.from_matrix(sparse.csr_array(dense))[key]
     assert part.dtype == dtype
     assert_array_equal(part, dense[key])
 
 
 def test_blocks_are_stored_by_columns_and_samples_by_rows():
-    X = SparseColumns.of(sparse.csr_array(table()))
+    X = SparseColumns.from_matrix(sparse.csr_array(table()))
     assert X[:, 2:6].flags.f_contiguous
     assert X[mask].flags.c_contiguous
 
@@ -69,7 +69,7 @@ def test_blocks_are_stored_by_columns_and_samples_by_rows():
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_format(form):
     dense = table()
-    X = SparseColumns.of(getattr(sparse, form)(dense))
+    X = SparseColumns.from_matrix(getattr(sparse, form)(dense))
     assert (X.shape, len(X), X.ndim, X.size, X.dtype) == ((30, 12), 30, 2, 360, np.float64)
     assert_array_equal(np.asarray(X), dense)
     assert_array_equal(np.asarray(X, dtype=np.float32), dense.astype(np.float32))
@@ -81,13 +81,13 @@ def test_every_format(form):
 def test_entries_that_stand_twice_are_added_and_the_matrix_of_the_caller_stays():
     data, rows, starts = np.array([1.0, 2.0, 4.0]), np.array([1, 0, 1]), np.array([0, 3])
     given = sparse.csc_array((data, rows, starts), shape=(2, 1))
-    assert SparseColumns.of(given)[:].tolist() == [[2.0], [5.0]]
+    assert SparseColumns.from_matrix(given)[:].tolist() == [[2.0], [5.0]]
     assert (data.tolist(), rows.tolist(), given.nnz) == ([1.0, 2.0, 4.0], [1, 0, 1], 3)
 
 
 def test_memory_is_shared_where_it_can_be():
     given = sparse.csc_matrix(table())
-    assert np.shares_memory(SparseColumns.of(given).values.data, given.data)
+    assert np.shares_memory(SparseColumns.from_matrix(given).values.data, given.data)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, bool, np.int64])
@@ -101,7 +101,7 @@ def test_other_numbers_become_doubles(dtype):
 @pytest.mark.parametrize("n_features", [12, 2**19])
 def test_blocks_of_rows_are_all_rows_in_order(n_features):
     X = sparse.random_array((7, n_features), density=0.001, rng=np.random.default_rng(0), format="csr")
-    blocks = list(SparseColumns.of(X).row_blocks())
+    blocks = list(SparseColumns.from_matrix(X).row_blocks())
     assert max(block.size for block in blocks) <= 2**20
     assert_array_equal(np.concatenate(blocks), X.toarray())
 
@@ -144,7 +144,7 @@ def test_values_that_are_not_finite_are_refused_by_column(value, kind):
 def test_columns_of_the_fit_in_another_order_stay_sparse():
     names = [f"x{i}" for i in range(12)]
     order = np.random.default_rng(1).permutation(12)
-    found = FeatureData.of_fit(sparse.csr_array(table()), [names[i] for i in order])
+    found = FeatureData.from_fit(sparse.csr_array(table()), [names[i] for i in order])
     assert isinstance(found.X, SparseColumns)
     assert_array_equal(found.X[:], table()[:, order])
 
@@ -153,7 +153,7 @@ def test_columns_of_the_fit_in_another_order_stay_sparse():
 def test_correlated_pairs_are_those_of_the_dense_table(method):
     dense = table(60, 20)
     for ours, theirs in zip(
-        correlated_pairs(SparseColumns.of(sparse.csr_array(dense)), 0.2, method),
+        correlated_pairs(SparseColumns.from_matrix(sparse.csr_array(dense)), 0.2, method),
         correlated_pairs(dense, 0.2, method),
         strict=True,
     ):
@@ -161,7 +161,7 @@ def test_correlated_pairs_are_those_of_the_dense_table(method):
 
 
 def test_pickled_tables_are_the_same():
-    X = SparseColumns.of(sparse.csr_array(table()))
+    X = SparseColumns.from_matrix(sparse.csr_array(table()))
     assert_array_equal(pickle.loads(pickle.dumps(X))[:], table())
 
 
@@ -171,7 +171,7 @@ def in_a_file(X):
 
 def test_processes_map_the_three_arrays_from_files_written_once():
     """Joblib does so with every large array, also inside an object."""
-    X = SparseColumns.of(sparse.random_array((400, 300_000), density=0.01, rng=np.random.default_rng(0)))
+    X = SparseColumns.from_matrix(sparse.random_array((400, 300_000), density=0.01, rng=np.random.default_rng(0)))
     with joblib.parallel_config("loky"):
         found = joblib.Parallel(n_jobs=2)(joblib.delayed(in_a_file)(X) for _ in range(4))
     assert found == [[True, True, True]] * 4

@@ -471,8 +471,9 @@ def test_why_a_feature_cannot_be_selected_is_known(rng):
     X[:, 2] = 1
     selection = decide(Evidence.from_sets([[1, 1, 1, 0], [1, 0, 1, 0]]), min_votes=2, X=X, constraints=max_size(1))
     assert selection.features == ("x0",)
-    assert [selection.problem.bar(position) for position in (1, 2, 3)] == ["min_votes", "constant", "min_votes"]
-    assert maximize(np.ones(4), max_size(1), X=X).problem.bar(2) == "constant"
+    reasons = [selection.problem.why_unselectable(position) for position in (1, 2, 3)]
+    assert reasons == ["min_votes", "constant", "min_votes"]
+    assert maximize(np.ones(4), max_size(1), X=X).problem.why_unselectable(2) == "constant"
 
 
 def test_a_limit_on_half_of_the_features_is_not_enough():

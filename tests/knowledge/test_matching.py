@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ubayfs._arguments import feature_hint
+from ubayfs.data.damaged_names import symbols_before_damage
 from ubayfs.knowledge.aliases import Aliases
 from ubayfs.knowledge.matching import NameMatcher
-from ubayfs.tables.damaged_names import symbols_before_damage
 
 
 def literal(name, features, pairs):

@@ -43,7 +43,7 @@ def problem(constraints, n=N, theta=None, blocks=BLOCKS, X=None, strength=1.0):
 
 
 def guided_sets(utility, n_sets, rng):
-    linked = LinkedUtility.of(utility)
+    linked = LinkedUtility.from_utility(utility)
     return linked.expand(feasible_start(linked, n_sets, rng))
 
 

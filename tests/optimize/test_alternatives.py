@@ -29,7 +29,7 @@ def test_alternatives_are_the_next_best_sets_of_brute_force(seed):
     except InfeasibleError:
         return
     alternatives = find_alternatives(Exact(), utility, best, 5)
-    found = (best, *alternatives.found)
+    found = (best, *alternatives.solutions)
     assert alternatives.complete
     expected = values[np.isfinite(values)][:6]
     assert [s.value for s in found] == pytest.approx(expected, abs=1e-8 * max(1, abs(expected[0])))
@@ -39,7 +39,7 @@ def test_alternatives_are_the_next_best_sets_of_brute_force(seed):
 def test_fewer_alternatives_when_there_are_no_more_sets():
     utility = utility_of([0.6, 0.4], [one_row([1, 1], 1, np.inf)])
     best = Exact().maximize(utility)
-    assert len(find_alternatives(Exact(), utility, best, 10).found) == 2
+    assert len(find_alternatives(Exact(), utility, best, 10).solutions) == 2
 
 
 def test_an_optimizer_without_proof_lists_no_set_that_breaks_a_hard_row():
@@ -47,7 +47,7 @@ def test_an_optimizer_without_proof_lists_no_set_that_breaks_a_hard_row():
     utility = utility_of([0.6, 0.4], [one_row([1, 1], 1, np.inf)])
     search = Genetic(n_sets=4, n_generations=5)
     best = search.maximize(utility, 0)
-    found = find_alternatives(search, utility, best, 10, 0).found
+    found = find_alternatives(search, utility, best, 10, 0).solutions
     assert [solution.value for solution in (best, *found)] == pytest.approx([1.6, 1.4, 1.0])
 
 
@@ -57,7 +57,7 @@ def test_the_time_limit_covers_all_alternatives_and_a_list_cut_short_says_so():
     late = find_alternatives(Exact(time_limit=1e6), utility, best, 3, deadline=time.monotonic() - 1.0)
     assert late == ((), False)
     in_time = find_alternatives(Exact(time_limit=1e6), utility, best, 3, deadline=time.monotonic() + 1e6)
-    assert (len(in_time.found), in_time.complete) == (3, True)
+    assert (len(in_time.solutions), in_time.complete) == (3, True)
 
 
 def test_a_set_not_found_in_time_is_not_taken_for_one_that_does_not_exist(monkeypatch):

@@ -19,8 +19,8 @@ def all_selectable(seed, n=7):
     return Utility(utility.theta, utility.system, utility.constraint_strength, np.ones(n, dtype=bool))
 
 
-def search(utility, known=-INF, limit=None):
-    return CellSearch(utility, known, float(utility.theta.sum()), limit).run()
+def search(utility, cutoff=-INF, limit=None):
+    return CellSearch(utility, cutoff, float(utility.theta.sum()), limit).run()
 
 
 @pytest.mark.parametrize("seed", seeds(40))
@@ -44,7 +44,7 @@ def test_with_the_best_value_known_nothing_is_found_and_the_bound_proves_it(seed
     optimum = utility(selectable_sets(utility)).max()
     if np.isneginf(optimum):
         return
-    result = search(utility, known=float(optimum))
+    result = search(utility, cutoff=float(optimum))
     assert result.chosen is None
     assert result.bound <= optimum + score_tolerance(optimum)
 
@@ -64,7 +64,7 @@ def test_when_the_solver_gives_up_the_bound_stays_honest(monkeypatch):
     """A solver in numerical trouble returns no set and no bound."""
     utility = utility_of([0.5, 0.3, 0.2], [one_row([1, 1, 0.5], 1, 2.0), one_row([1, 0, 0], 0, INF)])
     monkeypatch.setattr(Programs, "solve", lambda self, *cell: Answer(None, INF, False))
-    result = search(utility, known=0.9)
+    result = search(utility, cutoff=0.9)
     assert result.chosen is None
     assert result.bound == pytest.approx(2.0)
 
@@ -99,14 +99,14 @@ def test_enumeration_agrees_with_programs(seed):
     utility = random_utility(rng, n=int(rng.integers(2, 9)))
     utility = Utility(utility.theta, utility.system, utility.constraint_strength, np.ones(utility.n_features, bool))
     values = utility(selectable_sets(utility))
-    known = rng.choice([-INF, float(np.median(values)), float(values.max())])
+    cutoff = rng.choice([-INF, float(np.median(values)), float(values.max())])
     found, by_programs = (
-        best_of_all(utility, known),
-        CellSearch(utility, known, float(utility.theta.sum()), None).run(),
+        best_of_all(utility, cutoff),
+        CellSearch(utility, cutoff, float(utility.theta.sum()), None).run(),
     )
     assert found.value == pytest.approx(by_programs.value, rel=2e-9, abs=2e-9)
     assert found.bound == pytest.approx(by_programs.bound, rel=2e-9, abs=2e-9)
-    assert (found.chosen is None) == (values.max() <= known)
+    assert (found.chosen is None) == (values.max() <= cutoff)
     if found.chosen is not None:
         assert found.value == found.bound == values.max() == utility(found.chosen)[0]
 

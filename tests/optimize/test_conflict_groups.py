@@ -62,7 +62,7 @@ def test_pairs_and_small_groups_exclude_and_other_rows_do_not():
 def test_bounds_and_contenders_hold_for_every_better_set(seed, grouped, monkeypatch):
     monkeypatch.setattr("ubayfs.optimize.size_bounds._MOST_GROUPED", grouped)
     utility = pair_utility(seed)
-    sizes = SizeBounds.of(utility)
+    sizes = SizeBounds.from_utility(utility)
     sets = selectable_sets(utility)
     values = utility(sets)
     reached = values[np.isfinite(values)]
@@ -85,7 +85,7 @@ def test_bounds_and_contenders_hold_for_every_better_set(seed, grouped, monkeypa
 def test_a_feature_out_of_sight_may_make_up_for_two(monkeypatch):
     monkeypatch.setattr("ubayfs.optimize.size_bounds._MOST_GROUPED", 2)
     utility = utility_of([0.4, 0.3, 0.2, 0.1], [one_row([1, 1, 0, -1], 1, INF), one_row([1, 1, 0, 0], 2, INF)])
-    bounds = SizeBounds.of(utility).grouped(-INF)
+    bounds = SizeBounds.from_utility(utility).grouped(-INF)
     assert bounds.group.tolist() == [0, 1, 2, 3]
 
 
@@ -100,7 +100,7 @@ def test_groups_leave_few_contenders_where_sizes_leave_all():
     best = np.arange(100) % 10 == 0
     best[50:] = False
     known = float(utility(best)[0])
-    sizes = SizeBounds.of(utility)
+    sizes = SizeBounds.from_utility(utility)
     assert len(sizes.contenders(known)) > 50
     bounds = sizes.grouped(known - 1e-4)
     assert bounds.value.max() == pytest.approx(known)

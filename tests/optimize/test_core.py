@@ -36,7 +36,7 @@ def test_what_is_fixed_is_so_in_every_better_set(seed):
     utility = budgets(rng, 10, 2)
     sets, n = all_sets(10), 10
     values = utility(sets)
-    relaxation = Relaxation.of(Programs(utility).program(-30.0, 0.0), Limit())
+    relaxation = Relaxation.from_program(Programs(utility).program(-30.0, 0.0), Limit())
     assert relaxation.bound >= values.max() - 1e-9
     for known in np.sort(values[np.isfinite(values)])[[0, n, -2]]:
         better = sets[values > known]
@@ -79,9 +79,9 @@ def test_a_relaxation_over_few_columns_is_that_over_all(first, monkeypatch):
     demand = one_row(-(np.argsort(np.argsort(utility.theta)) < 10).astype(float), -2, INF)
     for each in (utility, utility_of(utility.theta, [one_row(np.ones(30), 8, INF), demand])):
         program = Programs(each).program(-30.0, 0.0)
-        whole = Relaxation.of(program, Limit())
+        whole = Relaxation.from_program(program, Limit())
         monkeypatch.setattr("ubayfs.optimize.core._FIRST_COLUMNS", first)
-        part = Relaxation.of(program, Limit())
+        part = Relaxation.from_program(program, Limit())
         assert part.bound == pytest.approx(whole.bound, abs=1e-9)
         np.testing.assert_allclose(part.loss, whole.loss, atol=1e-9)
 

@@ -143,7 +143,7 @@ def resolved(constraints):
 
 def test_linked_features_are_one_unit():
     original = resolved([must_link([0, 4, 7]), must_link([1, 2], rho=1.0), max_per_block(2, rho=1.0)])
-    linked = LinkedUtility.of(original)
+    linked = LinkedUtility.from_utility(original)
     assert linked.unit_of.tolist() == [0, 1, 2, 3, 0, 4, 5, 0]
     assert linked.required.tolist() == []
     units = np.random.default_rng(0).random((20, 6)) < 0.5
@@ -153,7 +153,7 @@ def test_linked_features_are_one_unit():
 def test_a_group_with_a_member_that_cannot_be_selected_cannot_be():
     utility = resolved([must_link([0, 4])])
     utility.selectable[4] = False
-    linked = LinkedUtility.of(utility)
+    linked = LinkedUtility.from_utility(utility)
     assert linked.utility.selectable.tolist() == [False, True, True, True, True, True, True]
 
 

@@ -12,7 +12,7 @@ INF = np.inf
 
 
 def grid_of(coefficients, bound, rho=1.0):
-    return RowGrid.of(utility_of(np.full(len(coefficients), 0.1), [one_row(coefficients, bound, rho)]))
+    return RowGrid.from_utility(utility_of(np.full(len(coefficients), 0.1), [one_row(coefficients, bound, rho)]))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_the_ceiling_is_the_bound_rounded_down_with_tolerance():
 
 def test_rows_that_no_set_can_violate_are_left_out():
     rows = [one_row([1, 1], 2, 1.0), one_row([1, 1], 1, 1.0), one_row([-1, -1], 0, 1.0), one_row([0, 0], 0, INF)]
-    assert RowGrid.of(utility_of([0.5, 0.5], rows)).A.shape[0] == 1
+    assert RowGrid.from_utility(utility_of([0.5, 0.5], rows)).A.shape[0] == 1
 
 
 @given(st.floats(-700, -1e-6), st.floats(1e-4, 1e6))
@@ -67,7 +67,7 @@ def test_the_largest_violation_costs_exactly_what_is_allowed(log_kappa, rho):
 def test_grid_count_what_the_utility_counts(seed):
     """Every set stands on the level whose penalty is its row's -log admissibility, and no level is cut off too low."""
     utility = random_utility(np.random.default_rng(seed), n=8)
-    grid = RowGrid.of(utility)
+    grid = RowGrid.from_utility(utility)
     sets = all_sets(8)
     z = utility.admissibility.indicators(sets).toarray()
     level = z @ grid.A.toarray().T - grid.ceiling
@@ -134,7 +134,7 @@ def test_rows_nearly_on_a_grid_are_split_into_equivalent_ones(seed):
     values = all_sets(9) @ a
     b = rng.choice(values) + noise * rng.choice([-20.0, -0.3, 0.0, 0.3, 20.0]) + rng.choice([0.0, 0.5]) * unit
     utility = utility_of(np.full(9, 1 / 9), [one_row(a, b, INF)])
-    grid = RowGrid.of(utility)
+    grid = RowGrid.from_utility(utility)
     assert len(grid.ceiling) > 1
     holds = np.isfinite(utility(all_sets(9)))
     # Not the first row, which stands for the original: those that were added.
@@ -148,6 +148,6 @@ def test_rows_nearly_on_a_grid_are_split_into_equivalent_ones(seed):
 @pytest.mark.parametrize("rho", [INF, 1.0])
 def test_only_hard_rows_nearly_on_a_grid_are_split(rho):
     utility = utility_of(np.full(4, 0.25), [one_row([0.31, 0.47, 0.73, 0.11], 1.0, rho)])
-    assert len(RowGrid.of(utility).ceiling) == 1
+    assert len(RowGrid.from_utility(utility).ceiling) == 1
     utility = utility_of(np.full(4, 0.25), [one_row([1, 1 + 1e-7, 1 - 2e-7, 1 + 1e-7], 2, rho)])
-    assert len(RowGrid.of(utility).ceiling) == (3 if np.isinf(rho) else 1)
+    assert len(RowGrid.from_utility(utility).ceiling) == (3 if np.isinf(rho) else 1)

@@ -36,7 +36,7 @@ def sized_utility(seed, n=8):
 @pytest.mark.parametrize("seed", seeds(25))
 def test_size_bounds_dominate_every_set(seed):
     utility = sized_utility(seed)
-    sizes = SizeBounds.of(utility)
+    sizes = SizeBounds.from_utility(utility)
     sets = selectable_sets(utility)
     values = utility(sets)
     assert (values <= sizes.value[sets.sum(axis=1)] + 1e-12).all()
@@ -51,7 +51,7 @@ def test_size_bounds_are_attained_when_rows_see_only_the_size(seed):
     # Features that may not be selected do not make a row less uniform.
     rows.append(one_row(np.where(selectable, 1.0, 5.0), 6, INF))
     utility = utility_of(rng.dirichlet(np.ones(n)), rows, 0.8, selectable=selectable)
-    sizes = SizeBounds.of(utility)
+    sizes = SizeBounds.from_utility(utility)
     assert sizes.only_size
     sets = selectable_sets(utility)
     values = utility(sets)
@@ -62,9 +62,9 @@ def test_size_bounds_are_attained_when_rows_see_only_the_size(seed):
 
 def test_rows_on_some_features_or_on_blocks_are_not_about_size():
     blocks = sparse.csr_array(np.ones((4, 4), dtype=bool))
-    assert not SizeBounds.of(utility_of(np.ones(4), [one_row([1, 1, 1, 0], 1, 1.0)])).only_size
-    assert not SizeBounds.of(utility_of(np.ones(4), [one_row([1, 1, 1, 2], 1, 1.0)])).only_size
-    assert not SizeBounds.of(
+    assert not SizeBounds.from_utility(utility_of(np.ones(4), [one_row([1, 1, 1, 0], 1, 1.0)])).only_size
+    assert not SizeBounds.from_utility(utility_of(np.ones(4), [one_row([1, 1, 1, 2], 1, 1.0)])).only_size
+    assert not SizeBounds.from_utility(
         utility_of(np.ones(4), [one_row(np.ones(4), 1, 1.0, on_blocks=True)], 1.0, blocks)
     ).only_size
 
@@ -72,7 +72,7 @@ def test_rows_on_some_features_or_on_blocks_are_not_about_size():
 @pytest.mark.parametrize("seed", seeds(30))
 def test_contenders_hold_every_better_set(seed):
     utility = sized_utility(seed)
-    sizes = SizeBounds.of(utility)
+    sizes = SizeBounds.from_utility(utility)
     sets = selectable_sets(utility)
     values = utility(sets)
     reached = values[np.isfinite(values)]
@@ -88,10 +88,10 @@ def test_contenders_are_few_when_a_good_set_is_known():
     theta = np.arange(100, 0, -1) / 5050
     utility = utility_of(theta, [one_row(np.ones(100), 3, 50.0), one_row(np.arange(100) < 2, 1, 0.01)])
     known = utility(np.arange(100) < 3)[0]
-    contenders = SizeBounds.of(utility).contenders(known)
+    contenders = SizeBounds.from_utility(utility).contenders(known)
     # The known set loses 0.005 of admissibility; that is what 25 places of importance, 1/5050 each, may cost.
     np.testing.assert_array_equal(contenders, np.arange(28))
-    assert len(SizeBounds.of(utility).contenders(np.inf)) == 0
+    assert len(SizeBounds.from_utility(utility).contenders(np.inf)) == 0
 
 
 def constrained(theta, constraints, strength=1.0, selectable=None):
@@ -121,7 +121,7 @@ def test_is_the_beginning_of_all_sizes_and_holds_the_best(data):
         found = shortlist(utility)
     if found is None:
         return
-    everything = SizeBounds.of(utility)
+    everything = SizeBounds.from_utility(utility)
     n = len(found.order)
     np.testing.assert_array_equal(found.order, everything.order[:n])
     for name in ("importance", "log_kappa", "value"):
@@ -147,7 +147,7 @@ def test_grows_until_no_larger_set_can_be_better(constraints, length):
     found = shortlist(utility)
     assert len(found.order) == length
     best = Exact().maximize(utility)
-    assert best.value == pytest.approx(SizeBounds.of(utility).value.max(), abs=1e-12)
+    assert best.value == pytest.approx(SizeBounds.from_utility(utility).value.max(), abs=1e-12)
     assert best.gap == 0
 
 

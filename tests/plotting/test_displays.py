@@ -60,9 +60,9 @@ def test_damaged_content_is_refused(name, cancer_selection):
     first = next(key for key in content if key != "display")
     with pytest.raises(InputError, match=r"content must be what .*to_dict gave; got 'Selection'"):
         DISPLAYS[name].from_dict({**content, "display": "Selection"})
-    with pytest.raises(InputError, match=f"{first!r} is missing or unknown. Write it again with to_dict"):
+    with pytest.raises(InputError, match=f"must have the field {first!r}. Write it again with to_dict"):
         DISPLAYS[name].from_dict({key: value for key, value in content.items() if key != first})
-    with pytest.raises(InputError, match="'surplus' is missing or unknown"):
+    with pytest.raises(InputError, match="'surplus' is unknown"):
         DISPLAYS[name].from_dict({**content, "surplus": 1})
     with pytest.raises(InputError, match=rf"{first} must be a list; got 'x'"):
         DISPLAYS[name].from_dict({**content, first: "x"})

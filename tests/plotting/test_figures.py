@@ -57,7 +57,7 @@ def test_correlations_are_those_of_scipy_also_after_json(rng):
 
     X = rng.integers(0, 5, (30, 6)).astype(float)
     names = np.array(list("abcdef"), dtype=object)
-    known = Correlations.of_data(X, names, np.array([5, 0, 2]))
+    known = Correlations.from_data(X, names, np.array([5, 0, 2]))
     read = Correlations.from_dict(json.loads(json.dumps(known.to_dict())))
     for found in (known, read):
         assert found.cover(["a", "f"])

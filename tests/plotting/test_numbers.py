@@ -47,7 +47,7 @@ def select(utility):
     """The best set for a utility, as a selection."""
     names = np.array([f"x{i}" for i in range(utility.n_features)], dtype=object)
     problem = DecisionProblem(utility, names)
-    best = FeatureSet.of(problem, Exact().maximize(utility))
+    best = FeatureSet.from_solution(problem, Exact().maximize(utility))
     return Selection(best, (), names, utility.theta, problem=problem)
 
 
@@ -472,7 +472,7 @@ def test_stored_correlations_give_the_method_that_is_asked_for(method):
     rng = np.random.default_rng(0)
     X = np.exp(rng.normal(size=(30, 5)).cumsum(axis=1))
     selection = maximize([0.4, 0.3, 0.2, 0.05, 0.05], max_size(3, rho=9), X=X)
-    stored = Correlations.of_data(X, selection.feature_names, np.arange(3))
+    stored = Correlations.from_data(X, selection.feature_names, np.arange(3))
     by_data = CorrelationDisplay.from_selection(selection, X, method=method)
     by_store = CorrelationDisplay.from_selection(selection, stored, method=method)
     assert by_store.correlation == by_data.correlation
@@ -481,7 +481,7 @@ def test_stored_correlations_give_the_method_that_is_asked_for(method):
 def test_stored_correlations_know_no_kendall():
     X = np.random.default_rng(0).normal(size=(30, 5))
     selection = maximize([0.4, 0.3, 0.2, 0.05, 0.05], max_size(3, rho=9), X=X)
-    stored = Correlations.of_data(X, selection.feature_names, np.arange(3))
+    stored = Correlations.from_data(X, selection.feature_names, np.arange(3))
     with pytest.raises(InputError) as caught:
         CorrelationDisplay.from_selection(selection, stored, method="kendall")
     assert (caught.value.argument, caught.value.value) == ("method", "kendall")

@@ -85,7 +85,7 @@ def test_without_groups_there_is_no_display(X, selection):
     with pytest.raises(InputError) as caught:
         ProfileDisplay.from_selection(selection, X)
     assert caught.value.argument == "y"
-    assert "profile" not in summarize(selection, X, n_draws=0)["displays"]
+    assert "profile" not in summarize(selection, X, n_draws=0).displays
 
 
 def test_another_decision_takes_the_features_from_the_summary_of_the_first(X):
@@ -94,10 +94,10 @@ def test_another_decision_takes_the_features_from_the_summary_of_the_first(X):
     first = summarize(decide(evidence, constraints=max_size(3)), data, n_draws=0)
     smaller = decide(evidence, constraints=max_size(1))
     found = summarize(smaller, n_draws=0, earlier=first)
-    assert found["displays"]["profile"]["features"] == ["x1"]
-    assert found["chosen"][0]["effect"] == first["chosen"][0]["effect"]
+    assert found.displays["profile"]["features"] == ["x1"]
+    assert found.chosen[0].effect == first.chosen[0].effect
     direct = summarize(smaller, data, n_draws=0)
-    assert found["displays"]["profile"] == direct["displays"]["profile"]
+    assert found.displays["profile"] == direct.displays["profile"]
 
 
 def test_means_effects_and_samples_are_drawn(X, selection):
@@ -139,7 +139,7 @@ def test_no_direction_in_words_where_it_is_not_clear(rng):
     X[:, 0] -= X[:, 0].mean()
     selection = decide(Evidence.from_sets([[1, 1, 0]] * 4), max_size=2)
     summary = summarize(selection, FeatureData.from_table(X, y), n_draws=0)
-    clear = {record["feature"]: record["effect_clear"] for record in summary["chosen"]}
+    clear = {record.feature: record.effect_clear for record in summary.chosen}
     assert clear == {"x0": False, "x1": True}
     markdown = render_markdown(summary)
     assert "no clear direction (r " in markdown

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from ubayfs.plotting.base import leading
+from ubayfs.plotting.base import top_features
 from ubayfs.plotting.style import short, short_names, spread, wrapped
 
 
@@ -62,12 +62,12 @@ def test_leading_features_are_the_chosen_and_the_best(seed):
     ranked = sorted(range(12), key=lambda i: (-score[i], i))
     members = [i for i in ranked if chosen[i]]
     others = [i for i in ranked if not chosen[i]][: max(limit - len(members), 0)]
-    assert leading(score, chosen, limit).tolist() == sorted(members + others, key=ranked.index)
+    assert top_features(score, chosen, limit).tolist() == sorted(members + others, key=ranked.index)
 
 
 def test_not_more_than_a_hundred_chosen_features_are_listed():
     score = np.arange(300.0)
-    assert leading(score, np.ones(300, dtype=bool), 30).tolist() == list(range(299, 199, -1))
+    assert top_features(score, np.ones(300, dtype=bool), 30).tolist() == list(range(299, 199, -1))
 
 
 def test_words():

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import ubayfs
-from ubayfs import Evidence, Hyperdirichlet, UBayFSSelector, decide, exact_size, max_size, trust
+from ubayfs import Evidence, Hyperdirichlet, UBayFSSelector, decide, exact_size, explain, max_size
 from ubayfs.decision.workflow import Decision
 from ubayfs.exceptions import InputError
 from ubayfs.priors import resolve_knowledge
@@ -237,7 +237,7 @@ def test_the_agreement_says_what_the_other_choice_selects():
         how: decide(evidence, weights=weights, constraints=max_size(8), trust_in_lists=how)
         for how in ("as_stated", "learned")
     }
-    found = {how: trust.agreement(selection) for how, selection in made.items()}
+    found = {how: explain.agreement(selection) for how, selection in made.items()}
     assert made["as_stated"].features != made["learned"].features
     assert found["as_stated"].other_trust == made["learned"].features
     assert found["learned"].other_trust == made["as_stated"].features
@@ -256,16 +256,16 @@ def test_the_report_names_the_list_and_the_other_choice():
     evidence, wrong, true = planted(3, wrong=True, m=30)
     right = {f"x{i}": "very likely" for i in true}
     said = sentences(wrong, "learned")
-    text = " ".join(said["sentences"]["knowledge"])
+    text = " ".join(said.sentences["knowledge"])
     assert 'Your list "very likely" did not clearly get more votes than random features (p = ' in text
     assert "it was given no weight" in text
     assert "With `trust_in_lists: as_stated`, the selected set" in text
     assert "conflict" not in text
-    assert said["prior"]["trust_in_lists"] == "learned"
-    assert "kept their weight only if" in said["methods"]["text"]
-    text = " ".join(sentences(wrong, "as_stated")["sentences"]["knowledge"])
+    assert said.prior.trust_in_lists == "learned"
+    assert "kept their weight only if" in said.methods.text
+    text = " ".join(sentences(wrong, "as_stated").sentences["knowledge"])
     assert "as stated. That does not show that the list is wrong." in text
-    text = " ".join(sentences(right, "learned")["sentences"]["knowledge"])
+    text = " ".join(sentences(right, "learned").sentences["knowledge"])
     assert "its features have more votes than random ones (p = " in text
     assert "each was given 30 of 30 votes" in text
 

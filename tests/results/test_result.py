@@ -19,6 +19,7 @@ from ubayfs._files import FIGURE_FORMATS, encode_record
 from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import EnsembleError, InputError, StudyError, UBayFSWarning
 from ubayfs.plotting import Display, read_displays, render_figures
+from ubayfs.report import render_json, render_markdown
 from ubayfs.results import Result, StoredResult, check_directory, read_result, reserve, write_result
 from ubayfs.results import result as result_module
 from ubayfs.results.file_set import FileSet
@@ -66,14 +67,14 @@ def made(project):
     selection = study.decide(evidence, data)
     summary = summarize(selection, data, asked=study.to_dict(), n_draws=3)
     # Two displays are as good as all, and sooner drawn.
-    summary["displays"] = {name: summary["displays"][name] for name in ("evidence", "convergence")}
-    return Result(study, evidence, selection, summary), data
+    displays = {name: summary.displays[name] for name in ("evidence", "convergence")}
+    return Result(study, evidence, selection, replace(summary, displays=displays)), data
 
 
 @pytest.fixture(scope="module")
 def figures(made):
     """Its displays, drawn once."""
-    return render_figures(read_displays(made[0].summary["displays"]), ("png", "svg"))
+    return render_figures(read_displays(made[0].summary.displays), ("png", "svg"))
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +82,7 @@ def plain(made):
     """The same without displays, which take long to draw."""
     result, _ = made
     study = replace(result.study, outputs=OutputSection(figures=()))
-    return Result(study, result.evidence, result.selection, {**result.summary, "displays": {}})
+    return Result(study, result.evidence, result.selection, replace(result.summary, displays={}))
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +90,7 @@ def other(plain):
     """Another result on the same evidence."""
     study = replace(plain.study, constraints=(max_size(1),))
     selection = study.decide(plain.evidence)
-    return Result(study, plain.evidence, selection, {**summarize(selection, n_draws=0), "displays": {}})
+    return Result(study, plain.evidence, selection, replace(summarize(selection, n_draws=0), displays={}))
 
 
 def content(directory):
@@ -102,7 +103,7 @@ def test_everything_is_written_and_nothing_else(made, tmp_path):
     result, data = made
     written = write_result(tmp_path / "a" / "out", result, data=data)
     names = {str(path.relative_to(tmp_path / "a" / "out")) for path in written}
-    figures = {f"figures/{name}.{suffix}" for name in result.summary["displays"] for suffix in ("png", "svg")}
+    figures = {f"figures/{name}.{suffix}" for name in result.summary.displays for suffix in ("png", "svg")}
     assert figures
     assert names == FILES | {"selected_data.csv"} | figures
     assert set(content(tmp_path)) == {f"a/out/{name}" for name in names}
@@ -113,7 +114,7 @@ def test_everything_is_written_and_nothing_else(made, tmp_path):
 
 def test_tables_of_a_result(made, project, tmp_path):
     result, data = made
-    plain_summary = Result(result.study, result.evidence, result.selection, {**result.summary, "displays": {}})
+    plain_summary = Result(result.study, result.evidence, result.selection, replace(result.summary, displays={}))
     write_result(tmp_path, plain_summary, data=data)
     features = read_table(tmp_path / "selected_features.csv").frame.set_index("feature")
     assert set(features.index) == set(result.selection.features) == {"A", "B"}
@@ -140,7 +141,7 @@ def test_the_reduced_table_is_read_again_by_the_same_study(project, tmp_path, sa
     data = study.read_data()
     evidence = study.collect(data)
     selection = study.decide(evidence, data)
-    summary = {**summarize(selection, n_draws=0), "displays": {}}
+    summary = replace(summarize(selection, n_draws=0), displays={})
     write_result(tmp_path / "out", Result(study, evidence, selection, summary))
     again = replace(study, data=replace(section, path="out/selected_data.csv")).read_data()
     assert set(again.feature_names) == set(selection.features)
@@ -167,13 +168,13 @@ def test_a_table_at_hand_is_not_read_again(plain, project, tmp_path):
 
 def test_what_is_read_is_what_was_written(made, project):
     result, _ = made
-    result = replace(result, summary={**result.summary, "displays": {}})
+    result = replace(result, summary=replace(result.summary, displays={}))
     written = write_result(project / "sub" / "out", replace(result, study=replace(result.study, outputs=OutputSection(
         figures=()))))  # fmt: skip
     assert project / "sub" / "out" / "report.md" in written
     found = read_result(project / "sub" / "out")
     assert found.selection.to_dict() == result.selection.to_dict()
-    assert found.summary == json.loads(json.dumps(result.summary))
+    assert render_json(found.summary) == render_json(result.summary)
     assert (found.evidence.sets != result.evidence.sets).nnz == 0
     assert found.evidence.runs == result.evidence.runs
     assert found.study.versions["ubayfs"] == ubayfs.__version__
@@ -469,7 +470,7 @@ def test_figures_are_taken_over_where_their_displays_are_the_same(made, figures,
     result, data = made
     write_result(tmp_path / "out", result, data=data, figures=figures)
     stored = StoredResult(tmp_path / "out")
-    displays = dict(stored.summary["displays"])
+    displays = dict(stored.summary.displays)
     displays["convergence"] = {**displays["convergence"], "n_chosen": 99}
     known = stored.figures(displays)
     assert {name: set(files) for name, files in known.files.items()} == {"evidence": {"png", "svg"}}
@@ -506,7 +507,7 @@ def test_a_file_of_another_result_is_refused(copied, other, tmp_path, name):
     study = replace(other.study, evidence=replace(other.study.evidence, seed=1))
     evidence = study.collect(study.read_data())
     selection = study.decide(evidence)
-    summary = {**summarize(selection, n_draws=0), "displays": {}}
+    summary = replace(summarize(selection, n_draws=0), displays={})
     write_result(tmp_path / "another", Result(study, evidence, selection, summary))
     shutil.copy(tmp_path / "another" / name, copied / name)
     with pytest.raises(InputError, match=rf"out cannot be trusted: {name} is not as written"):
@@ -547,7 +548,7 @@ def test_files_for_people_may_be_edited_and_removed_and_others_added(made, figur
     stored = StoredResult(tmp_path)
     assert stored.selection.features == result.selection.features
     # Only figures as they were written are used again.
-    known = stored.figures(stored.summary["displays"])
+    known = stored.figures(stored.summary.displays)
     assert {name: set(files) for name, files in known.files.items()} == {"evidence": {"png"}, "convergence": {"svg"}}
 
 
@@ -700,7 +701,7 @@ def test_a_summary_of_another_form_is_damaged_though_its_digest_fits(copied, key
     if value is not None:
         summary[key] = value
     stored = StoredResult(forged(copied, "summary.json", json.dumps(summary).encode()))
-    with pytest.raises(InputError, match=r"summary\.json is damaged: .* on using it\. Write the result again"):
+    with pytest.raises(InputError, match=r"summary\.json is damaged: .*Write (it|the result) again"):
         _ = stored.summary
 
 
@@ -722,3 +723,41 @@ def test_settings_of_another_form_are_damage_though_the_digest_fits(copied, sett
     content = encode_record("ubayfs evidence", 1, {**metadata, "settings": settings}, **arrays)
     with pytest.raises(EnsembleError, match="its parts do not fit together"):
         _ = StoredResult(forged(copied, "evidence.npz", content)).evidence
+
+
+def as_version_2_wrote_it(summary):
+    """Return a summary with the keys of version 0.2: noise instead of related features, other names, fewer facts."""
+    later = {
+        "chosen": (
+            *("again_with_weights", "effect_clear", "related", "substitute_votes", "votes_for", "weight_not_needed"),
+            "selected_again",
+        ),
+        "substitutes": ("added_votes",),
+    }
+    for part, keys in later.items():
+        summary[part] = [{key: value for key, value in entry.items() if key not in keys} for entry in summary[part]]
+    summary["chosen"] = [{**record, "chosen_again": "usually"} for record in summary["chosen"]]
+    summary["trust"] = {
+        **{key: value for key, value in summary["trust"].items() if key != "related"},
+        "noise": {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "expected": 2.7},
+        "reproducibility": {
+            "state": "known", "n_done": 20, "n_asked": 20, "failures": [], "n_undefined": 0, "size": 2, "lower": 0.5,
+            "upper": 0.9, "interval": [0.1, 1.0], "chosen_again": [0.6, 1.8],
+        },
+    }  # fmt: skip
+    del summary["prior"]["trust_in_lists"]
+    summary["displays"]["noise"] = {"display": "noise", "counts": [1, 2]}
+    return summary
+
+
+def test_a_result_of_version_2_is_read_and_reported(copied):
+    written = as_version_2_wrote_it(json.loads((copied / "summary.json").read_bytes()))
+    summary = StoredResult(forged(copied, "summary.json", json.dumps(written).encode())).summary
+    assert summary.trust.related.state == "missing"
+    assert summary.trust.reproducibility.selected_again == (0.6, 1.8)
+    assert {(member.selected_again, member.votes_for) for member in summary.chosen} == {("usually", ())}
+    assert "noise" not in summary.displays
+    assert "Selected again" in render_markdown(summary)
+    again = json.loads(render_json(summary))
+    assert set(written) == set(again)
+    assert "selected_again" in again["chosen"][0]

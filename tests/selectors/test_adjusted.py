@@ -126,7 +126,7 @@ def test_form_of_the_data_does_not_matter(data, selector):
     X[:, 5] = 0.0
     rngs = [np.random.default_rng(0)] * M
     want = selector.select_adjusted(X.astype(np.float64), target, Z, subsamples, 6, rngs)
-    forms = {"single": X, "sparse": SparseColumns.of(sparse.csr_array(X)), "columns": np.asfortranarray(X)}
+    forms = {"single": X, "sparse": SparseColumns.from_matrix(sparse.csr_array(X)), "columns": np.asfortranarray(X)}
     for values in forms.values():
         found = selector.select_adjusted(values, target, Z, subsamples, 6, rngs)
         assert [picks.tolist() for picks in found] == [picks.tolist() for picks in want]

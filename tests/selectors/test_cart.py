@@ -260,7 +260,7 @@ def test_no_split_exceeds_the_bound_of_its_column(seed, n_outputs, bin_rows, sma
     n_samples = int(rng.integers(4, 90))
     X = rng.integers(0, rng.integers(2, 100, size=4), size=(n_samples, 4)).astype(float)
     high = (rng.random((n_samples, n_outputs)) < rng.random()) | (X[:, :1] > X[:, 1:2])
-    kinds = Kinds.of(7.0 * high - 2.0)
+    kinds = Kinds.from_outputs(7.0 * high - 2.0)
     rows = np.flatnonzero(rng.random(n_samples) < 0.7)
     assume(len(rows) > 1)
     y = high[rows] - high[rows].mean(axis=0)
@@ -301,7 +301,7 @@ def test_classes_are_counted_as_outputs_are_added(kind, digits, monkeypatch):
     found = tree_importances(X, y, subsamples, generators(4))
     monkeypatch.setattr(_cart, "LARGEST_NODE", 20)
     assert_same(found, tree_importances(X, y, subsamples, generators(4)))
-    monkeypatch.setattr(Kinds, "of", classmethod(lambda cls, outputs: None))
+    monkeypatch.setattr(Kinds, "from_outputs", classmethod(lambda cls, outputs: None))
     assert_same(found, tree_importances(X, y, subsamples, generators(4)))
 
 
@@ -324,10 +324,10 @@ def test_nodes_of_many_classes_are_counted_where_they_are_large(n_classes, fewes
 
 
 def test_outputs_of_different_height_are_not_counted():
-    assert Kinds.of(np.array([[0.0, 1.0], [1.0, 3.0], [1.0, 1.0]])) is None
-    assert Kinds.of(np.array([[0.0], [1.0], [2.0]])) is None
-    kinds = Kinds.of(np.array([[0.0, 5.0, 1.0], [1.0, 5.0, 0.0], [1.0, 5.0, 0.0]]))
-    np.testing.assert_array_equal(kinds.of_rows[1:], 1 - kinds.of_rows[0])
+    assert Kinds.from_outputs(np.array([[0.0, 1.0], [1.0, 3.0], [1.0, 1.0]])) is None
+    assert Kinds.from_outputs(np.array([[0.0], [1.0], [2.0]])) is None
+    kinds = Kinds.from_outputs(np.array([[0.0, 5.0, 1.0], [1.0, 5.0, 0.0], [1.0, 5.0, 0.0]]))
+    np.testing.assert_array_equal(kinds.row_kinds[1:], 1 - kinds.row_kinds[0])
 
 
 def test_ranks_of_the_table_are_all_that_is_held_of_it():

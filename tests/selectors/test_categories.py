@@ -177,7 +177,7 @@ def test_redundancy_of_categories_is_chi_squared_and_the_share_that_levels_expla
     widths = np.array([X.columns(feature).shape[1] for feature in several])
     for run, own in enumerate(rows):
         a, b = (X[own, feature] for feature in several)
-        inverse, ranks = levels.of_each_run(np.full(3, several[0]))
+        inverse, ranks = levels.per_run(np.full(3, several[0]))
         coded = np.hstack([X.columns(feature)[own] for feature in several]).astype(float)
         rho = np.nan_to_num(np.corrcoef(np.column_stack([X[own, 0], coded]).T))
         of_number = rho[:1, 1:][None].repeat(3, axis=0)
@@ -222,12 +222,12 @@ def test_mrmr_agrees_with_loops(kind, gaps, dtype):
 def test_scale_of_two_classes_and_chance_of_three():
     rng = np.random.default_rng(0)
     upper, rows = np.arange(20) < 7, np.ones((1, 20), dtype=bool)
-    net = NetScores.of([Contrast(upper, ~upper)], rows)
+    net = NetScores.from_contrasts([Contrast(upper, ~upper)], rows)
     assert net.scale[0] == pytest.approx(np.sqrt(21 / (3 * 7 * 13)))
     assert set(net.scores[0]) == {13.0, -7.0}
     y = np.arange(20) % 3
     contrasts = [Contrast(y == c, y < c) for c in (1, 2)]
-    net = NetScores.of(contrasts, rows)
+    net = NetScores.from_contrasts(contrasts, rows)
     x = rng.permuted(np.tile(np.arange(20.0), (20_000, 1)), axis=1).T
     pairs = sum(int(c.upper.sum() * c.lower.sum()) for c in contrasts)
     assert np.std(Concordance(rows, contrasts)(x).sum(axis=0) / pairs) == pytest.approx(net.scale[0], rel=0.02)

@@ -140,7 +140,7 @@ def test_bounds_hold_in_every_run(seed, n, task, scale, offset, single):
     if not subsamples:
         return
     targets = [target_kernel(y[rows], task) for rows in subsamples]
-    relevance, norms = KernelBounds(np.array(subsamples), [kernel_factor(L) for L in targets]).of(X)
+    relevance, norms = KernelBounds(np.array(subsamples), [kernel_factor(L) for L in targets]).bound(X)
     for run, (rows, L) in enumerate(zip(subsamples, targets, strict=True)):
         part = X[rows].astype(float)
         varying = (part != part[0]).any(axis=0)
@@ -159,7 +159,7 @@ def test_bounds_are_close(task, single_rows, monkeypatch):
     X, y = problem(0, 100, 50, task)
     rows = np.arange(100) < 75
     K, L = literal_kernels(X[rows], y[rows], task == "regression")
-    relevance, norms = KernelBounds(rows[None], [kernel_factor(target_kernel(y[rows], task))]).of(X)[:, 0]
+    relevance, norms = KernelBounds(rows[None], [kernel_factor(target_kernel(y[rows], task))]).bound(X)[:, 0]
     assert (relevance >= L @ K).all()
     np.testing.assert_allclose(relevance, L @ K, atol=2e-3)
     np.testing.assert_allclose(norms, raw_norms(X[rows]), rtol=5e-3)

@@ -143,7 +143,7 @@ class Literal:
         return np.column_stack([self.Z, *(products[pair] for pair in kept)]), [*self.owners, *kept]
 
     def cox(self, time, event):
-        risk_sets, n = RiskSets.of(time, event), len(time)
+        risk_sets, n = RiskSets.from_times(time, event), len(time)
         Z, owners, weights, eta = self.Z, self.owners, np.zeros(self.Z.shape[1]), np.zeros(n)
         penalty = None
         for step in range(5 if self.pairs else 4):
@@ -268,7 +268,7 @@ def test_categories_are_one_number_of_the_run(task, adjusted):
 def test_straight_and_bent_columns_are_those_of_the_definition():
     X, _, _ = make_table(3, "regression", gaps=True)
     X[:, 10], X[:, 11], X[2, 12] = 1e-300 * X[:, 10], 1e300 * X[:, 11], -1.7e308
-    columns = ScoreColumns.of(X, np.empty(0, dtype=np.intp))
+    columns = ScoreColumns.from_table(X, np.empty(0, dtype=np.intp))
     rows = columns.rows(slice(0, 30))
     safe = X.copy()
     safe[:, 10], safe[:, 11], safe[:, 12] = X[:, 10] * 1e300, X[:, 11] * 1e-300, X[:, 12] * 1e-300
@@ -364,7 +364,7 @@ def test_optimality_conditions_hold(seed, n, k, share):
 def test_all_columns_satisfy_the_conditions_of_every_run():
     X, y, subsamples = make_table(4, "multiclass", n=60, p=400)
     data = FeatureData.from_table(X, y)
-    scores = ScoreColumns.of(X, np.empty(0, dtype=np.intp))
+    scores = ScoreColumns.from_table(X, np.empty(0, dtype=np.intp))
     bases = [np.full((rows.sum(), 1), rows.sum() ** -0.5) for rows in subsamples]
     none = np.empty((3, 0, 60)), np.empty(0, dtype=np.intp)
     columns = LassoColumns(scores, subsamples, bases, True, 1.5, none)

@@ -36,7 +36,7 @@ def test_cox_scores_are_correlations_with_the_residuals_of_the_run(gaps):
     target, runs = read_target(y, 60, None), runs_of(60)
     scores = run_scores(correlation_with(residual_directions(target, runs), runs), runs, X)
     for row, run in zip(scores, runs, strict=True):
-        own = RiskSets.of(y.time[run], y.event[run]).null_residuals(np.ones((1, run.sum())))[0]
+        own = RiskSets.from_times(y.time[run], y.event[run]).null_residuals(np.ones((1, run.sum())))[0]
         for score, x in zip(row, X[run].T, strict=True):
             there = ~np.isnan(x)
             rho = abs(np.corrcoef(x[there], own[there])[0, 1]) * np.sqrt(there.mean())
@@ -121,10 +121,10 @@ def test_a_run_depends_on_its_own_samples_alone(name):
 def test_lasso_path_satisfies_the_conditions_of_its_minimum(ties):
     X, y = planted(60, 10, ties=ties)
     X = standardized(X)
-    path = LassoPath(X, partial_likelihood(RiskSets.of(y.time, y.event)))
+    path = LassoPath(X, partial_likelihood(RiskSets.from_times(y.time, y.event)))
     n_events = 0
     for event in path.events(0.02 * path.top):
-        point = CoxPoint.at(RiskSets.of(y.time, y.event), X[:, path.active] @ path.weights)
+        point = CoxPoint.at(RiskSets.from_times(y.time, y.event), X[:, path.active] @ path.weights)
         correlations = X.T @ point.residual / 60
         others = np.setdiff1d(np.arange(10), path.active)
         assert np.abs(correlations[others]).max(initial=0) <= event.penalty * (1 + 1e-6)
@@ -138,7 +138,7 @@ def test_lasso_agrees_with_coxnet():
     linear_model = pytest.importorskip("sksurv.linear_model")
     X, y = planted(80, 8)
     X = standardized(X)
-    path = LassoPath(X, partial_likelihood(RiskSets.of(y.time, y.event)))
+    path = LassoPath(X, partial_likelihood(RiskSets.from_times(y.time, y.event)))
     for event in path.events(0.05 * path.top):
         net = linear_model.CoxnetSurvivalAnalysis(l1_ratio=1.0, alphas=[event.penalty], tol=1e-12, max_iter=1_000_000)
         expected = np.zeros(8)
@@ -158,7 +158,7 @@ def test_tree_is_that_of_scikit_learn_on_the_residuals_of_the_run():
         X, read_target(y, 70, None), runs, 3, [np.random.default_rng(run) for run in range(4)]
     )
     for picks, run in zip(chosen, runs, strict=True):
-        own = RiskSets.of(y.time[run], y.event[run]).null_residuals(np.ones((1, run.sum())))[0]
+        own = RiskSets.from_times(y.time[run], y.event[run]).null_residuals(np.ones((1, run.sum())))[0]
         shares = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X[run], own).feature_importances_
         assert picks.tolist() == np.argsort(-shares)[:3].tolist()
 

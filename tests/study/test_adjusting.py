@@ -12,7 +12,7 @@ from ubayfs.cli.main import main
 from ubayfs.exceptions import StudyError
 from ubayfs.results import read_result
 from ubayfs.study import check_study, load_study, resolve_study
-from ubayfs.summary.facts import beyond
+from ubayfs.summary.relations import beyond
 from ubayfs.tables import Table
 from ubayfs.tables.column_roles import infer_columns
 
@@ -102,9 +102,9 @@ def test_associations_of_driven_features_vanish(folder):
     data = resolve_study(load_study("study.yaml")).data
     for position in (2, 3, 4, 5):
         found = beyond(data, position)
-        assert abs(found["before"]) > 0.3
-        assert abs(found["after"]) < 0.25
-        assert max(abs(value) for value in found["covariates"].values()) > 0.6
+        assert abs(found.before) > 0.3
+        assert abs(found.after) < 0.25
+        assert max(abs(value) for value in found.covariates.values()) > 0.6
 
 
 def test_other_ways_to_name_covariates(folder):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ubayfs
-from ubayfs.report import render_html, render_markdown
+from ubayfs.report import render_html, render_json, render_markdown
 from ubayfs.results import Result
 from ubayfs.results.comparison import compare
 from ubayfs.study import DataSection, Expert, PriorSection, Study, Weights, load_study, resolve_study
@@ -173,26 +173,36 @@ prior:
 """,
         encoding="utf-8",
     )
-    from ubayfs.study.resolve import check_draft
-    from ubayfs.study.study import read_draft
 
-    draft, problems = read_draft(tmp_path / "study.yaml")
-    check_draft(draft, problems, ubayfs.Evidence.from_sets(np.eye(5, dtype=bool), NAMES))
-    with pytest.raises(ubayfs.exceptions.StudyError) as found:
-        problems.raise_any()
+    def problems():
+        with pytest.raises(ubayfs.exceptions.StudyError) as caught:
+            load_study(tmp_path / "study.yaml").arguments(NAMES)
+        return {(problem.line, problem.path) for problem in caught.value.problems}
+
+    def mend(*changes):
+        text = (tmp_path / "study.yaml").read_text(encoding="utf-8")
+        for wrong, right in changes:
+            text = text.replace(wrong, right)
+        (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
+
     experts = ("prior", "experts")
-    assert {(problem.line, problem.path) for problem in found.value.problems} == {
+    assert problems() == {
         (3, ("prior", "pool")),
         (4, ("prior", "confirmed")),
-        (6, ("prior", "changed_after_votes", "z")),
         (7, ("prior", "changed_after_votes", "a")),
-        (11, (*experts, "Ada", "features", "A")),
         (12, (*experts, "Ada", "features", "d")),
         (13, (*experts, "Ada", "default")),
         (14, (*experts, "Ada", "sheet")),
-        (15, (*experts, "Ben", "table")),
-        (17, (*experts, "Cyd", "likely")),
         (18, (*experts, "Dan")),
+    }
+    mend(("highest", "mean"), ("yesterday", "2026-11-17"), ("soon", "2026-11-17"), ("perhaps", "likely"))
+    mend(("      default: 3\n      sheet: first\n", ""), ("    Dan: 7\n", ""))
+    assert problems() == {(13, (*experts, "Ben", "table"))}
+    mend(("Ben: nosuch.csv", "Ben: {}"))
+    assert problems() == {
+        (6, ("prior", "changed_after_votes", "z")),
+        (11, (*experts, "Ada", "features", "A")),
+        (15, (*experts, "Cyd", "likely")),
     }
 
 
@@ -214,7 +224,7 @@ def test_weights_of_all_features_leave_nothing_to_state():
 def test_summary_and_report_list_who_stated_what_and_why(study, evidence):
     of = resolved(with_prior(study, confirmed="2026-11-17T09:30:00+00:00"))
     summary = summarize(of.decide(evidence), study=of, n_draws=0)
-    prior = json.loads(json.dumps(summary["prior"]))
+    prior = json.loads(render_json(summary))["prior"]
     assert (prior["experts"], prior["pool"]) == (["Ada", "Ben", "Cyd"], "mean")
     by_feature = {entry["feature"]: entry for entry in prior["opinions"]}
     assert list(by_feature) == ["a", "c", "b", "d"]  # most disagreement first
@@ -226,7 +236,7 @@ def test_summary_and_report_list_who_stated_what_and_why(study, evidence):
     for text in (render_markdown(summary), render_html(summary)):
         assert "Ada: very likely - tumor suppressor - her thesis; Cyd: likely" in text
         assert "2026-11-17 09:30:00 UTC, before votes were seen" in text
-    assert summary["study"]["prior"]["experts"].keys() == {"Ada", "Ben", "Cyd"}
+    assert summary.study["prior"]["experts"].keys() == {"Ada", "Ben", "Cyd"}
 
 
 def test_knowledge_changed_after_votes_is_marked_everywhere(study, evidence):
@@ -239,10 +249,9 @@ def test_knowledge_changed_after_votes_is_marked_everywhere(study, evidence):
     second = after.decide(evidence)
     assert "d" in second.features
     summary = summarize(second, study=after, n_draws=0)
-    assert summary["prior"]["changed_after_votes"] == marks
-    chosen = {record["feature"]: record["changed_after_votes"] for record in summary["chosen"]}
-    assert chosen["d"] == marks["d"]
-    assert ["after votes"] in [entry["marks"] for entry in summary["legend"]]
+    assert summary.prior.changed_after_votes == marks
+    assert {member.feature: member.changed_after_votes for member in summary.chosen}["d"] == marks["d"]
+    assert ("after votes",) in [entry.marks for entry in summary.legend]
     assert "Changed after votes were seen" in render_markdown(summary)
     # A later decision with the same knowledge has the old marks, and no new ones.
     third = resolved(after.study).changed_since(second.knowledge, "2027-01-01T00:00:00+00:00")

@@ -60,9 +60,7 @@ def test_a_check_opens_each_file_once_and_checks_the_decision_once(folder, monke
     made, resolved = [], []
     count_decisions(monkeypatch, made)
     original = resolve._Resolver.resolve
-    monkeypatch.setattr(
-        resolve._Resolver, "resolve", lambda self, names: (resolved.append(names), original(self, names))[1]
-    )
+    monkeypatch.setattr(resolve._Resolver, "resolve", lambda self: (resolved.append(self), original(self))[1])
     assert main(["check", "study.yaml"]) == 0
     assert opened == {"study.yaml": 1, "cells.csv": 1, "knowledge.csv": 1}
     assert len(made) == len(resolved) == 1
@@ -101,10 +99,11 @@ def test_every_command_checks_the_decision_once(folder, monkeypatch, seed, level
 
 def test_only_arguments_that_change_are_checked():
     decision = workflow.Decision(constraints=[max_size(2)], optimizer="genetic")
-    assert decision.but(min_votes=3) == workflow.Decision(constraints=[max_size(2)], optimizer="genetic", min_votes=3)
+    stricter = workflow.Decision(constraints=[max_size(2)], optimizer="genetic", min_votes=3)
+    assert decision.replace(min_votes=3) == stricter
     for wrong in ({"min_votes": -1}, {"time_limit": 3.0}):
         with pytest.raises(InputError) as caught:
-            decision.but(**wrong)
+            decision.replace(**wrong)
         assert caught.value.argument in wrong
 
 
@@ -204,7 +203,7 @@ def test_select_finds_reasons_and_makes_study_and_report_once(folder, monkeypatc
     few += f"trust: {{level: {level}, n_shuffles: 200, n_splits: 2}}\n"
     (folder / "study.yaml").write_text(STUDY + few)
     times = Counter()
-    places = ("attribution.attribution", "summary.attribution", "summary.answer", "study.resolve._written_out")
+    places = ("explain.attribution.attribution", "summary.attribution", "summary.answer", "study.resolve._written_out")
     for place in (*places, "report.content.Document"):
         count_calls(monkeypatch, f"ubayfs.{place}", times)
     assert main(["select", "study.yaml", "-o", "first"]) == 0

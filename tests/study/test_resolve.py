@@ -32,8 +32,7 @@ from ubayfs.constraints.constraint import builder
 from ubayfs.exceptions import StudyError
 from ubayfs.priors import resolve_weights
 from ubayfs.study import DataSection, EvidenceSection, PriorSection, Study, load_study
-from ubayfs.study.resolve import check_draft, resolve_study
-from ubayfs.study.study import read_draft
+from ubayfs.study.resolve import resolve_study
 
 NAMES = ["radius_mean", "radius_worst", "area_mean", "area_worst", "texture", "a*b", "no", "7"]
 
@@ -60,12 +59,6 @@ def problems_of(study, names=NAMES):
 
 def places_of(problems):
     return [(problem.path, problem.line) for problem in problems]
-
-
-def load_and_resolve(path):
-    study, problems = read_draft(path)
-    check_draft(study, problems)
-    problems.raise_any()
 
 
 # --- weights
@@ -308,31 +301,15 @@ def test_names_of_a_table_that_are_not_in_the_data_are_errors_if_asked(knowledge
     [
         ("{path: x.csv, samples: y.csv}", {("path",), ("samples",)}),
         ("{path: {rna: x.csv, dna: y.csv}, samples: z.csv}", {("path", "rna"), ("path", "dna"), ("samples",)}),
-        ("{path: {rna: data.csv, dna: y.csv}, features_in: diagonals}", {("path", "dna"), ("features_in",)}),
-        ("{path: data.csv, samples: y.csv, features_in: diagonals}", {("samples",), ("features_in",)}),
+        ("{path: {rna: data.csv, dna: y.csv}, target: z}", {("path", "dna")}),
     ],
 )
-def test_every_missing_file_is_listed_whatever_else_is_wrong(tmp_path, data, places):
+def test_every_missing_file_is_listed(tmp_path, data, places):
     pd.DataFrame(np.eye(3), columns=list("abc")).to_csv(tmp_path / "data.csv", index=False)
     (tmp_path / "study.yaml").write_text(f"data: {data}\n")
     with pytest.raises(StudyError) as caught:
-        load_and_resolve(tmp_path / "study.yaml")
+        resolve_study(load_study(tmp_path / "study.yaml"))
     assert {(problem.path[1:], problem.line) for problem in caught.value.problems} == {(place, 1) for place in places}
-
-
-def test_constraints_are_checked_where_all_columns_are_ignored(tmp_path):
-    pd.DataFrame(np.eye(3), columns=["gene1", "gene2", "gene3"]).to_csv(tmp_path / "data.csv", index=False)
-    rules = "constraints:\n  - require: [gene1, gene2]\n  - max_size: {n: 1, rho: hard}\n  - decorrelate: 2\n"
-    (tmp_path / "study.yaml").write_text(
-        f"data: {{path: data.csv, ignore: gene*}}\n{rules}evidence: {{selector: laplacian}}\n"
-    )
-    with pytest.raises(StudyError) as caught:
-        load_and_resolve(tmp_path / "study.yaml")
-    assert places_of(caught.value.problems) == [
-        (("data", "ignore"), 1),
-        (("constraints", 1, "max_size"), 4),
-        (("constraints", 2, "decorrelate"), 5),
-    ]
 
 
 # --- blocks

@@ -247,7 +247,7 @@ evidence:
   selector: {name: genetic}
   n_models: 5
 prior:
-  weights: !!python/object/apply:os.system ['x']
+  weights: x
 constraints:
   - must_link: {features: [a], rho: -1, on: bloks}
   - cost_budget: {costs: {a: x}, budget: y, rho: z}
@@ -264,7 +264,7 @@ nonsense: 1
         "evidence.n_models: must be a whole number",
         "evidence.selector.name: must be one of",
         "evidence.n_models: occurs twice, first on line 3",
-        "prior.weights: has the tag '!!python/object/apply:os.system'",
+        "prior.weights: must be a number",
         "constraints[0].must_link.on: must be one of",
         "constraints[0].must_link.features: must name at least 2 features",
         "constraints[0].must_link.rho: must be a number in [0, inf]; got -1.",
@@ -292,13 +292,13 @@ constraints: [!!omap [a: 1], {must_link: !!python/tuple [a, b]}]
 
 def test_a_long_list_is_cut_in_the_message_but_complete_in_the_error(load):
     text = MINIMAL + "constraints:\n" + "  - max_size: x\n" * 80
-    with pytest.raises(StudyError, match=r"and 30 more$") as caught:
+    with pytest.raises(StudyError, match=r"and 30 more\n") as caught:
         load(text)
     assert len(caught.value.problems) == 80
 
 
 def test_a_message_of_many_long_problems_is_short(load):
-    with pytest.raises(StudyError, match=r"- and \d+ more$") as caught:
+    with pytest.raises(StudyError, match=r"- and \d+ more\n") as caught:
         load(MINIMAL + "constraints:\n" + "  - can: [a, b]\n" * 40)
     assert len(caught.value.problems) == 40
     assert len(str(caught.value)) < 6000

@@ -8,7 +8,8 @@ from ubayfs import UBayFSSelector, collect_evidence, decide, max_size
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.report.tables import chosen
 from ubayfs.summary import summarize
-from ubayfs.summary.facts import category_of, marked_class
+from ubayfs.summary.facts import Category
+from ubayfs.summary.relations import category_of, marked_class
 from ubayfs.summary.trust_sentences import about_chosen, mark_text
 
 
@@ -28,10 +29,10 @@ def test_numbers_mark_the_class_of_the_largest_d(gaps):
     for j in range(0, 6, 2):
         d = {label: by_loops(X[:, j], y == label) for label in "abcd"}
         found = marked_class(data, j)
-        assert found["label"] == max(d, key=lambda label: abs(d[label]))
-        assert found["d"] == pytest.approx(d[found["label"]])
-        assert found["level"] is None
-    assert marked_class(data, 2)["label"] == "c"
+        assert found.label == max(d, key=lambda label: abs(d[label]))
+        assert found.d == pytest.approx(d[found.label])
+        assert found.level is None
+    assert marked_class(data, 2).label == "c"
     assert [marked_class(data, j) for j in (1, 3, 5)] == [None] * 3  # no class is marked by chance
     assert mark_text(marked_class(data, 2)).startswith("low in c (D -0.")
 
@@ -50,9 +51,9 @@ def test_levels_mark_classes():
     kind[0] = "z"
     data = FeatureData.from_table(pd.DataFrame({"kind": kind, "n": np.arange(30.0) % 7}), y)
     found = marked_class(data, 0)
-    assert (found["label"], found["level"]) == ("b", "z")
-    assert found["d"] == pytest.approx(1 - (kind[y != "b"] == "z").mean())
-    assert category_of(data, 0) == {"labels": ["x", "y", "z"], "ordered": False, "counts": [4, 10, 16]}
+    assert (found.label, found.level) == ("b", "z")
+    assert found.d == pytest.approx(1 - (kind[y != "b"] == "z").mean())
+    assert category_of(data, 0) == Category(("x", "y", "z"), False, (4, 10, 16))
     assert category_of(data, 1) is None
 
 
@@ -61,9 +62,9 @@ def test_labels_are_marked_and_two_classes_have_nothing_to_tell():
     Y = rng.integers(0, 2, (40, 3))
     X = rng.normal(size=(40, 4))
     X[:, 1] += 4 * Y[:, 2]
-    assert marked_class(FeatureData.from_table(X, Y), 1)["label"] == "label 2"
+    assert marked_class(FeatureData.from_table(X, Y), 1).label == "label 2"
     named = pd.DataFrame(Y, columns=["fever", "cough", "rash"])
-    assert marked_class(FeatureData.from_table(X, named), 1)["label"] == "rash"
+    assert marked_class(FeatureData.from_table(X, named), 1).label == "rash"
     assert marked_class(FeatureData.from_table(X, Y[:, 0]), 1) is None
     assert marked_class(FeatureData.from_table(X), 1) is None
     ordered = pd.Categorical(rng.permutation(np.resize(["I", "II", "III"], 40)), ["I", "II", "III"], ordered=True)
@@ -80,10 +81,10 @@ def test_a_report_shows_marks_and_levels():
     data = FeatureData.from_table(frame, y)
     selection = decide(evidence, constraints=[max_size(2)], X=data)
     summary = summarize(selection, n_draws=0, data=data)
-    records = {record["feature"]: record for record in summary["chosen"]}
+    records = {record.feature: record for record in summary.chosen}
     assert set(records) == {"p", "kind"}
-    assert records["p"]["marks"]["label"] == "a"
-    assert records["kind"]["marks"]["level"] == "x"
+    assert records["p"].marks.label == "a"
+    assert records["kind"].marks.level == "x"
     (table,) = chosen(summary)
     assert {"Marks a class", "Levels (samples)"} <= {column.heading for column in table.columns}
     assert any("Somers' D" in line for line in about_chosen(summary))

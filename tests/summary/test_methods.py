@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
+from summaries import summary_of
 from ubayfs import Genetic, collect_evidence, decide, max_size
 from ubayfs.selectors import SELECTORS
 from ubayfs.selectors.mrmr import MRMR
-from ubayfs.summary import summarize
 
 
 def mrmr(X, y, n_features, rng):
@@ -30,7 +30,7 @@ def test_selectors_are_named_and_those_of_a_paper_cited(selector, named, cited, 
     evidence = collect_evidence(
         X, (X[:, 0] > 0).astype(int), selector=selector, n_models=3, n_features_per_model=1, random_state=0
     )
-    summary = summarize(decide(evidence, constraints=max_size(1)), n_draws=0)
+    summary = summary_of(decide(evidence, constraints=max_size(1)), n_draws=0)
     assert named is None or summary["ensemble"]["selector_names"] == [named]
     assert any("Ding" in reference for reference in summary["methods"]["references"]) == cited
 
@@ -55,4 +55,4 @@ def test_the_optimizer_is_named(optimizer, words, rng):
         X, np.arange(40) % 2, selector="fisher", n_models=3, n_features_per_model=1, random_state=0
     )
     selection = decide(evidence, constraints=max_size(1), optimizer=optimizer, random_state=0)
-    assert f"by {words}" in summarize(selection, n_draws=0)["methods"]["text"]
+    assert f"by {words}" in summary_of(selection, n_draws=0)["methods"]["text"]

@@ -7,7 +7,7 @@ import pytest
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.hazards import fit_cox
 from ubayfs.data.survival import Survival
-from ubayfs.summary.facts import beyond, hazard_ratio
+from ubayfs.summary.relations import beyond, hazard_ratio
 
 N = 200
 
@@ -39,5 +39,5 @@ def test_categories_have_associations_with_covariates_too(table):
     found = beyond(FeatureData.from_table(frame, y, adjust_for=["age"]), 1)
     of_level = frame.groupby("site")["age"].transform("mean")
     eta = np.sqrt(((of_level - frame["age"].mean()) ** 2).sum() / ((frame["age"] - frame["age"].mean()) ** 2).sum())
-    assert found["covariates"]["age"] == pytest.approx(eta, rel=1e-3)
-    assert 0 <= found["after"] < found["before"]
+    assert found.covariates["age"] == pytest.approx(eta, rel=1e-3)
+    assert 0 <= found.after < found.before

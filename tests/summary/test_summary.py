@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import ubayfs
 from amounts import examples
+from summaries import answer_of, read, summary_of
 from trusts import made_trust
 from ubayfs import (
     Evidence,
@@ -42,7 +43,7 @@ from ubayfs.metrics import stability
 from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
 from ubayfs.summary import answer, summarize
-from ubayfs.summary.facts import constraint_facts
+from ubayfs.summary.problem_facts import constraint_facts
 
 INF = np.inf
 NAMES = ["radius", "area", "texture", "smoothness", "symmetry", "concavity"]
@@ -87,7 +88,7 @@ def selection(data, evidence):
 @pytest.fixture(scope="module")
 def summary(selection, data):
     asked = {"data": {"path": "some/where/cells.csv", "target": "status"}, "decision": {"time_limit": INF}}
-    return summarize(
+    return summary_of(
         selection,
         data,
         asked=asked,
@@ -99,8 +100,15 @@ def summary(selection, data):
     )
 
 
-def test_it_goes_through_strict_json(summary):
+def test_it_goes_through_strict_json_and_back(summary, selection, data):
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert plain(read(summary)) == summary
+    typed = summarize(selection, data, n_draws=0)
+    correlations = typed.correlation.known  # arrays, which have no single answer to equality
+    again = read(json.loads(json.dumps(plain(typed))))
+    np.testing.assert_allclose(again.correlation.known.spearman, correlations.spearman)
+    same = replace(again, correlation=replace(again.correlation, known=correlations))
+    assert same == typed
 
 
 def test_the_answer_is_that_of_the_selection(summary, selection):
@@ -182,7 +190,7 @@ def test_thousands_of_pairs_are_one_line_with_the_worst_few(rng):
     wanted = [require(list(range(8))), max_size(8), decorrelate(0.2)]
     with pytest.warns(OptimizationWarning, match="No set satisfies all of: require x0; require x1; decorrelate x0, x1"):
         selection = decide(evidence, constraints=wanted, X=X)
-    required, size, pairs = constraint_facts(selection)
+    required, size, pairs = plain(constraint_facts(selection))
     assert pairs["n_inequalities"] > 1000
     assert (
         pairs["label"]
@@ -212,7 +220,7 @@ def test_a_constraint_of_few_rows_is_spelled_out(constraint, label):
     evidence = Evidence.from_sets(np.eye(6, dtype=bool)[[0, 1, 2, 3, 3, 4, 5]], list("abcdef"))
     blocks = {"one": ["a"], "two": ["b", "c"]}
     selection = decide(evidence, constraints=[constraint, max_size(2, rho=9)], blocks=blocks)
-    assert constraint_facts(selection)[0]["label"] == label
+    assert constraint_facts(selection)[0].label == label
 
 
 def test_alternatives(summary, selection):
@@ -230,7 +238,7 @@ def test_alternatives(summary, selection):
 
 def test_sets_that_are_as_good_are_stated():
     evidence = Evidence.from_sets(np.eye(3, dtype=bool), list("abc"))
-    summary = summarize(decide(evidence, constraints=max_size(1), n_alternatives=2), n_draws=0)
+    summary = summary_of(decide(evidence, constraints=max_size(1), n_alternatives=2), n_draws=0)
     assert [other["as_good"] for other in summary["alternatives"]] == [True, True]
     assert summary["verdict"][-1] == "At least 2 other sets are exactly as good: the choice among them is open."
 
@@ -249,7 +257,7 @@ def test_every_kind_of_target(rng, task):
     y = {"regression": rng.normal(size=30), "multilabel": rng.random((30, 2)) < 0.5, "unsupervised": None}[task]
     data = FeatureData.from_table(X, y, task=task)
     selection = decide(Evidence.from_sets(rng.random((9, 4)) < 0.6, list(X)), constraints=max_size(2), X=data)
-    facts = summarize(selection, data, n_draws=0)["data"]
+    facts = summary_of(selection, data, n_draws=0)["data"]
     assert (facts["n_constant"], facts["constant"]) == (1, ["dull"])
     if task == "regression":
         assert facts["range"] == {"lowest": y.min(), "median": np.median(y), "highest": y.max()}
@@ -276,14 +284,14 @@ def test_the_ensemble(summary, evidence):
 def test_failures_and_single_models_are_stated(evidence):
     failures = tuple(RunFailure(run, "own", "ValueError: no") for run in (0, 4))
     broken = Evidence(evidence.sets[:1], evidence.feature_names, evidence.constant, failures=failures)
-    stated = summarize(decide(broken, constraints=max_size(2)), n_draws=0)["ensemble"]
+    stated = summary_of(decide(broken, constraints=max_size(2)), n_draws=0)["ensemble"]
     assert stated["stability"] is None
     assert (stated["n_failures"], stated["failures"]) == (2, [{"error": "ValueError: no", "times": 2}])
 
 
 def test_settings_that_differ_between_merged_parts_are_not_stated_as_one(data, evidence):
     other = ubayfs.collect_evidence(data, selector="fisher", n_models=10, n_features_per_model=3, random_state=1)
-    stated = summarize(decide(evidence.merge(other), constraints=max_size(2)), n_draws=0)["ensemble"]
+    stated = summary_of(decide(evidence.merge(other), constraints=max_size(2)), n_draws=0)["ensemble"]
     assert stated["selector"] == ["MRMR(classes='turns')", "Fisher(classes='weighted')"]
     assert (stated["n_models"], stated["train_size"], stated["seed"]) == (50, 0.75, None)
 
@@ -321,7 +329,7 @@ def test_the_question_in_sentences(summary):
 )
 def test_a_prior_without_opinion_is_called_so(evidence, weights, sentence):
     selection = decide(evidence, weights=weights, constraints=max_size(3), min_votes=1)
-    stated = summarize(selection, n_draws=0)["question"]
+    stated = summary_of(selection, n_draws=0)["question"]
     assert sentence in stated
     assert "Constraints: max-size 3 (hard)." in stated
     assert "A feature needed at least 1 vote unless its weight or hard constraints asked for it." in stated
@@ -330,9 +338,9 @@ def test_a_prior_without_opinion_is_called_so(evidence, weights, sentence):
 def test_warnings_are_stated_once_each(evidence):
     with pytest.warns(OptimizationWarning) as caught:
         selection = decide(evidence)
-    stated = summarize(selection, n_draws=0, warnings=[warning.message for warning in caught])["warnings"]
-    assert stated == summarize(selection, n_draws=0)["warnings"]
-    codes = [advice["code"] for advice in answer(selection)["advice"]]
+    stated = summary_of(selection, n_draws=0, warnings=[warning.message for warning in caught])["warnings"]
+    assert stated == summary_of(selection, n_draws=0)["warnings"]
+    codes = [advice["code"] for advice in answer_of(selection)["advice"]]
     assert codes == ["many_features_per_model", "size_not_limited"]
     assert (len(stated), len(caught)) == (2, 1)
 
@@ -344,7 +352,7 @@ def test_warnings_carry_their_advice_and_no_text_is_compared(evidence):
     assert caught[0].message.advice == advice
     further = Advice("missing_letters", {"letters": "x"})
     given = [caught[0].message, "before", further, str(advice), further, "before", UserWarning("of another package")]
-    summary = summarize(selection, n_draws=0, warnings=given)
+    summary = summary_of(selection, n_draws=0, warnings=given)
     codes = [entry["code"] for entry in summary["advice"]]
     assert codes == ["many_features_per_model", "size_not_limited", "missing_letters"]
     messages = [entry["message"] for entry in summary["advice"]]
@@ -354,13 +362,13 @@ def test_warnings_carry_their_advice_and_no_text_is_compared(evidence):
 def test_the_lead_names_the_target_and_its_classes(selection, rng):
     X = rng.normal(size=(30, len(selection.feature_names)))
     data = FeatureData.from_table(X, ["ill", "well", "well"] * 10)
-    lead = summarize(selection, data, asked={"data": {"target": "diagnosis"}}, n_draws=0)["lead"]
+    lead = summary_of(selection, data, asked={"data": {"target": "diagnosis"}}, n_draws=0)["lead"]
     assert lead.startswith("Target: diagnosis (ill: 10 and well: 20). ")
 
 
 def test_two_constraints_are_both():
     evidence = Evidence.from_sets(np.eye(4, dtype=bool), list("abcd"))
-    summary = summarize(decide(evidence, constraints=[max_size(2), max_size(3)]), n_draws=0)
+    summary = summary_of(decide(evidence, constraints=[max_size(2), max_size(3)]), n_draws=0)
     assert summary["lead"].endswith(" Both constraints hold.")
 
 
@@ -372,7 +380,7 @@ def test_members_without_a_vote_are_flagged():
     evidence = Evidence.from_sets([[True, False, False]] * 4, list("abc"))
     with pytest.warns(OptimizationWarning, match="No model voted"):
         selection = decide(evidence, constraints=[require("c"), max_size(2)])
-    summary = summarize(selection, n_draws=0)
+    summary = summary_of(selection, n_draws=0)
     assert {record["feature"]: record["without_vote"] for record in summary["chosen"]} == {"a": False, "c": True}
     assert "No model voted for 1 of 2 selected features (c)" in summary["warnings"][0]
     (advice,) = summary["advice"]
@@ -384,7 +392,7 @@ def test_members_without_a_vote_are_flagged():
 def test_an_open_gap_is_not_called_a_proof(evidence):
     with pytest.warns(OptimizationWarning, match="time limit was reached"):
         selection = decide(evidence, constraints=[max_size(2), must_link(["radius", "area"])], optimizer=_Hasty())
-    summary = summarize(selection, n_draws=0)
+    summary = summary_of(selection, n_draws=0)
     assert summary["proved"] is False
     assert "the best set found in the time given, at most 0.5 below the highest possible score" in summary["proof"]
     assert "the gap of 0.5 is not closed, so a better set may exist. The search was ended" in summary["verdict"][2]
@@ -392,7 +400,7 @@ def test_an_open_gap_is_not_called_a_proof(evidence):
 
 def test_an_optimizer_without_a_bound_proves_nothing(evidence):
     selection = decide(evidence, constraints=max_size(2), optimizer=_Hasty(INF, True))
-    summary = summarize(selection, n_draws=0)
+    summary = summary_of(selection, n_draws=0)
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     assert (summary["bound"], summary["gap"], summary["proved"]) == (None, None, False)
     assert summary["proof"] == "Not proved: the best set found; a better one may exist."
@@ -411,7 +419,7 @@ class _Hasty:
 
 def test_importances_without_an_ensemble():
     theta = pd.Series([0.5, 0.4, 0.3], index=["a", "b", "c"])
-    summary = summarize(maximize(theta, [max_size(2, rho=5)], n_alternatives=1))
+    summary = summary_of(maximize(theta, [max_size(2, rho=5)], n_alternatives=1))
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     assert [(record["feature"], record["count"]) for record in summary["chosen"]] == [("a", None), ("b", None)]
     assert all(record[key] is None for record in summary["chosen"] for key in ("weight", "low", "probability", "share"))
@@ -423,13 +431,13 @@ def test_importances_without_an_ensemble():
 
 def test_a_selection_from_a_file_tells_what_it_knows(selection):
     read = Selection.from_dict(json.loads(json.dumps(selection.to_dict())))
-    summary = summarize(read)
+    summary = summary_of(read)
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     assert summary["value"] == selection.value
     assert {record["feature"] for record in summary["chosen"]} == set(selection.features)
     assert all(record["reasons"] == [] for record in summary["chosen"])
     assert summary["displays"] == {}
-    entries = summarize(selection, n_draws=0)["constraints"]
+    entries = summary_of(selection, n_draws=0)["constraints"]
     for found, expected in zip(summary["constraints"], entries, strict=True):
         assert found["n_inequalities"] is None
         for key in ("kind", "arguments", "holds", "n_violated", "violation", "admissibility", "worst"):
@@ -438,12 +446,12 @@ def test_a_selection_from_a_file_tells_what_it_knows(selection):
 
 def test_kept_constraints_of_a_file_are_known_to_hold(evidence):
     selection = decide(evidence, constraints=max_size(2))
-    summary = summarize(Selection.from_dict(selection.to_dict()))
+    summary = summary_of(Selection.from_dict(selection.to_dict()))
     assert [(line["label"], line["holds"]) for line in summary["constraints"]] == [("max_size(n=2, rho=hard)", True)]
 
 
 def test_the_empty_set_has_a_summary(evidence):
-    summary = summarize(decide(evidence, constraints=max_size(0)), n_draws=2)
+    summary = summary_of(decide(evidence, constraints=max_size(0)), n_draws=2)
     assert summary["headline"] == "0 of 6 features were chosen."
     assert summary["chosen"] == []
     assert summary["correlation"] is None
@@ -451,14 +459,14 @@ def test_the_empty_set_has_a_summary(evidence):
 
 def test_without_draws_there_are_no_probabilities(selection):
     calls = []
-    summary = summarize(selection, n_draws=0, on_progress=lambda *call: calls.append(call))
+    summary = summary_of(selection, n_draws=0, on_progress=lambda *call: calls.append(call))
     assert calls == []
     assert summary["n_draws"] == 0
     assert all(record["probability"] is None for record in summary["chosen"])
 
 
 def test_draws_can_be_watched_and_cut_short(selection):
-    summary = summarize(selection, n_draws=9, on_progress=lambda done, total: done < 4)
+    summary = summary_of(selection, n_draws=9, on_progress=lambda done, total: done < 4)
     assert summary["n_draws"] == 4
     assert {4 * record["probability"] for record in summary["chosen"]} <= set(range(5))
 
@@ -466,7 +474,7 @@ def test_draws_can_be_watched_and_cut_short(selection):
 def test_the_same_call_gives_the_same_summary(selection, data, summary):
     asked = {"data": {"path": "some/where/cells.csv", "target": "status"}, "decision": {"time_limit": INF}}
     arguments = {"n_draws": 12, "warnings": ["given before"], "created": "2024-05-06", "trust": made_trust(selection)}
-    again = summarize(selection, data, asked=asked, blocks=BLOCKS, **arguments)
+    again = summary_of(selection, data, asked=asked, blocks=BLOCKS, **arguments)
     assert again == summary
 
 
@@ -483,7 +491,7 @@ def test_the_citation_is_that_of_the_project():
 
     path = Path(__file__).parents[2] / "CITATION.cff"
     paper = yaml.safe_load(path.read_text(encoding="utf-8"))["preferred-citation"]
-    citation = summarize(maximize([1.0, 0.5], max_size(1)))["citation"]
+    citation = summary_of(maximize([1.0, 0.5], max_size(1)))["citation"]
     assert citation["doi"] == paper["doi"]
     for fact in (paper["title"], paper["journal"], paper["volume"], paper["year"], paper["start"], paper["end"]):
         assert str(fact) in citation["text"]
@@ -510,7 +518,7 @@ def test_displays_can_be_drawn_from_the_summary(summary):
 )
 def test_wrong_arguments_are_named(selection, arguments, message):
     with pytest.raises(InputError, match=message):
-        summarize(**{"selection": selection, **arguments})
+        summary_of(**{"selection": selection, **arguments})
 
 
 def test_plain_values():
@@ -548,7 +556,7 @@ def test_members_that_could_be_exchanged_are_tied(counts, constraint, n_alternat
     evidence = Evidence.from_sets(sets, list("abcdef"))
     constraints = [max_size(3), constraint]
     selection = decide(evidence, constraints=constraints, n_alternatives=n_alternatives)
-    summary = summarize(selection, n_draws=0)
+    summary = summary_of(selection, n_draws=0)
     tied = {record["feature"] for record in summary["chosen"] if record["tied"]}
     by_alternatives = {name for other in summary["alternatives"] if other["as_good"] for name in other["removed"]}
     assert tied == exchanged_without_loss(selection) | by_alternatives
@@ -563,7 +571,7 @@ def test_simulated_importances_tie_within_their_error():
     sets[np.arange(40), 1 + np.arange(40) % 4] = True
     evidence = Evidence.from_sets(sets, list("abcdef"))
     selection = decide(evidence, prior=Hyperdirichlet(), constraints=max_size(2), random_state=0)
-    tied = {record["feature"]: record["tied"] for record in summarize(selection, n_draws=0)["chosen"]}
+    tied = {record["feature"]: record["tied"] for record in summary_of(selection, n_draws=0)["chosen"]}
     assert tied.pop("a") is False
     assert list(tied.values()) == [True]
 
@@ -574,7 +582,7 @@ def test_simulated_importances_tie_within_their_error():
 def test_what_is_held_unlikely_is_stated_as_prior(evidence):
     unlikely = replace(exclude(["radius", "area"], rho=1.0), from_prior=True)
     selection = decide(evidence, constraints=[max_size(3), unlikely])
-    summary = summarize(selection, n_draws=0)
+    summary = summary_of(selection, n_draws=0)
     assert summary["prior"]["unlikely"] == ["radius", "area"]
     assert (
         "Dirichlet prior, with the default weight of 0.01 votes for every feature. Unlikely: radius and area."
@@ -598,7 +606,7 @@ def test_words_of_the_scale_are_shown_as_written(evidence):
         study=SimpleNamespace(folder=Path("studies"), outputs=SimpleNamespace(directory="my results")),
         standalone=SimpleNamespace(to_dict=lambda: {"title": "What experts know"}),
     )
-    summary = summarize(selection, study=study, n_draws=0)
+    summary = summary_of(selection, study=study, n_draws=0)
     assert summary["facts"][0]["command"] == "ubayfs trust . --level full"  # wherever the result is moved to
     assert summary["title"] == "What experts know"
     assert summary["blocks"] == [{"name": "size", "n_features": 2}, {"name": "shape", "n_features": 3}]
@@ -616,7 +624,7 @@ def test_settings_of_decorrelate_and_costs_are_stated(rng):
     evidence = Evidence.from_sets(rng.random((20, 3)) < 0.6, ["mri", "ct", "blood"])
     constraints = [decorrelate(0.9, method="pearson"), cost_budget({"mri": 400, "blood": 25}, budget=410), max_size(2)]
     selection = decide(evidence, constraints=constraints, X=X)
-    labels = [line["label"] for line in summarize(selection, n_draws=0)["constraints"]]
+    labels = [line["label"] for line in summary_of(selection, n_draws=0)["constraints"]]
     assert "decorrelate: 1 pair of correlated features, Pearson correlation above 0.9" in labels
     assert "cost budget 410 (costs: mri 400, blood 25)" in labels
 
@@ -626,7 +634,7 @@ def test_no_threshold_is_stated_for_the_wrong_rows(rng):
     X[:, 1] = X[:, 0] + 0.4 * X[:, 1]
     constraints = [decorrelate(0.999), decorrelate(0.8), max_size(2)]
     selection = decide(Evidence.from_sets(rng.random((20, 3)) < 0.6), constraints=constraints, X=X)
-    labels = [line["label"] for line in summarize(selection, n_draws=0)["constraints"]]
+    labels = [line["label"] for line in summary_of(selection, n_draws=0)["constraints"]]
     assert labels == [
         "decorrelate: no pair with a Spearman correlation above 0.999",
         "decorrelate: 1 pair of correlated features, Spearman correlation above 0.8",
@@ -637,7 +645,7 @@ def test_no_threshold_is_stated_for_the_wrong_rows(rng):
 def test_decorrelate_without_a_correlated_pair_is_still_stated(rng):
     X = rng.normal(size=(200, 3))
     evidence = Evidence.from_sets(rng.random((20, 3)) < 0.6)
-    summary = summarize(decide(evidence, constraints=[decorrelate(0.9), max_size(2)], X=X), n_draws=0)
+    summary = summary_of(decide(evidence, constraints=[decorrelate(0.9), max_size(2)], X=X), n_draws=0)
     assert any("decorrelate: no pair with a Spearman correlation above 0.9" in stated for stated in summary["question"])
     assert [line["holds"] for line in summary["constraints"]] == [True, True]
 
@@ -646,7 +654,7 @@ def test_missing_values_are_stated(rng):
     X = rng.normal(size=(20, 3))
     X[3:5, 0] = X[:5, 2] = np.nan
     data = FeatureData.from_table(X, rng.integers(0, 2, 20), missing="median", max_missing=0.2)
-    summary = summarize(decide(Evidence.from_sets(rng.random((9, 3)) < 0.6), constraints=max_size(2)), data, n_draws=0)
+    summary = summary_of(decide(Evidence.from_sets(rng.random((9, 3)) < 0.6), constraints=max_size(2)), data, n_draws=0)
     assert summary["data"]["missing"] == {
         "rule": "median", "n_values": 7, "n_samples": 5, "n_features": 2, "features": ["x0", "x2"],
         "words": str(data.notes[0]).replace("missing values", "Missing values", 1),
@@ -659,7 +667,7 @@ def test_a_member_without_vote_is_not_of_the_data():
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 5, list("abcde"))
     with pytest.warns(OptimizationWarning, match="No model voted"):
         selection = decide(evidence, constraints=[exact_size(4)], min_votes=0)
-    summary = summarize(selection, n_draws=0)
+    summary = summary_of(selection, n_draws=0)
     stated = {record["feature"]: (record["reasons"], record["data_alone"]) for record in summary["chosen"]}
     assert stated["a"] == stated["b"] == (["data"], True)
     assert stated["c"] == stated["d"] == (["fill"], False)
@@ -674,7 +682,7 @@ def test_what_only_the_prior_speaks_for_is_not_chosen_without_it():
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 5, list("abcde"))
     with pytest.warns(OptimizationWarning, match="No model voted"):
         selection = decide(evidence, weights={"d": 3}, constraints=exact_size(3))
-    summary = summarize(selection, n_draws=0)
+    summary = summary_of(selection, n_draws=0)
     stated = {record["feature"]: (record["reasons"], record["without_prior"]) for record in summary["chosen"]}
     assert stated == {"a": (["data"], True), "b": (["data"], True), "d": (["weight"], False)}
     by_votes = "2 of 3 selected features are there by their votes. Your weights brought in d."
@@ -692,7 +700,7 @@ def test_two_constraints_of_one_kind_are_two_entries_with_their_own_numbers(rng)
     X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
     given = [decorrelate(0.9), decorrelate(0.999999), max_size(2)]
     selection = decide(Evidence.from_sets(rng.random((20, 4)) < 0.6), constraints=given, X=X)
-    entries = summarize(selection, n_draws=0)["constraints"]
+    entries = summary_of(selection, n_draws=0)["constraints"]
     assert [(entry["kind"], entry["arguments"].get("threshold")) for entry in entries] == [
         ("decorrelate", 0.9), ("decorrelate", 0.999999), ("max_size", None)
     ]  # fmt: skip
@@ -702,7 +710,7 @@ def test_two_constraints_of_one_kind_are_two_entries_with_their_own_numbers(rng)
 
 
 def test_an_exact_size_is_one_entry_of_two_inequalities(evidence):
-    (entry,) = summarize(decide(evidence, constraints=exact_size(4)), n_draws=0)["constraints"]
+    (entry,) = summary_of(decide(evidence, constraints=exact_size(4)), n_draws=0)["constraints"]
     assert (entry["label"], entry["n_inequalities"], entry["arguments"]["n"]) == ("exact-size 4", 2, 4)
 
 
@@ -710,7 +718,7 @@ def test_what_the_user_wrote_stands_beside_the_constraint(evidence):
     written = replace(exclude(["radius", "area"]), note="r* and a*")
     selection = decide(evidence, constraints=[max_size(3), written])
     for found in (selection, Selection.from_dict(selection.to_dict())):
-        entry = summarize(found, n_draws=0)["constraints"][1]
+        entry = summary_of(found, n_draws=0)["constraints"][1]
         assert entry["note"] == "r* and a*"
         assert entry["label"] == f"{entry['title']} (r* and a*)"
 
@@ -720,11 +728,11 @@ def test_what_the_user_wrote_stands_beside_the_constraint(evidence):
 
 def test_an_earlier_summary_lends_what_the_data_would_tell(data, evidence, monkeypatch):
     constraints = [max_size(3), must_link(["radius", "area"], rho=0.2)]
-    with_data = summarize(decide(evidence, constraints=constraints, X=data), data, blocks=BLOCKS, n_draws=0)
+    with_data = summary_of(decide(evidence, constraints=constraints, X=data), data, blocks=BLOCKS, n_draws=0)
     smaller = decide(evidence, constraints=[max_size(2)])
-    assert summarize(smaller, n_draws=0)["correlation"] is None
-    lent = summarize(smaller, blocks=BLOCKS, n_draws=0, earlier=json.loads(json.dumps(with_data)))
-    expected = summarize(decide(evidence, constraints=[max_size(2)], X=data), data, blocks=BLOCKS, n_draws=0)
+    assert summary_of(smaller, n_draws=0)["correlation"] is None
+    lent = summary_of(smaller, blocks=BLOCKS, n_draws=0, earlier=read(json.loads(json.dumps(with_data))))
+    expected = summary_of(decide(evidence, constraints=[max_size(2)], X=data), data, blocks=BLOCKS, n_draws=0)
     assert lent["data"] == expected["data"]
     assert lent["displays"] == expected["displays"]
     assert lent["correlation"]["strongest"] == expected["correlation"]["strongest"]
@@ -732,9 +740,9 @@ def test_an_earlier_summary_lends_what_the_data_would_tell(data, evidence, monke
 
 
 def test_an_answer_is_part_of_the_summary_and_not_computed_twice(selection, data, monkeypatch):
-    known = answer(selection, blocks=BLOCKS)
+    given = answer(selection, blocks=BLOCKS)
     monkeypatch.setattr("ubayfs.summary.attribution", None)
-    summary = summarize(selection, data, blocks=BLOCKS, n_draws=0, known=known)
+    summary, known = summary_of(selection, data, blocks=BLOCKS, n_draws=0, known=given), plain(given)
     for key in set(known) - {"chosen", "constraints"}:
         assert summary[key] == known[key]
     later = {
@@ -761,15 +769,15 @@ def test_an_answer_is_part_of_the_summary_and_not_computed_twice(selection, data
 def test_a_constraint_with_rho_zero_is_left_out_and_not_counted_as_holding():
     evidence = Evidence.from_sets(np.eye(4, dtype=bool), list("abcd"))
     selection = decide(evidence, constraints=[max_size(1, rho=0), max_size(3)])
-    first, second = summarize(selection, n_draws=0)["constraints"]
+    first, second = summary_of(selection, n_draws=0)["constraints"]
     assert (first["left_out"], first["n_inequalities"]) == (True, 0)
     assert (second["left_out"], second["holds"]) == (False, True)
-    assert summarize(selection, n_draws=0)["lead"].endswith(" The constraint holds.")
+    assert summary_of(selection, n_draws=0)["lead"].endswith(" The constraint holds.")
 
 
 def test_a_constraint_that_is_left_out_is_not_counted_among_those_that_are_violated():
     evidence = Evidence.from_sets(np.eye(4, dtype=bool), list("abcd"))
     constraints = [max_size(1, rho=0), max_size(2), exact_size(4, rho=0.5), max_size(3)]
-    summary = summarize(decide(evidence, constraints=constraints), n_draws=0)
+    summary = summary_of(decide(evidence, constraints=constraints), n_draws=0)
     assert summary["lead"].endswith(" 1 of 3 constraints is violated.")
     assert "1 of 3 constraints is violated" in summary["sentences"]["constraints"][0]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import ubayfs
+from summaries import answer_of, read, summary_of
 from trusts import made_related, made_trust, made_validation
 from ubayfs import (
     Evidence,
@@ -27,14 +28,14 @@ from ubayfs._plain import plain
 from ubayfs.explain import agreement, constraint_costs, left_out, substitutes
 from ubayfs.explain.attribution import attribution
 from ubayfs.report import render_csv
-from ubayfs.summary import answer, summarize
 from ubayfs.summary.answer_facts import (
-    explanations,
     related_facts,
+    replacements,
     reproducibility_facts,
     validation_facts,
     what_is_out,
 )
+from ubayfs.summary.facts import ChosenFeature, LeftOutFact, TrustFacts
 from ubayfs.summary.trust_sentences import replacement, three_facts, validation_sentences, why_out
 from ubayfs.trust.reproducibility import HalvesAgreement, Reproducibility, WithWeights
 from ubayfs.trust.validation import OURS
@@ -67,7 +68,7 @@ def trust(selection):
 
 @pytest.fixture(scope="module")
 def summary(selection, trust):
-    return summarize(selection, n_draws=0, trust=trust)
+    return summary_of(selection, n_draws=0, trust=trust)
 
 
 def fact(summary, part):
@@ -81,7 +82,7 @@ def words(summary, part):
 def test_the_three_facts_come_in_the_order_of_a_report(summary, selection, trust):
     assert [found["fact"] for found in summary["facts"]] == PARTS
     assert {found["state"] for found in summary["facts"]} == {"known"}
-    assert summary["facts"] == answer(selection, trust=trust)["facts"]
+    assert summary["facts"] == answer_of(selection, trust=trust)["facts"]
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
 
 
@@ -123,14 +124,13 @@ def test_explanations_draw_from_a_generator_in_their_order(rng):
     evidence = Evidence.from_sets(rng.random((20, 30)) < 0.3)
     search = Genetic(n_sets=4, n_generations=2)  # so few that chance decides
     selection = decide(evidence, weights={"x0": 5.0}, constraints=max_size(5), optimizer=search, random_state=0)
-    explained = explanations(selection, np.random.default_rng(3), None)
-    drawn = np.random.default_rng(3)
+    explained, drawn = np.random.default_rng(3), np.random.default_rng(3)
     votes = dict(zip(selection.feature_names, selection.counts.tolist(), strict=True))
-    assert explained["substitutes"] == [
+    assert plain(replacements(selection, explained)) == [
         {**plain(entry), "added_votes": [votes[name] for name in entry.added]}
         for entry in substitutes(selection, drawn)
     ]
-    assert explained["costs"] == plain(constraint_costs(selection, drawn))
+    assert what_is_out(selection, explained)[1] == constraint_costs(selection, drawn)
 
 
 def test_a_pair_of_stand_ins_is_alike_and_listed_once(rng):
@@ -138,7 +138,7 @@ def test_a_pair_of_stand_ins_is_alike_and_listed_once(rng):
     X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
     evidence = Evidence.from_sets([[1, 0, 1, 0]] * 18 + [[0, 1, 0, 1]] * 12, list("abcd"))
     selection = decide(evidence, constraints=max_size(3), X=X)
-    summary = summarize(selection, n_draws=0)
+    summary = summary_of(selection, n_draws=0)
     every = {frozenset({entry.feature, s.feature}): s for entry in substitutes(selection) for s in entry.stand_ins}
     assert {pair for pair, other in every.items() if other.clear} > {frozenset("ab")}
     (pair,) = summary["stand_ins"]
@@ -146,7 +146,7 @@ def test_a_pair_of_stand_ins_is_alike_and_listed_once(rng):
     assert pair["votes_either"] == 30
     pair = "a 18 votes, b 12, either 30: they measure the same thing; "
     assert summary["sentences"]["substitutes"][-1] == f"{pair}both are selected."
-    fewer = summarize(decide(evidence, max_size=2, X=X), n_draws=0)["sentences"]["substitutes"]
+    fewer = summary_of(decide(evidence, max_size=2, X=X), n_draws=0)["sentences"]["substitutes"]
     assert f"{pair}a stands for both." in fewer
 
 
@@ -174,7 +174,7 @@ def test_a_baseline_that_chooses_the_same_sets_is_not_the_hardest_one(selection,
     others = [row for row in trust.validation.records if row.method == OURS]
     same = (*trust.validation.records, *(replace(row, method="most votes") for row in others))
     validation = replace(trust.validation, records=same)
-    summary = summarize(selection, n_draws=0, trust=replace(trust, validation=validation))
+    summary = summary_of(selection, n_draws=0, trust=replace(trust, validation=validation))
     assert "most votes" not in words(summary, "validation")
     assert (
         "The same score in every fold as the votes alone (no weights or constraints)."
@@ -195,8 +195,12 @@ def test_a_worse_set_is_called_worse(selection, trust):
         replace(record, score=record.score + 0.3 * (record.method == "random")) for record in trust.validation.records
     )
     validation = replace(trust.validation, records=better)
-    summary = summarize(selection, n_draws=0, trust=replace(trust, validation=validation))
+    summary = summary_of(selection, n_draws=0, trust=replace(trust, validation=validation))
     assert "Worse than as many random features: -" in words(summary, "validation")
+
+
+def facts_of(trust):
+    return plain(three_facts(read(plain(trust), TrustFacts)))
 
 
 def with_related(**changes):
@@ -206,7 +210,7 @@ def with_related(**changes):
         "confidence": 0.9, "limit": 0.1, "adjust_for": [],
     }  # fmt: skip
     missing = {"state": "missing", "reason": None}
-    trust = {"result": None, "n_chosen": 10, "validation": missing, "reproducibility": missing}
+    trust = {"level": None, "result": None, "n_chosen": 10, "validation": missing, "reproducibility": missing}
     return {**trust, "related": known | changes}
 
 
@@ -258,7 +262,7 @@ LIST = ", if your list was stated before any votes were seen; "
     ],
 )
 def test_related_in_words(changes, value, sentence):
-    found = three_facts(with_related(**changes))[1]
+    found = facts_of(with_related(**changes))[1]
     assert found["value"] == value
     meaning = "Related means: differs with the target, by itself. It need not be a cause."
     assert found["sentences"] == [sentence, meaning]
@@ -269,25 +273,25 @@ def test_the_best_guess_without_the_list_is_that_of_the_p_values_alone(selection
     assert listed.best_guess_without_list == plain.best_guess
     assert plain.best_guess_without_list is None
     facts = related_facts(listed, selection.features)
-    assert facts["best_guess_without_list"] == plain.best_guess
+    assert facts.best_guess_without_list == plain.best_guess
 
 
 def test_the_legend_says_whether_q_counts_the_list(selection):
     for favored, said in ((("x1", "x2", "x3"), True), ((), False)):
         trust = replace(made_trust(selection), related=made_related(selection, favored))
-        notes = summarize(selection, n_draws=0, trust=trust)["notes"]["chosen"]
+        notes = summary_of(selection, n_draws=0, trust=trust)["notes"]["chosen"]
         assert any("given that your list was stated" in line for line in notes) == said
 
 
 def test_a_set_that_is_larger_than_the_data_support_says_so():
     for more, words in (({}, "the data"), ({"without_list": 1}, "the data with your list")):
-        lines = three_facts(with_related(n_supported=6, **more))[1]["sentences"]
+        lines = facts_of(with_related(n_supported=6, **more))[1]["sentences"]
         assert lines[1] == f"With max_size: supported, {words} would decide the size: 6 features. This set has 4 more."
-    assert not any("support" in line for line in three_facts(with_related())[1]["sentences"])
+    assert not any("support" in line for line in facts_of(with_related())[1]["sentences"])
 
 
 def test_related_says_what_was_adjusted_for():
-    found = three_facts(with_related(adjust_for=["age", "sex"]))[1]
+    found = facts_of(with_related(adjust_for=["age", "sex"]))[1]
     assert found["sentences"][1] == (
         "Related means: differs with the target, by itself, after adjustment for age and sex. It need not be a cause."
     )
@@ -309,7 +313,7 @@ def test_sets_that_are_related_and_not_selected_again_are_reconciled(changes, ag
         "Both are true: at least 150 of 400 features are related to the target, and many do equally well. Another "
         "study would select others among them."
     )
-    sentences = three_facts(facts)[2]["sentences"]
+    sentences = facts_of(facts)[2]["sentences"]
     assert (expected in sentences) == both
     assert not (both and any("chance" in sentence for sentence in sentences))
 
@@ -328,7 +332,7 @@ def test_what_would_be_selected_again_in_words(again, value, sentence):
     few = "As few as by chance cannot be ruled out." if again[0] > 0.5 else "That is not clearly more than by chance."
     for lowest, more in ((0.1, []), (-0.1, [few])):
         facts = {**with_related(), "reproducibility": known | {"interval": [lowest, 0.5]}}
-        found = three_facts(facts)[2]
+        found = facts_of(facts)[2]
         assert found["value"] == value
         assert found["sentences"] == [f"In a new study of this size, {sentence}", *more]
 
@@ -344,7 +348,7 @@ def test_one_feature_is_probably_selected_again_only_where_the_whole_range_says_
     for lowest, more in ((0.1, []), (-0.1, by_chance)):
         trust = {**one, "reproducibility": known | {"interval": [lowest, 1]}}
         expected = [f"In a new study of this size, this feature {may} be selected again.", *more]
-        assert three_facts(trust)[2]["sentences"] == expected
+        assert facts_of(trust)[2]["sentences"] == expected
 
 
 @pytest.mark.parametrize(
@@ -355,20 +359,20 @@ def test_one_feature_is_probably_selected_again_only_where_the_whole_range_says_
     ],
 )
 def test_sizes_that_predict_as_well_as_the_best(trust, fewest, best, sentence):
-    found = validation_facts(trust.validation) | {"one_se_size": fewest, "best_size": best}
+    found = replace(validation_facts(trust.validation), one_se_size=fewest, best_size=best)
     assert validation_sentences(found)[-1] == sentence
 
 
 def test_folds_without_a_score_are_nothing_to_rest_on(trust):
-    found = validation_facts(trust.validation) | {"mean": None, "state": "partial", "failures": ["y is constant"]}
-    (first, *more) = three_facts({**with_related(), "validation": found})[0]["sentences"]
+    found = replace(validation_facts(trust.validation), mean=None, state="partial", failures=("y is constant",))
+    (first, *more) = facts_of({**with_related(), "validation": found})[0]["sentences"]
     assert first.startswith("No score can be computed in any fold")
     assert not more
 
 
 def selected_again_facts(**facts):
     known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "interval": [0.1, 1]}
-    return three_facts({**with_related(), "reproducibility": known | facts})[2]
+    return facts_of({**with_related(), "reproducibility": known | facts})[2]
 
 
 def test_what_rules_and_weights_bring_in_is_not_counted():
@@ -403,7 +407,7 @@ def test_where_the_data_brought_nothing_it_is_said():
 
 
 def test_what_is_missing_names_the_function_that_finds_it_out(selection):
-    facts = summarize(selection, n_draws=0)["facts"]
+    facts = summary_of(selection, n_draws=0)["facts"]
     assert {found["state"] for found in facts} == {"missing"}
     calls = (
         "validate(selection, X, y)",
@@ -417,7 +421,7 @@ def test_what_is_missing_names_the_function_that_finds_it_out(selection):
 
 def test_what_rests_on_a_part_says_so(selection, trust):
     validation = replace(made_validation(selection.feature_names), n_repeats=4, failures=("repeat 3: no set",))
-    summary = summarize(selection, n_draws=0, trust=replace(trust, validation=validation))
+    summary = summary_of(selection, n_draws=0, trust=replace(trust, validation=validation))
     assert "This rests on 6 of 12 folds. The others could not be used: repeat 3: no set" in words(summary, "validation")
     assert fact(summary, "reproducibility")["state"] == "known"
 
@@ -425,13 +429,13 @@ def test_what_rests_on_a_part_says_so(selection, trust):
 def test_what_has_no_meaning_is_not_asked_for(data):
     X, _ = data
     unsupervised = collect_evidence(X, selector="laplacian", n_models=10, n_features_per_model=3, random_state=0)
-    states = [found["state"] for found in answer(decide(unsupervised, constraints=max_size(2)))["facts"]]
+    states = [found["state"] for found in answer_of(decide(unsupervised, constraints=max_size(2)))["facts"]]
     assert states == ["undefined", "undefined", "missing"]  # halves need no target
     for given, reason in (
         (maximize([0.5, 0.2], max_size(1)), "importances were given"),
         (decide(Evidence.from_sets([[1, 0]] * 3), constraints=max_size(1)), "the votes were made elsewhere"),
     ):
-        facts = answer(given)["facts"]
+        facts = answer_of(given)["facts"]
         assert all(found["state"] == "undefined" and reason in found["sentences"][0] for found in facts)
         assert not any(found["command"] for found in facts)
 
@@ -447,7 +451,7 @@ def test_members_by_weights_or_constraints_are_counted_apart(summary, selection)
 
 def test_an_opinion_that_changes_nothing_is_reported_as_such():
     evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 0, 1]] * 4, list("abcd"))
-    summary = summarize(decide(evidence, weights={"a": 1}, constraints=max_size(2, rho=9)), n_draws=0)
+    summary = summary_of(decide(evidence, weights={"a": 1}, constraints=max_size(2, rho=9)), n_draws=0)
     assert summary["sentences"]["knowledge"][0] == (
         "Your weights made no difference, and your constraints only limit how many features are selected: for 2 "
         "features, the votes alone would select the same ones."
@@ -464,7 +468,7 @@ def test_an_opinion_that_changes_nothing_is_reported_as_such():
 def test_a_limit_that_costs_votes_is_not_said_to_make_no_difference(size, limits):
     """Three features have votes; only a set of fewer would gain by one more place."""
     evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 0, 1]] * 4, list("abcd"))
-    summary = summarize(decide(evidence, constraints=max_size(size)), n_draws=0)
+    summary = summary_of(decide(evidence, constraints=max_size(size)), n_draws=0)
     (limit,) = summary["constraints"]
     assert (limit["one_more"]["gain_votes"] > 1) == limits
     first, *others = summary["sentences"]["knowledge"]
@@ -477,7 +481,7 @@ def test_what_is_kept_out_does_not_make_others_forced():
     """Without the link c is out by its votes; without its weight it stays."""
     evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 1, 1]] * 4, list("abcd"))
     constraints = [max_size(2), cannot_link(["a", "b"], rho=9), cannot_link(["a", "d"], rho=9)]
-    summary = summarize(decide(evidence, weights={"c": 30}, constraints=constraints), n_draws=0)
+    summary = summary_of(decide(evidence, weights={"c": 30}, constraints=constraints), n_draws=0)
     assert [record["feature"] for record in summary["chosen"]] == ["c", "a"]
     assert summary["sentences"]["knowledge"][0] == (
         "All 2 selected features are there by their votes. Your weights and constraints kept out b, which the votes "
@@ -491,7 +495,7 @@ def test_a_member_that_a_limit_admits_is_one_of_the_votes():
     constraints = [max_size(3), cannot_link(["a", "b"])]
     with pytest.warns(ubayfs.exceptions.OptimizationWarning, match="No model voted"):
         selection = decide(evidence, weights={"d": 30, "e": 2}, constraints=constraints)
-    summary = summarize(selection, n_draws=0)
+    summary = summary_of(selection, n_draws=0)
     reasons = {record["feature"]: record["reasons"] for record in summary["chosen"]}
     assert reasons == {"d": ["weight"], "a": ["data"], "c": ["data"]}
     assert summary["sets"]["data_alone"]["removed"] == ["d"]
@@ -516,17 +520,21 @@ def test_no_grade_is_given(summary):
         assert grade not in text
 
 
+def out(because, titles, kinds, rivals):
+    return LeftOutFact("x", 3, because, (), tuple(titles), tuple(rivals), (), 0.1, 1.0, True, tuple(kinds))
+
+
 def test_every_reason_to_be_out_has_words():
+    given = {"titles": ["cannot-link a, b"], "kinds": ["cannot-link"], "rivals": ["c"]}
     for because in ("constant", "min_votes", "contradiction", "tie", "constraint", "prior", "rival", "search"):
-        entry = {"because": because, "titles": ["cannot-link a, b"], "kinds": ["cannot-link"], "rivals": ["c"]}
-        assert "{" not in why_out(entry)
-    assert why_out(entry | {"because": "constraint", "rivals": ["b"]}) == "left out by cannot-link with b"
-    assert why_out(entry | {"because": "rival"}) == "left out for c: the places are limited by cannot-link a, b"
+        assert "{" not in why_out(out(because, **given))
+    assert why_out(out("constraint", **given | {"rivals": ["b"]})) == "left out by cannot-link with b"
+    assert why_out(out("rival", **given)) == "left out for c: the places are limited by cannot-link a, b"
 
 
 def test_a_member_that_nothing_can_replace_is_reported(data):
     evidence = Evidence.from_sets([[1, 1, 0]] * 5, list("abc"))
-    summary = summarize(decide(evidence, constraints=[max_size(1), require("b")]), n_draws=0)
+    summary = summary_of(decide(evidence, constraints=[max_size(1), require("b")]), n_draws=0)
     (record,) = summary["chosen"]
     assert (record["feature"], record["replaceable"], record["substitute"]) == ("b", False, [])
 
@@ -534,20 +542,20 @@ def test_a_member_that_nothing_can_replace_is_reported(data):
 def test_a_replacement_without_votes_is_not_named_as_the_best_one():
     """Of four favored features two have votes; a is replaced by one of the others, which are all alike."""
     evidence = Evidence.from_sets([[1, 1, 0, 0, 0, 0]] * 9 + [[1, 0, 0, 0, 1, 0]], list("abcdef"))
-    listed = summarize(decide(evidence, weights=dict.fromkeys("abcd", 10), max_size=2), n_draws=0)
+    listed = summary_of(decide(evidence, weights=dict.fromkeys("abcd", 10), max_size=2), n_draws=0)
     record = next(record for record in listed["chosen"] if record["feature"] == "a")
     assert (record["substitute"], record["substitute_votes"]) == (["c"], [0])
-    assert replacement(record) == "none with votes (costs 10 votes)"
+    assert replacement(read(record, ChosenFeature)) == "none with votes (costs 10 votes)"
     assert "c (no vote)" in listed["brief"]["substitutes"]
-    plain_one = summarize(decide(evidence, max_size=2), n_draws=0)
+    plain_one = summary_of(decide(evidence, max_size=2), n_draws=0)
     record = next(record for record in plain_one["chosen"] if record["feature"] == "a")
-    assert replacement(record) == "e (costs 9 votes)"
+    assert replacement(read(record, ChosenFeature)) == "e (costs 9 votes)"
     for found, said in ((listed, True), (plain_one, False)):
         assert any("None with votes" in line for line in found["notes"]["chosen"]) == said
 
 
 def test_the_csv_has_q_selected_again_and_the_substitute(summary):
-    rows = list(csv.DictReader(io.StringIO(render_csv(summary))))
+    rows = list(csv.DictReader(io.StringIO(render_csv(read(summary)))))
     for row, record in zip(rows, summary["chosen"], strict=True):
         assert float(row["q"]) == record["q"]
         assert row["selected_again"] == record["selected_again"]
@@ -561,13 +569,12 @@ def test_reasons_are_found_under_many_inequalities(rng):
     constraints = [max_size(5), decorrelate(0.8)]
     selection = decide(evidence, constraints=constraints, X=X)
     assert selection.problem.utility.system.n_inequalities > 10_000
-    found = what_is_out(selection, None)
-    assert found["left_out_known"]
-    assert [entry["feature"] for entry in found["left_out"]] == [
-        out.feature for out in left_out(selection) if out.count >= 1
-    ][: len(found["left_out"])]
-    assert {entry["because"] for entry in found["left_out"]} <= {"constraint", "tie"}
-    assert found["left_out"]
+    found, _ = what_is_out(selection, None)
+    assert [entry.feature for entry in found] == [out.feature for out in left_out(selection) if out.count >= 1][
+        : len(found)
+    ]
+    assert {entry.because for entry in found} <= {"constraint", "tie"}
+    assert found
 
 
 def test_a_voted_feature_that_gives_way_to_one_without_votes_is_listed():
@@ -580,7 +587,7 @@ def test_a_voted_feature_that_gives_way_to_one_without_votes_is_listed():
             Evidence.from_sets(sets, list("abcdef")), weights={"d": 5}, constraints=limits, blocks=blocks
         )
     assert selection.features == ("a", "b", "d")
-    (entry,) = summarize(selection, n_draws=0)["left_out"]
+    (entry,) = summary_of(selection, n_draws=0)["left_out"]
     assert (entry["feature"], entry["count"], entry["because"]) == ("c", 12, "constraint")
 
 
@@ -588,7 +595,7 @@ def test_a_weight_that_a_member_does_not_need_is_marked():
     """By votes a and b; the weight of a changes nothing, that of c brings it in instead of b."""
     evidence = Evidence.from_sets([[1, 1, 0]] * 9 + [[1, 0, 1]], list("abc"))
     for weights, expected in (({"a": 5, "c": 20}, {"a": True, "c": False}), (0.01, {"a": False, "b": False})):
-        summary = summarize(decide(evidence, weights=weights, max_size=2), n_draws=0)
+        summary = summary_of(decide(evidence, weights=weights, max_size=2), n_draws=0)
         assert {record["feature"]: record["weight_not_needed"] for record in summary["chosen"]} == expected
         marked = any(entry["marks"] == ["weight not needed"] for entry in summary["legend"])
         assert marked == any(expected.values())
@@ -604,17 +611,12 @@ def test_what_keeps_a_feature_out_is_named():
         ({"c": 20}, [two], "weights"),
         ({"c": 20}, [two, linked], "weights and constraints"),
     ):
-        line = summarize(decide(evidence, weights=weights, constraints=constraints), n_draws=0)
+        line = summary_of(decide(evidence, weights=weights, constraints=constraints), n_draws=0)
         assert f"Your {kinds} kept out b," in line["sentences"]["knowledge"][0]
 
 
 def test_a_budget_that_keeps_a_feature_out_is_named_without_all_its_costs():
-    entry = {
-        "because": "rival",
-        "titles": ["cost budget 30 (costs: a 2, b 3 and 298 more)"],
-        "kinds": [],
-        "rivals": ["a"],
-    }
+    entry = out("rival", ["cost budget 30 (costs: a 2, b 3 and 298 more)"], [], ["a"])
     assert why_out(entry) == "left out for a: the places are limited by cost budget 30"
 
 
@@ -627,4 +629,4 @@ def test_what_the_data_select_alone_is_selected_with_the_weights_too():
         found = Reproducibility(names, selected, 6, alone, np.zeros(6), np.zeros((6, 2)), 8, with_weights=with_weights)
         facts = reproducibility_facts(found)
         expected = np.maximum(found.selected_again, with_weights.agreement.selected_again)
-        assert facts["with_weights"]["selected_again"] == pytest.approx(expected)
+        assert facts.with_weights.selected_again == pytest.approx(expected)

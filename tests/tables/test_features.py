@@ -332,7 +332,7 @@ def test_what_became_of_missing_values_is_known(table, rule):
     assert note.code == f"missing_{rule}"
     assert note.facts == {"n_values": 3, "n_samples": 3, "n_features": 2, "features": ["a", "b"]}
     assert str(note).startswith("missing values: 3 in ")
-    reordered = FeatureData.of_fit(data, data.feature_names[::-1])
+    reordered = FeatureData.from_fit(data, data.feature_names[::-1])
     assert (reordered.missing, reordered.notes) == (rule, data.notes)
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ubayfs import collect_evidence, decide, max_per_block, read_data
+from ubayfs.data.damaged_names import symbols_before_damage
 from ubayfs.exceptions import InputError, StudyError
 from ubayfs.tables import read_features, read_files, read_table
-from ubayfs.tables.damaged_names import symbols_before_damage
 from ubayfs.tables.layout import likely_features_in
 from ubayfs.tables.reading import inspect_files
 

@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amounts import examples
+from ubayfs import Evidence, decide
 from ubayfs.exceptions import InputError
 from ubayfs.report import render_csv
+from ubayfs.summary import summarize
 from ubayfs.tables import MISSING_CODES, read_table, write_table
 
 WRITABLE = ["t.csv", "t.tsv", "t.txt", "t.csv.gz", "t.tsv.gz", "t.txt.gz", "t.xlsx", "t.parquet"]
@@ -148,4 +150,5 @@ def test_a_carriage_return_in_a_text_begins_no_line(tmp_path, name):
 
 
 def test_a_carriage_return_in_a_chosen_feature_begins_no_line():
-    assert render_csv({"chosen": [{"feature": "gene\r=A1", "votes": 3}]}) == 'feature,votes\n"gene\r=A1",3\n'
+    selection = decide(Evidence.from_sets([[1, 0]] * 3, ["gene\r=A1", "b"]), max_size=1)
+    assert '\n"gene\r=A1",0,' in render_csv(summarize(selection, n_draws=0))

@@ -110,7 +110,7 @@ def probabilities(y, Z):
 
 def literal(data, orders):
     """P-values of all features, for the data first and for the shuffles of some orders: samples, no groups."""
-    target = TargetScores.of(data.target)
+    target = TargetScores.from_target(data.target)
     ones = np.ones((data.n_samples, 1))
     Z = None if data.covariates is None else np.hstack([ones, data.covariates.design])
     removed = ones if Z is None else np.hstack([Z, predicted(data.target, target.columns, Z)])
@@ -151,7 +151,7 @@ def test_p_values_are_those_of_a_literal_version(seed, task, kind, adjusted):
     tests = FeatureTests(data, 5, np.random.default_rng(seed))
     columns = np.arange(data.n_features)
     own, shuffled = tests.run(columns, data.n_features)
-    orders = list(Sampling.of(data).shuffles(5, np.random.default_rng(seed)))
+    orders = list(Sampling.from_data(data).shuffles(5, np.random.default_rng(seed)))
     expected = literal(data, orders)
     np.testing.assert_allclose(own, expected[0], rtol=2e-6 if adjusted else 1e-6, atol=1e-12)  # of the logistic fit
     np.testing.assert_allclose(np.sort(shuffled, axis=1), np.sort(expected[1:], axis=1), rtol=2e-3, atol=1e-5)
@@ -223,7 +223,7 @@ def test_otherwise_samples_are_shuffled_within_their_groups():
     groups = np.repeat(np.arange(10), 3)
     X, y = rng.normal(size=(N, 5)) + rng.normal(size=10)[groups, None], rng.permutation(np.tile([0, 0, 1], 10))
     data = FeatureData.from_table(X, y, groups=groups)
-    sampling = Sampling.of(data)
+    sampling = Sampling.from_data(data)
     for order in sampling.shuffles(20, rng):
         np.testing.assert_array_equal(groups[order], groups)
         np.testing.assert_array_equal(np.sort(order), np.arange(N))

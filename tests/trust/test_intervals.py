@@ -226,13 +226,13 @@ def test_the_difference_of_pooled_values_is_that_of_the_values_shown(rng):
 
 def test_weights_make_a_mean_of_folds_a_ratio_of_sums(rng):
     above, below = rng.random(6), rng.random(6) + 0.5
-    found = FoldMean.of(above / below, cv=3, weights=below)
+    found = FoldMean.from_values(above / below, cv=3, weights=below)
     ratio = above.sum() / below.sum()
     residuals = (above - ratio * below) / below.mean()  # of a ratio of means, to first order
     assert found.mean == pytest.approx(ratio)
     assert found.standard_error == pytest.approx(math.sqrt(CORRECTION * residuals.var(ddof=1)))
-    assert FoldMean.of(above, cv=3, weights=np.full(6, 4.0)) == FoldMean.of(above, cv=3)
-    assert FoldMean.of([0.5, math.nan, 0.7], cv=3, weights=[1, 2, 0]).mean == 0.5
+    assert FoldMean.from_values(above, cv=3, weights=np.full(6, 4.0)) == FoldMean.from_values(above, cv=3)
+    assert FoldMean.from_values([0.5, math.nan, 0.7], cv=3, weights=[1, 2, 0]).mean == 0.5
 
 
 def test_an_r2_without_error_has_no_interval_to_speak_of():
@@ -262,7 +262,7 @@ def test_the_c_index_is_pooled_over_usable_pairs_of_folds(rng):
     assert row["mean"] == pytest.approx(right / usable)
     assert 0 <= row["lower"] < row["mean"] < row["upper"] <= 1
     scores, weights = (np.array([getattr(record, name) for record in found.records]) for name in ("score", "weight"))
-    error = FoldMean.of(scores, 3, weights=weights).standard_error
+    error = FoldMean.from_values(scores, 3, weights=weights).standard_error
     assert [row["lower"], row["upper"]] == pytest.approx(logit_interval(row["mean"], error, 50, None))
     assert found.spreads == ()
     assert row["mean"] == pytest.approx(concordance_index(time, event, X[:, 0]), abs=0.1)

@@ -23,7 +23,7 @@ def test_thresholds_bounds_and_q_values_are_those_of_the_definitions(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.choice([8, 30, 80]))
     p, shuffled = rng.random(n) ** 3, rng.random((199, n))
-    bounds = Bounds.of(p, shuffled, with_gaps=False)
+    bounds = Bounds.from_p_values(p, shuffled, with_gaps=False)
     assert bounds.headline == pytest.approx(literal_bounds(p, shuffled, 0.1))
     assert bounds.best_guess == pytest.approx(literal_bounds(p, shuffled, 0.5))
     for threshold in (bounds.headline, bounds.best_guess):
@@ -38,9 +38,9 @@ def test_thresholds_bounds_and_q_values_are_those_of_the_definitions(seed):
 
 def test_with_gaps_thresholds_are_at_most_the_error():
     p, shuffled = np.full(4, 0.5), np.full((199, 4), 0.9)
-    assert Bounds.of(p, shuffled, with_gaps=False).headline > 0.1
-    assert Bounds.of(p, shuffled, with_gaps=True).headline == 0.1
-    assert Bounds.of(p, shuffled, with_gaps=True).best_guess == 0.5
+    assert Bounds.from_p_values(p, shuffled, with_gaps=False).headline > 0.1
+    assert Bounds.from_p_values(p, shuffled, with_gaps=True).headline == 0.1
+    assert Bounds.from_p_values(p, shuffled, with_gaps=True).best_guess == 0.5
 
 
 def planted(rng, n_related=5, n=60, n_features=200, effect=1.0):

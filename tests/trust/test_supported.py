@@ -5,7 +5,7 @@ import pytest
 
 import ubayfs
 from ubayfs import Evidence, UBayFSSelector, decide, exclude, max_size
-from ubayfs.constraints.sizes import asks_for_supported, with_supported
+from ubayfs.constraints.sizes import has_data_driven_size, with_supported
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.decision.selection import Selection
 from ubayfs.decision.workflow import Decision
@@ -76,7 +76,8 @@ def test_what_nothing_speaks_for_is_not_counted(planted):
     X, y = planted
     few = {**SETTINGS, "n_models": 1, "n_features_per_model": 1}
     sized, decide_for = sized_in_parts(
-        Procedure.of(FeatureData.from_table(X, y), few), Decision(constraints=[max_size("supported", rho=np.inf)])
+        Procedure.from_arguments(FeatureData.from_table(X, y), few),
+        Decision(constraints=[max_size("supported", rho=np.inf)]),
     )
     evidence = ubayfs.collect_evidence(X, y, **few, random_state=0)
     assert sized.constraints[0] == max_size(20, rho=np.inf)
@@ -88,7 +89,7 @@ def test_a_number_takes_the_place_of_the_word_and_another_one_its_place():
     first = with_supported(constraints, 4)
     assert first == (max_size(4, rho=5.0), max_size(9), ubayfs.min_size(1))
     assert with_supported(first, 7)[0] == max_size(7, rho=5.0)
-    assert list(map(asks_for_supported, first)) == [True, False, False]
+    assert list(map(has_data_driven_size, first)) == [True, False, False]
 
 
 @pytest.mark.parametrize("wrong", ["supportd", "", "10"])
@@ -152,7 +153,7 @@ def test_a_part_of_the_samples_has_the_size_that_it_supports_itself(planted):
     X, y = planted
     data = FeatureData.from_table(X, y)
     decision = Decision(constraints=(max_size("supported"), ubayfs.min_size(1)))
-    sized, decide_for = sized_in_parts(Procedure.of(data, SETTINGS), decision, most=7)
+    sized, decide_for = sized_in_parts(Procedure.from_arguments(data, SETTINGS), decision, most=7)
     assert sized.constraints[0] == max_size(7)
     for part in (slice(10, 90), slice(20, 80)):
         evidence = ubayfs.collect_evidence(X[part], y[part], **SETTINGS, random_state=1)
@@ -161,11 +162,11 @@ def test_a_part_of_the_samples_has_the_size_that_it_supports_itself(planted):
         assert own >= 2
         assert decide_for(data, evidence).constraints == (max_size(own), ubayfs.min_size(1))
     fixed = Decision(constraints=(max_size(3),))
-    assert sized_in_parts(Procedure.of(data, SETTINGS), fixed) == (fixed, None)
+    assert sized_in_parts(Procedure.from_arguments(data, SETTINGS), fixed) == (fixed, None)
 
 
 def test_folds_estimate_the_size_anew(planted):
-    procedure = Procedure.of(FeatureData.from_table(*planted), SETTINGS)
+    procedure = Procedure.from_arguments(FeatureData.from_table(*planted), SETTINGS)
 
     def validated(n):
         decision, decide_for = sized_in_parts(procedure, Decision(constraints=[max_size(n)], min_votes=0))

@@ -55,14 +55,14 @@ def test_the_interval_is_that_of_nadeau_and_bengio():
     error = math.sqrt((1 / 6 + 1 / 2) * values.var(ddof=1))  # three folds, twice
     half = stats.t.ppf(0.975, 5) * error
     expected = (values.mean(), values.mean() - half, values.mean() + half, error)
-    got = FoldMean.of([*values, math.nan], cv=3)
+    got = FoldMean.from_values([*values, math.nan], cv=3)
     assert (got.mean, got.lower, got.upper, got.standard_error) == pytest.approx(expected)
 
 
 def test_one_value_has_a_mean_and_no_interval():
-    assert FoldMean.of([0.5], 5).mean == 0.5
-    assert math.isnan(FoldMean.of([0.5], 5).lower)
-    assert math.isnan(FoldMean.of([], 5).mean)
+    assert FoldMean.from_values([0.5], 5).mean == 0.5
+    assert math.isnan(FoldMean.from_values([0.5], 5).lower)
+    assert math.isnan(FoldMean.from_values([], 5).mean)
 
 
 # The value
@@ -92,7 +92,7 @@ def test_differences_are_paired_by_fold(found):
     )
     scores = found.scores.query("metric == 'auc' and predictor == 'ridge'").set_index("method")
     for method in ("random", "forest", "all features"):
-        expected = FoldMean.of(table["ubayfs"] - table[method], 3)
+        expected = FoldMean.from_values(table["ubayfs"] - table[method], 3)
         row = scores.loc[method, DIFFERENCES].tolist()
         assert row == pytest.approx([expected.mean, expected.lower, expected.upper])
         assert scores.loc[method, "mean"] == pytest.approx(table[method].mean())
@@ -165,7 +165,7 @@ def test_selectors_and_decisions_see_the_training_part_alone():
     data = FeatureData.from_table(X, y)
     options = Options(cv=3, n_repeats=2, random_state=0, baselines=False)
     got = validate_procedure(
-        Procedure.of(data, {"selector": watching, "n_models": 8, "n_features_per_model": 2}),
+        Procedure.from_arguments(data, {"selector": watching, "n_models": 8, "n_features_per_model": 2}),
         Decision(),
         options,
         decide_for=decide_for,
@@ -487,12 +487,12 @@ def test_a_checkpoint_depends_on_arguments_of_a_decision_that_are_added_later(tm
         )
 
     X, y = planted(n=24, p=6)
-    procedure = Procedure.of(FeatureData.from_table(X, y), {"selector": "fisher", "n_models": 5})
+    procedure = Procedure.from_arguments(FeatureData.from_table(X, y), {"selector": "fisher", "n_models": 5})
     decision, options = Extended(constraints=[max_size(2)]), Options(cv=2, n_repeats=1, baselines=False, random_state=0)
     validate_procedure(procedure, decision, options, checkpoint=tmp_path)
-    validate_procedure(procedure, decision.but(min_importance=0.0), options, checkpoint=tmp_path)
+    validate_procedure(procedure, decision.replace(min_importance=0.0), options, checkpoint=tmp_path)
     with pytest.raises(EnsembleError, match=r"these differ: decision"):
-        validate_procedure(procedure, decision.but(min_importance=0.1), options, checkpoint=tmp_path)
+        validate_procedure(procedure, decision.replace(min_importance=0.1), options, checkpoint=tmp_path)
 
 
 def test_a_damaged_fold_is_done_again(tmp_path):

@@ -22,7 +22,7 @@ from ..constraints.sizes import with_supported
 from ..exceptions import InputError
 from ..plotting import Figures
 from ..results import Result, StoredResult, reserve
-from ..results.comparison import compare
+from ..results.comparison import AnyResult, Comparison, Undocumented, compare
 from ..results.file_set import MANIFEST
 from ..results.finishing import finished
 from ..study.study import Study, load_study
@@ -87,9 +87,9 @@ def _write(stages: Stages, place: Path) -> Result:
     else:
         work.trust = stages.judged[1]
     known = answer(selection, study=work.study, trust=work.trust)
-    result, figures, _ = finished(work, selection, known, drawn=partial(_drawn, stages), advice=work.trust.advice)
+    result, figures = finished(work, selection, known, drawn=partial(_drawn, stages), advice=work.trust.advice)
     if not figures.missing_letters:  # which a figure that is not drawn again could not tell
-        stages.drawn.update({name: (result.summary["displays"][name], made) for name, made in figures.files.items()})
+        stages.drawn.update({name: (result.summary.displays[name], made) for name, made in figures.files.items()})
     with reserve(place, force=True) as write:
         write(result, figures=figures)
     return result
@@ -107,18 +107,17 @@ def _hurried(label: str, unit: str) -> Iterator[Callable[[int, int], bool]]:
     yield lambda done, total: time.monotonic() < end
 
 
-def compare_versions(stages: Stages, first: int | None, second: int | None) -> dict[str, Any]:
+def compare_versions(stages: Stages, first: int | None, second: int | None) -> Comparison:
     """Compare two versions as `ubayfs compare` does, with causes; None is the present answer."""
-    found = compare(_side(stages, first), _side(stages, second), stages.data)
-    return {**found.to_dict(), "text": found.to_text()}
+    return compare(_side(stages, first), _side(stages, second), stages.data)
 
 
-def _side(stages: Stages, version: int | None) -> Result | StoredResult:
+def _side(stages: Stages, version: int | None) -> AnyResult:
     if version is not None:
         return StoredResult(version_directory(stages.directory, version))
     selection = stages.decided  # raises if there is none
     assert stages.evidence is not None
-    return Result(stages.resolve().standalone, stages.evidence, selection, {})
+    return Undocumented(stages.resolve().standalone, stages.evidence, selection)
 
 
 def version_directory(directory: Path, version: int) -> Path:
@@ -218,11 +217,15 @@ def _excel(place: Path, target: Path) -> None:
             "importance": selection.importance,
         }
     ).sort_values("importance", ascending=False, kind="stable")
-    shown = ("label", "holds", "violation", "admissibility", "cost_votes")
+    constraints = [
+        {"label": each.label, "holds": each.holds, "violation": each.violation, "admissibility": each.admissibility,
+         "cost_votes": each.cost_votes}
+        for each in summary.constraints
+    ]  # fmt: skip
     sheets = {
         "chosen": everything[everything["chosen"] == "yes"].drop(columns="chosen"),
         "all features": everything,
-        "constraints": pd.DataFrame([{key: each.get(key) for key in shown} for each in summary["constraints"]]),
+        "constraints": pd.DataFrame(constraints),
         "study": pd.DataFrame({"study.yaml": stored.study.to_yaml().splitlines()}),
     }
     with pd.ExcelWriter(target) as writer:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_type_hints
 
+from .._problems import Path, Report, below
 from ..constraints import KINDS, Constraint, resolve
 from ..constraints.arguments import Bounds, Costs, Items
 from ..constraints.sizes import SUPPORTED
@@ -21,7 +22,6 @@ from ..exceptions import InputError
 from ..knowledge.patterns import Names
 from ..knowledge.scale import number_or_word
 from ..study.constraint_terms import arguments_of, expand_constraint, read_constraints
-from ..study.diagnostics import Path, Report, below
 
 # How strictly a rule is meant: never violated; at a price in votes; with a relaxation; in the kind's own way.
 MUST, PRICE, RHO, OWN = "must", "price", "rho", "own"
@@ -160,7 +160,7 @@ def read_form(
             given[entry.name] = value
         elif entry.name in KINDS[kind].required and entry.name != "costs":
             problems[entry.name] = "must be given."
-    read = {} if problems else read_constraints([{kind: given}], report)
+    read = [] if problems else read_constraints([{kind: given}], report)
     if read and not problems and known is not None:
         _expanded(read[0], known, below(report, 0, kind))
     return (None, problems) if problems else (read[0], {})

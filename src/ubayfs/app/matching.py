@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from .._arguments import nearest
+from ..data.damaged_names import symbols_before_damage
 from ..exceptions import InputError
 from ..knowledge.aliases import read_aliases
 from ..knowledge.matching import Match, NameMatcher, find_names, is_list
 from ..knowledge.rows import Row, read_rows
 from ..knowledge.scale import Stated
-from ..tables.damaged_names import symbols_before_damage
 
 AMBIGUOUS, DAMAGED, UNKNOWN = "ambiguous", "damaged", "unknown"
 # Looking for the nearest of 20,000 names takes a fifth of a second.

@@ -5,21 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._plain import plain
 from ..data.blocks import Blocks
 from . import export
 from .intake import inspect
+from .staged_answer import SizePoint
 from .stages import Stages
+
+if TYPE_CHECKING:
+    from ..explain.questions import Question
 
 _TRIED, _TRIED_TOGETHER = 4, 24  # runs that an estimate of the time does
 _TOGETHER = 100  # runs that selectors do at once, at most
 
 
-def sizes(stages: Stages, sizes: Iterable[int]) -> list[dict[str, Any]]:
+def sizes(stages: Stages, sizes: Iterable[int]) -> list[SizePoint]:
     """Return the highest score that sets of each size reach under all rules but max-size, and how many are related.
 
     The best sets do not depend on that rule: they are looked for once until something else changes.
@@ -43,15 +46,15 @@ def sizes(stages: Stages, sizes: Iterable[int]) -> list[dict[str, Any]]:
     for size in sorted(size for size in wanted if known[size] is not None):
         chosen, value = known[size]
         at_least = None if related is None else related.of(np.flatnonzero(chosen).tolist()).at_least
-        points.append({"size": size, "value": value, "related": at_least})
+        points.append(SizePoint(size, value, at_least))
     return points
 
 
-def questions(stages: Stages, n: int = 10) -> Any:
+def questions(stages: Stages, n: int = 10) -> tuple[Question, ...]:
     """Return the features whose relevance would change the answer most if the expert knew it."""
     from ..explain.questions import questions as ask
 
-    return plain(ask(stages.decided, n=n))
+    return ask(stages.decided, n=n)
 
 
 def estimate(stages: Stages) -> dict[str, Any]:

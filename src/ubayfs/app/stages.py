@@ -33,12 +33,14 @@ from ..selectors import as_selector
 from ..study.diagnostics import Problems
 from ..study.resolve import ResolvedStudy, draft_data, draft_study
 from ..study.study import Study
-from ..summary import advice_facts, answer
-from ..summary.answer_facts import LEVEL, alternatives, replacements, what_is_out, with_costs, with_substitutes
-from ..summary.facts import correlations_of, is_proved, profile_of_data
+from ..summary import Answer, advice_facts, answer
+from ..summary.answer_facts import LEVEL, alternatives, replacements, what_is_out, with_costs
+from ..summary.facts import ChosenFeature
+from ..summary.problem_facts import constraint_facts, correlations_of, is_proved, profile_of_data
 from ..trust.trust import Trust
 from .facts import data_facts, table_facts
 from .intake import too_large
+from .staged_answer import AlternativesStage, FigureFact, LeftOutStage, SetStage
 from .state import State
 
 EVIDENCE, TRUST, RUNS = "evidence.npz", "trust.npz", "runs"
@@ -274,28 +276,34 @@ class Stages:
 
     # -- the stages of an answer ---------------------------------------------------------------------------------------
 
-    def set(self) -> dict[str, Any]:
+    def set(self) -> SetStage:
         """Return the best set, with the proof."""
         started = time.perf_counter()
         evidence = self.evidence
         assert evidence is not None
         resolved = self.work().study
-        decision = resolved.decision.but(n_alternatives=0)
+        decision = resolved.decision.replace(n_alternatives=0)
         self.selection = replace(resolved, decision=decision).decide(evidence)
         self.resolved = resolved
         best, positions, weights = self.selection.best, self.selection.indices, self.selection.weights
         assert weights is not None
         most_first = np.argsort(-self.selection.importance[positions], kind="stable")
-        members = [(self.selection.features[i], positions[i]) for i in most_first]
-        known = {key: number(getattr(best, key)) for key in ("value", "bound", "gap")}
-        return known | {
-            "features": list(self.selection.features),
-            "chosen": [{"feature": name, "count": int(evidence.counts[at]), "weight": float(weights[at])}
-                       for name, at in members],
-            "proved": is_proved(best),
-            "advice": advice_facts(self.selection.advice),
-            "seconds": time.perf_counter() - started,
-        }  # fmt: skip
+        return SetStage(
+            value=float(best.value),
+            gap=number(best.gap),
+            proved=is_proved(best),
+            features=self.selection.features,
+            chosen=tuple(
+                ChosenFeature(
+                    self.selection.features[i],
+                    count=int(evidence.counts[positions[i]]),
+                    weight=float(weights[positions[i]]),
+                )
+                for i in most_first
+            ),
+            advice=advice_facts(self.selection.advice),
+            seconds=time.perf_counter() - started,
+        )
 
     def work(self, watch: Watch | None = None) -> TrustWork:
         """Return the trust work of the present decision; its study has the size that the data support."""
@@ -306,22 +314,21 @@ class Stages:
             work.size()
         return work
 
-    def reasons(self) -> dict[str, Any]:
+    def reasons(self) -> Answer:
         """Return why each feature is in the set, which constraints hold, and what must be known."""
         return answer(self.decided, study=self.resolved, trust=self.trust_of_set)
 
-    def alternatives(self) -> dict[str, Any]:
+    def alternatives(self) -> AlternativesStage:
         """Return sets that are almost as good, and what could take the place of each member."""
         self.selection = self.complete()
-        found = replacements(self.selection, self.resolve().decision.random_state)
-        chosen = [{"feature": name} for name in self.selection.features]
-        return {"alternatives": alternatives(self.selection), "chosen": with_substitutes(chosen, found["substitutes"])}
+        substitutes = replacements(self.selection, self.resolve().decision.random_state)
+        return AlternativesStage(alternatives(self.selection), substitutes)
 
-    def left_out(self) -> dict[str, Any]:
+    def left_out(self) -> LeftOutStage:
         """Return strong features that are not in the set, and what constraints cost."""
-        found = what_is_out(self.decided, self.resolve().decision.random_state)
-        features = {key: found[key] for key in ("left_out", "left_out_known")}
-        return {**features, "constraints": with_costs(self.reasons()["constraints"], found["costs"])}
+        strong, costs = what_is_out(self.decided, self.resolve().decision.random_state)
+        constraints = with_costs(constraint_facts(self.decided), costs)
+        return LeftOutStage(strong, self.decided.problem is not None, constraints)
 
     def complete(self) -> Selection:
         """Return the selection with its alternatives, which are looked for once."""
@@ -330,10 +337,11 @@ class Stages:
         known = found.provenance["n_alternatives"] == resolved.decision.n_alternatives
         return found if known else resolved.decide(evidence)
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, FigureFact]:
         """Return the figures that there are, each with its caption; :meth:`figure` draws one."""
-        shown = {name: kind for name, kind in DISPLAYS.items() if kind.applies(self.decided, self._report_data)}
-        return {name: {"section": kind.section, "caption": kind.caption} for name, kind in shown.items()}
+        data = self._report_data
+        shown = {name: kind for name, kind in DISPLAYS.items() if kind.applies(self.decided, data)}
+        return {name: FigureFact(kind.section, kind.caption) for name, kind in shown.items()}
 
     @property
     def _report_data(self) -> ReportData:
@@ -366,13 +374,12 @@ class Stages:
         missing = [name for name, is_done in done.items() if not is_done]
         return self.study.trust.level != "none" and any(name not in known.problems for name in missing)
 
-    def trust_stage(self) -> dict[str, Any]:
-        """Return the three facts of trust, from the ensembles that are known."""
+    def trust_stage(self) -> Answer:
+        """Return the answer with the three facts of trust, from the ensembles that are known."""
         work = self.work()
         work.judge(self.decided)
         self.judged = (self.decided, work.trust)
-        known = answer(self.decided, study=self.resolved, trust=work.trust)
-        return {key: known[key] for key in ("facts", "trust", "chosen", "headline")} | {"level": work.trust.level}
+        return answer(self.decided, study=self.resolved, trust=work.trust)
 
     def find_trust(self, work: TrustWork, level: str) -> bool:
         """Collect what a level asks for, as far as it is not stopped, and store it; False if nothing is new.

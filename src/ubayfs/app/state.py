@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from .._arguments import check_bool
+from .._arguments import as_time, check_bool
+from .._problems import below, check_keys, raise_problem
 from ..constraints import KINDS, Constraint
 from ..exceptions import InputError, repr_of
 from ..knowledge.scale import Stated, as_stated, check_weight
-from ..study.components import texts, time
+from ..priors.weights import Expert, Weights
+from ..study.components import texts
 from ..study.constraint_terms import arguments_of, plain_constraint, read_constraints
-from ..study.diagnostics import below, known_only, refuse
 from ..study.former_defaults import (
     FORMER_DEFAULTS,
     RHO,
@@ -26,7 +27,6 @@ from ..study.former_defaults import (
 )
 from ..study.schema import SECTIONS
 from ..study.study import Study, study_of
-from ..study.weights import Expert, Weights
 from .history import now
 
 # Files and folders in the directory of a study.
@@ -81,7 +81,7 @@ class Rule:
     def __post_init__(self) -> None:
         check_bool("on", self.on)
         _check_text("why", self.why)
-        (constraint,) = read_constraints([self.constraint], lambda path, message: refuse(path[1:], message)).values()
+        (constraint,) = read_constraints([self.constraint], lambda path, message: raise_problem(path[1:], message))
         object.__setattr__(self, "constraint", constraint)
 
     def to_plain(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class State:
         )
         times = plain["confirmed"] or {}
         times = {"": times} if isinstance(times, str) else dict(times)  # one time in logs of version 0.1
-        confirmed = {str(name): time("confirmed", when) for name, when in times.items()}
+        confirmed = {str(name): as_time("confirmed", when) for name, when in times.items()}
         corrected = texts("corrected", plain.get("corrected", ()))
         study = study_of(with_former_defaults(plain["study"], (0, 2)), folder)
         return cls(plain["name"], study, rules, confirmed, corrected)
@@ -166,7 +166,7 @@ class State:
     def with_section(self, key: str, values: Mapping[str, Any]) -> State:
         """Return the state with other values of keys of a section; None is the default."""
         section = getattr(self.study, key)
-        known = known_only(values, SECTIONS[key].keys(), f"a key of {key}", below(refuse, key))
+        known = check_keys(values, SECTIONS[key].keys(), f"a key of {key}", below(raise_problem, key))
         defaults = {name: SECTIONS[key].defaults()[name] for name, value in known.items() if value is None}
         return self.with_study(**{key: replace(section, **known | defaults)})
 

@@ -27,6 +27,7 @@ from typing import Any
 from ..exceptions import UBayFSError, UBayFSWarning
 from .facts import problems_of
 from .requests import LASTING, REQUESTS
+from .staged_answer import StageError
 from .stages import STAGES, Stages
 from .state import problem
 from .turns import Turns, be_patient
@@ -239,7 +240,7 @@ class _Loop:
                 content = getattr(self._stages, "trust_stage" if stage == "trust" else stage)()
             self.send("answer", self._revision, stage, content)
         except UBayFSError as error:
-            self.send("answer", self._revision, stage, {"error": str(error)})
+            self.send("answer", self._revision, stage, StageError(str(error)))
         except Exception as error:
             self._failed(error)
         if stage == "trust" and self._stages.lacks_trust:

@@ -17,8 +17,10 @@ from typing import Any
 
 from .._files import read_json
 from ..exceptions import InputError, NotAnsweredError, UBayFSError
+from ..results.comparison import Comparison
 from .document import LONGEST_NAME, Document
 from .history import History
+from .staged_answer import SetStage, StagedAnswer, StageError
 from .state import HISTORY, VERSION, VERSIONS, State, Word, problem
 from .worker import Worker
 
@@ -42,7 +44,7 @@ class Workbench(Document):
         ``n_stored`` finished runs; empty if there are no data.
     status : {"reading", "ready", "collecting", "deciding", "failed", "no data", "waiting"}
         Waiting: too many other studies are at work.
-    answer : dict
+    answer : StagedAnswer
         By stage: set, reasons, alternatives, figures, trust; ``revision`` tells of which state. It is replaced, never
         changed, so that whoever holds it has stages of one answer.
     progress : dict or None
@@ -58,7 +60,7 @@ class Workbench(Document):
         self.table: dict[str, Any] | None = None
         self.evidence: dict[str, Any] = {}
         self.status = "reading" if self.state.study.data.files[0] else "no data"
-        self.answer: dict[str, Any] = {"revision": -1}
+        self.answer = StagedAnswer()
         self.progress: dict[str, Any] | None = None
         self.votes: Any = None
         self.used = time.monotonic()
@@ -68,7 +70,7 @@ class Workbench(Document):
         self._waiting: dict[int, Future[Any]] = {}
         self._numbers = itertools.count()
         self._labels: list[str] = []  # of edits since the last set
-        self._features: list[str] | None = None  # of the last set
+        self._features: tuple[str, ...] | None = None  # of the last set
         self.wake()
 
     @classmethod
@@ -179,7 +181,7 @@ class Workbench(Document):
 
     def _on_evidence(self, revision: int, evidence: dict[str, Any], votes: Any) -> tuple[str, ...]:
         if not evidence.get("current") and revision == self.revision:
-            self.answer = {"revision": revision}  # no set of an ensemble that the study does not ask for
+            self.answer = StagedAnswer(revision)  # no set of an ensemble that the study does not ask for
         self.evidence, self.votes = evidence, votes
         return "votes", "answer"
 
@@ -187,23 +189,32 @@ class Workbench(Document):
         if revision not in (self.revision, -1):
             return ()
         if problems and revision >= 0:
-            self.answer = {"revision": revision}
+            self.answer = StagedAnswer(revision)
         self._set_problems("study" if revision >= 0 else "ensemble", problems)
         return "problems", "answer"
 
-    def _on_answer(self, revision: int, stage: str, content: dict[str, Any]) -> tuple[str, ...]:
+    def _on_answer(self, revision: int, stage: str, content: Any) -> tuple[str, ...]:
         if revision != self.revision:
             return ()
-        known = self.answer
-        if stage == "set":
-            features = content["features"]
-            before = features if self._features is None else self._features
-            content["added"] = [name for name in features if name not in before]
-            content["removed"] = [name for name in before if name not in features]
-            content["because"], self._labels = [] if self._features is None else self._labels, []
-            known, self._features = {"revision": revision}, features
-        self.answer = {**known, stage: content}
+        if isinstance(content, StageError):
+            self.answer = replace(self.answer, errors={**self.answer.errors, stage: content.message})
+        elif isinstance(content, SetStage):
+            self.answer = StagedAnswer(revision, self._since_last_change(content))
+        else:
+            self.answer = replace(self.answer, **{stage: content})
         return ("answer",)
+
+    def _since_last_change(self, stage: SetStage) -> SetStage:
+        """Return a new set with how it differs from the one before, and the changes that were made."""
+        first, features = self._features is None, stage.features
+        before = features if self._features is None else self._features
+        labels, self._labels, self._features = self._labels, [], features
+        return replace(
+            stage,
+            added=tuple(name for name in features if name not in before),
+            removed=tuple(name for name in before if name not in features),
+            because=() if first else tuple(labels),
+        )
 
     def _on_reply(self, number: int, found: bool | None, content: Any) -> tuple[str, ...]:
         """Take an answer over; not `found`: what is wrong, None: there is none."""
@@ -256,7 +267,7 @@ class Workbench(Document):
         saved.add_done_callback(lambda done: self._publish("versions"))
         return saved
 
-    def compare(self, first: int | None, second: int | None) -> Future[dict[str, Any]]:
+    def compare(self, first: int | None, second: int | None) -> Future[Comparison]:
         """Compare two versions as `ubayfs compare` does; None is the present answer."""
         return self.request("compare", first=first, second=second)
 
@@ -309,9 +320,9 @@ class Seat:
         return None if self.confirmed is None else self.bench.votes
 
     @property
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> StagedAnswer:
         """The answer by stages, if the expert may see it."""
-        return {"revision": -1} if self.confirmed is None else self.bench.answer
+        return StagedAnswer() if self.confirmed is None else self.bench.answer
 
     def request(self, kind: str, **payload: Any) -> Future[Any]:
         """Ask the worker for something that the expert may see; else raise InputError."""

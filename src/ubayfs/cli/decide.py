@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
                 f"Note: data and ensemble are those of {arguments.result}; those of {arguments.study} are not used."
             )
             study, problems.changed = used, frozenset({"data", "evidence"})
-    study = options.changed(study, arguments, problems, evidence)
+    study = options.changed(study, arguments, problems)
     directory = arguments.output
     with ExitStack() as stack:
         write = None

@@ -95,5 +95,5 @@ def _target(arguments: argparse.Namespace) -> Any:
     if parts and arguments.target is not None:
         raise InputError.of("--target", "is given beside --time and --event; give one or the other.")
     if parts:
-        return SurvivalColumns.of("--time and --event", parts)
+        return SurvivalColumns.from_mapping("--time and --event", parts)
     return None if arguments.target is None else as_target("--target", arguments.target)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..constraints import Constraint
-    from ..ensemble.evidence import Evidence
     from ..study import Study, Weights
     from ..study.diagnostics import Problems
 
@@ -139,14 +138,12 @@ def requested_study(arguments: argparse.Namespace) -> Study:
     return changed(study, arguments, study.new_problems())
 
 
-def changed(study: Study, arguments: argparse.Namespace, problems: Problems, evidence: Evidence | None = None) -> Study:
-    """Return the study with the values of the options; raise all that is wrong with it, them and the evidence."""
-    from ..study.resolve import check_draft
+def changed(study: Study, arguments: argparse.Namespace, problems: Problems) -> Study:
+    """Return the study with the values of the options; raise all that is wrong with its file and with them."""
+    from ..study.diagnostics import AFTER_FILE
 
     study = _with_options(study, arguments, problems)
-    if problems.found:
-        check_draft(study, problems, evidence)
-        problems.raise_any()
+    problems.raise_any(AFTER_FILE)
     return study
 
 
@@ -205,8 +202,8 @@ def changed_section(study: Study, key: str, arguments: argparse.Namespace, probl
 
 def _with_weights(prior: Any, stated: list[str] | None, problems: Problems) -> Any:
     """Return the section of the prior with weights given as NAME=VALUE."""
+    from .._problems import collect_errors
     from ..knowledge.scale import as_stated, number_or_word
-    from ..study.diagnostics import reported
 
     if not stated:
         return prior
@@ -225,7 +222,7 @@ def _with_weights(prior: Any, stated: list[str] | None, problems: Problems) -> A
         if not separator or not name:
             problems(place, "must be NAME=VALUE, such as radius=likely or radius=5.")
             continue
-        with reported(problems, place):
+        with collect_errors(problems, place):
             new[name] = as_stated(number_or_word(value))
     levels: dict[str, Any] = {
         level: tuple((name, weight) for name, weight in getattr(weights, level) if name not in new)
@@ -243,18 +240,18 @@ def _price_of(kind: str, price: float | None) -> dict[str, float]:
 def _with_constraints(study: Study, arguments: argparse.Namespace, problems: Problems) -> tuple[Constraint, ...]:
     """Return the constraints of the study and of the options."""
     from .._arguments import check_choice
+    from .._problems import collect_errors
     from ..constraints import KINDS
     from ..constraints.arguments import as_price
-    from ..study.diagnostics import reported
 
     removed = set()
     problems.written_in(_PRICE, "--price")
     price: float | None = None
-    with reported(problems, _PRICE):  # once, whichever constraints it is for
+    with collect_errors(problems, _PRICE):  # once, whichever constraints it is for
         price = None if arguments.price is None else as_price(arguments.price)
     problems.written_in(_WITHOUT, "--without")
     for kind in arguments.without or ():
-        with reported(problems, _WITHOUT):
+        with collect_errors(problems, _WITHOUT):
             removed.add(check_choice("kind", kind.replace("-", "_"), KINDS))
     added: list[tuple[str, dict[str, Any]]] = []
     for kind, first in _kinds_by_argument():
@@ -276,6 +273,6 @@ def _with_constraints(study: Study, arguments: argparse.Namespace, problems: Pro
     for kind, given in added:
         place = ("constraints", len(made))
         problems.written_in(place, _flag(kind))
-        with reported(problems, place):
+        with collect_errors(problems, place):
             made.append(KINDS[kind].build(**given))
     return tuple(made)

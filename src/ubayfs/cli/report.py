@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
     result = StoredResult(arguments.result)
     figures = {
         arguments.figures / f"{name}.{format}": (name, format)
-        for name in (result.summary["displays"] if arguments.figures is not None else ())
+        for name in (result.summary.displays if arguments.figures is not None else ())
         for format in formats
     }
     sources = {path.resolve() for path in result.sources}
@@ -72,13 +73,13 @@ def _rendered(result: StoredResult, reports: list[Path], figures: Mapping[Path, 
     from ..summary.trust_sentences import three_facts
 
     stored, drawn = result.summary, Figures({})
-    trust = {**stored["trust"], "result": str(result.directory)}  # wherever it was moved to
-    summary = {**stored, "trust": trust, "facts": three_facts(trust)}
+    trust = replace(stored.trust, result=str(result.directory))  # wherever it was moved to
+    summary = replace(stored, trust=trust, facts=three_facts(trust))
     if figures or any(path.suffix == ".html" for path in reports):
         of_page = page_format(result.study.outputs.figures)
         formats = {of_page, *(format for _, format in figures.values())}
-        displays = read_displays(summary["displays"])
-        drawn = render_figures(displays, sorted(formats), result.figures(summary["displays"]))
+        displays = read_displays(summary.displays)
+        drawn = render_figures(displays, sorted(formats), result.figures(summary.displays))
         echo_advice(advice_facts(drawn.advice))
     texts = {
         path: render_html(summary, drawn) if path.suffix == ".html" else RENDERERS[path.suffix](summary)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ..results import StoredResult
     from ..results.trust_work import TrustWork
     from ..study import ResolvedStudy, Study
+    from ..summary import AdviceFact, Answer
+    from ..summary.facts import ChosenFeature, Fact
 
 _SHOWN = 50  # chosen features that are printed; the files have all
 # What to do about advice by an option of the command line.
@@ -135,7 +137,7 @@ def finish(
     reasons, before = attribution(selection, work.study.decision.random_state), {given.code for given in shown}
     answer_with = partial(answer, selection, study=work.study, reasons=reasons)
     known, trust = answer_with(trust=work.trust), work.trust
-    echo_advice([*advice_facts(of_size), *(given for given in known["advice"] if given["code"] not in before)])
+    echo_advice([*advice_facts(of_size), *(fact for fact in known.advice if fact.code not in before)])
     unread = _unread(print_answer, known)
     if level is not None or write is not None:
         _examine(work, selection, level)
@@ -143,17 +145,17 @@ def finish(
         known = answer_with(trust=work.trust)
     echo_advice(advice_facts(work.trust.advice))
     # What is not known of a decision that is not written, no command finds out.
-    facts = three_facts({**known["trust"], "result": "" if directory is None else str(directory)})
-    facts = [fact for fact in facts if write is not None or fact["state"] != "missing"]
+    facts = three_facts(replace(known.trust, result="" if directory is None else str(directory)))
+    facts = tuple(fact for fact in facts if write is not None or fact.state != "missing")
     unread = unread or _unread(print_facts, facts)
     if write is None:
         echo_error("Nothing was written; add -o DIRECTORY to write this result.")
     else:
-        result, figures, of_figures = finished(
+        result, figures = finished(
             work, selection, known, earlier=earlier, advice=(*of_size, *work.trust.advice),
             note=lambda text: echo_error(f"Note: {text}"),
         )  # fmt: skip
-        echo_advice(of_figures)
+        echo_advice(advice_facts(figures.advice))
         n_written = len(write(result, data=work.study.table, figures=figures))
         if unread is None and directory is not None:
             echo(f"\nWrote {n_written} files to {directory}; open {directory / 'report.html'}")
@@ -189,51 +191,49 @@ def _examine(work: TrustWork, selection: Selection, level: str | None) -> None:
         echo_error(f"Note: {part} is not known: {problem}")
 
 
-def echo_advice(advice: Iterable[Mapping[str, Any]]) -> None:
+def echo_advice(facts: Iterable[AdviceFact]) -> None:
     """Print advice, with the option that follows it."""
-    from ..exceptions import Advice
-
-    for given in advice:
-        remedy = _REMEDIES.get(given["code"])
-        echo_error(f"Note: {given['message'] if remedy is None else Advice.from_dict(given).in_words(remedy)}")
+    for fact in facts:
+        remedy = _REMEDIES.get(fact.code)
+        echo_error(f"Note: {fact.message if remedy is None else fact.advice.in_words(remedy)}")
 
 
-def print_answer(known: Mapping[str, Any]) -> None:
+def print_answer(known: Answer) -> None:
     """Print the chosen features, the constraints that are violated, and how good the answer is."""
-    chosen = known["chosen"]
-    echo(f"{known['headline']}" + "\n" * bool(chosen))
+    chosen = known.chosen
+    echo(f"{known.headline}" + "\n" * bool(chosen))
     if chosen:
-        echo(table([_row(record) for record in chosen[:_SHOWN]]))
+        echo(table([_row(member) for member in chosen[:_SHOWN]]))
     if len(chosen) > _SHOWN:
         echo(f"... and {len(chosen) - _SHOWN} more")
-    violated = [entry for entry in known["constraints"] if not entry["holds"]]
+    violated = [entry for entry in known.constraints if not entry.holds]
     if violated:
         echo("\nViolated soft constraints")
         for entry in violated:
-            echo(f"  {entry['label']}, by {entry['violation']:g}, admissibility {entry['admissibility']:.3g}")
-    bound = "no bound known" if known["bound"] is None else f"bound {known['bound']:.6g}, gap {known['gap']:.2g}"
-    echo(f"\nScore {known['value']:.6g}, {bound}.")
+            echo(f"  {entry.label}, by {entry.violation:g}, admissibility {entry.admissibility:.3g}")
+    bound = "no bound known" if known.bound is None else f"bound {known.bound:.6g}, gap {known.gap:.2g}"
+    echo(f"\nScore {known.value:.6g}, {bound}.")
     if sys.stdout is not None:
         sys.stdout.flush()  # before the work that follows
 
 
-def print_facts(facts: Iterable[Mapping[str, Any]]) -> None:
+def print_facts(facts: Iterable[Fact]) -> None:
     """Print what is known of other samples, and the command that finds out what is not."""
     for fact in facts:
-        echo(f"\n{fact['question']}")
-        for sentence in fact["sentences"]:
+        echo(f"\n{fact.question}")
+        for sentence in fact.sentences:
             echo(f"  {sentence}")
-        if fact["command"]:
-            echo(f"  {fact['command']}")
+        if fact.command:
+            echo(f"  {fact.command}")
     if sys.stdout is not None:
         sys.stdout.flush()
 
 
-def _row(record: Mapping[str, Any]) -> dict[str, Any]:
+def _row(member: ChosenFeature) -> dict[str, Any]:
     return {
-        "feature": record["feature"],
-        "votes": record["count"],
-        "weight": record["weight"],
-        "importance": record["importance"],
-        "because of": ", ".join(record["reasons"]) + " (weight not needed)" * record["weight_not_needed"],
+        "feature": member.feature,
+        "votes": member.count,
+        "weight": member.weight,
+        "importance": member.importance,
+        "because of": ", ".join(member.reasons) + " (weight not needed)" * member.weight_not_needed,
     }

@@ -32,7 +32,7 @@ class FrozenMatrix:
     data: bytes
 
     @classmethod
-    def of(cls, name: str, values: Any) -> FrozenMatrix:
+    def from_values(cls, name: str, values: Any) -> FrozenMatrix:
         """Make it of an array-like or a sparse array; one row may be a vector."""
         if sparse.issparse(values):
             as_numbers(name, values.tocoo().data)

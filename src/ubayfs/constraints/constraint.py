@@ -147,18 +147,18 @@ class Context:
             raise
 
     def _blocks(self, items: Any, kind: str) -> Ints:
-        found = np.array([self.blocks.position(item, kind) for item in items], dtype=np.intp)
-        if len(np.unique(found)) < len(found):
+        positions = np.array([self.blocks.position(item, kind) for item in items], dtype=np.intp)
+        if len(np.unique(positions)) < len(positions):
             raise ConstraintError.of(
-                kind, f"names a block more than once: {names_at(self.blocks.names, found)}.", items
+                kind, f"names a block more than once: {names_at(self.blocks.names, positions)}.", items
             )
-        return found
+        return positions
 
     def values(self, kind: str) -> Array:
         """Return the data of the fit as a matrix whose columns are the features."""
         if self.X is None:
             raise ConstraintError(f"{kind} needs the data of the fit; pass X=.", argument="X")
-        return FeatureData.of_fit(self.X, self.index.names).X
+        return FeatureData.from_fit(self.X, self.index.names).X
 
 
 @dataclass(frozen=True)
@@ -223,9 +223,11 @@ def builder(
                     raise ConstraintError.of("price", rule, kwargs["price"])
                 return Constraint(kind, tuple(check(*args, **kwargs).items()))
             except InputError as error:
-                found = ConstraintError(f"{kind}: {error}", argument=error.argument, value=error.value, rule=error.rule)
-                found.against = getattr(error, "against", None)
-                raise found from None
+                refusal = ConstraintError(
+                    f"{kind}: {error}", argument=error.argument, value=error.value, rule=error.rule
+                )
+                refusal.against = getattr(error, "against", None)
+                raise refusal from None
 
         build.__signature__ = signature.replace(return_annotation="Constraint")  # type: ignore[attr-defined]
         KINDS[kind] = Kind(by_name()(build), inequalities, needs_data)

@@ -117,13 +117,13 @@ def cannot_link(
 
 
 def _if_then(context: Context, if_features: Any, then_features: Any, rho: float, on: str) -> Inequalities:
-    left = context.positions(if_features, on, "implies", "if_features")
-    right = context.positions(then_features, on, "implies", "then_features")
-    names, both = context.names(on), np.intersect1d(left, right)
+    origins = context.positions(if_features, on, "implies", "if_features")
+    targets = context.positions(then_features, on, "implies", "then_features")
+    names, both = context.names(on), np.intersect1d(origins, targets)
     if len(both):
         raise ConstraintError.of("implies", f"has {names[int(both[0])]!r} on both sides; drop it from one.")
-    title = f"implies {names_at(names, left)} -> {names_at(names, right)}"
-    first, second = np.repeat(left, len(right)), np.tile(right, len(left))
+    title = f"implies {names_at(names, origins)} -> {names_at(names, targets)}"
+    first, second = np.repeat(origins, len(targets)), np.tile(targets, len(origins))
     return _implications(context, first, second, rho, on, "implies {} -> {}", title)
 
 
@@ -264,11 +264,11 @@ def exclude(
 def _correlated(context: Context, threshold: float, method: str, rho: Any = None) -> Inequalities:
     *pairs, strength = correlation.PAIRS.find(context.values("decorrelate"), threshold, method)
     with np.errstate(divide="ignore"):
-        odds = strength / (1.0 - strength)
+        odds = strength / (1.0 - strength)  # the paper's rho; a correlation of 1 makes the pair hard
     names, n = context.index.names, len(strength)
     label = partial(_correlated_names, method, names, pairs, strength)
-    found = f"{counted(n, 'pair')} of correlated features," if n else "no pair with a"
-    title = f"decorrelate: {found} {method.capitalize()} correlation above {threshold:g}"
+    which = f"{counted(n, 'pair')} of correlated features," if n else "no pair with a"
+    title = f"decorrelate: {which} {method.capitalize()} correlation above {threshold:g}"
     return inequalities(rows_at(pairs, (1.0, 1.0), len(names)), 1.0, odds if rho is None else rho, label, title)
 
 
@@ -308,7 +308,7 @@ def decorrelate(threshold: float = 0.5, method: str = "spearman", *, price: floa
     }
 
 
-def held_unlikely(prices: Mapping[str, float]) -> tuple[Constraint, ...]:
+def unlikely_constraints(prices: Mapping[str, float]) -> tuple[Constraint, ...]:
     """Return what "unlikely" means: soft exclusions by price, which are knowledge and no demand on the set."""
     by_price: dict[float, list[str]] = {}
     for name, price in prices.items():

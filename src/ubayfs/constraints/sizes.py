@@ -161,12 +161,12 @@ def max_per_block(n: int, *, rho: float = math.inf, blocks: Any = None, price: f
 
 
 def _each_cluster(context: Context, n: int, threshold: float, rho: float) -> Inequalities:
-    names, found = context.index.names, find_clusters(context.values("max_per_cluster"), threshold)
-    limited = [members for members in found if len(members) > n]
+    names, clusters = context.index.names, find_clusters(context.values("max_per_cluster"), threshold)
+    limited = [members for members in clusters if len(members) > n]
     A = sparse.csr_array(sets_matrix(limited, len(names)), dtype=np.float64)
-    clusters = [cluster_name(names, members) for members in limited]
-    label = partial(with_names, f"max-per-cluster {n}: {{}}", clusters, (np.arange(len(clusters)),))
-    kinds = f"{counted(len(clusters), 'cluster')} of features" if clusters else "no cluster"
+    limited_names = [cluster_name(names, members) for members in limited]
+    label = partial(with_names, f"max-per-cluster {n}: {{}}", limited_names, (np.arange(len(limited_names)),))
+    kinds = f"{counted(len(limited_names), 'cluster')} of features" if limited_names else "no cluster"
     return inequalities(A, n, rho, label, f"max-per-cluster {n}: {kinds} with correlations above {threshold:g}")
 
 
@@ -237,9 +237,10 @@ def size_limit(constraints: Iterable[Constraint | None]) -> int | None:
     >>> size_limit([max_size(10), exact_size(7), max_per_block(2)])
     7
     """
-    given = [dict(c.arguments) for c in constraints if c is not None and c.kind in ("max_size", "exact_size")]
+    sizes = [dict(c.arguments) for c in constraints if c is not None and c.kind in ("max_size", "exact_size")]
     return min(
-        (one["n"] for one in given if isinstance(one["n"], int) and (one.get("rho") or one.get("price"))), default=None
+        (size["n"] for size in sizes if isinstance(size["n"], int) and (size.get("rho") or size.get("price"))),
+        default=None,
     )
 
 
@@ -257,8 +258,8 @@ def as_size(name: str, value: Any, low: int) -> int | str:
     return value
 
 
-def asks_for_supported(constraint: Constraint) -> bool:
-    """Tell whether a size is the number of features that the data support, whichever number stands there now."""
+def has_data_driven_size(constraint: Constraint) -> bool:
+    """Return whether a size is the number of features that the data support, whichever number stands there now."""
     return constraint.kind == "max_size" and SUPPORTED in (constraint.note, dict(constraint.arguments).get("n"))
 
 
@@ -270,8 +271,8 @@ def with_supported(constraints: Iterable[Constraint], n: int | str) -> tuple[Con
     (max_size(3), max_size(9))
     """
     return tuple(
-        replace(given, arguments=tuple((dict(given.arguments) | {"n": n}).items()), note=SUPPORTED)
-        if asks_for_supported(given)
-        else given
-        for given in constraints
+        replace(constraint, arguments=tuple((dict(constraint.arguments) | {"n": n}).items()), note=SUPPORTED)
+        if has_data_driven_size(constraint)
+        else constraint
+        for constraint in constraints
     )

@@ -75,7 +75,7 @@ class ConstraintSystem:
     @classmethod
     def stack(
         cls,
-        given: Sequence[Inequalities],
+        meanings: Sequence[Inequalities],
         n_features: int,
         blocks: sparse.csr_array | None = None,
         constraints: Sequence[Constraint | None] | None = None,
@@ -86,7 +86,8 @@ class ConstraintSystem:
         n_columns = n_features + blocks.shape[0]
         matrices, bounds, rhos, parts = [], [np.empty(0)], [np.empty(0)], []
         owners, numbers = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
-        for position, (meaning, constraint) in enumerate(zip(given, constraints or [None] * len(given), strict=True)):
+        constraints = constraints or [None] * len(meanings)
+        for position, (meaning, constraint) in enumerate(zip(meanings, constraints, strict=True)):
             parts.append(Part(position, meaning.label, meaning.title, constraint))
             used = np.flatnonzero(meaning.rho != 0)
             if len(used) == 0:
@@ -154,8 +155,8 @@ class ConstraintSystem:
     def take(self, rows: Any) -> ConstraintSystem:
         """Return the system with some of its inequalities only, given by position."""
         rows = np.asarray(rows, dtype=np.intp)
-        known = ("owner", "number") if self.parts else ()
-        return replace(self, **{key: getattr(self, key)[rows] for key in ("A", "b", "rho", *known)})
+        origin = ("owner", "number") if self.parts else ()
+        return replace(self, **{key: getattr(self, key)[rows] for key in ("A", "b", "rho", *origin)})
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "derived": {}}
@@ -214,41 +215,41 @@ def resolve(constraints: Any, feature_names: Any, blocks: Any = None, X: Any = N
     """
     shared = Context(FeatureIndex(feature_names), Blocks.of(blocks), X)
     listed = as_constraints(constraints)
-    given: list[Inequalities] = []
-    memberships, n_known = [shared.membership], len(shared.blocks)
+    meanings: list[Inequalities] = []
+    memberships, n_blocks = [shared.membership], len(shared.blocks)
     for position, constraint in enumerate(listed):
-        context, offset, own = shared, 0, _own_blocks(constraint)
+        context, offset, blocks_alone = shared, 0, _blocks_of(constraint)
         try:
-            if own is not None:
-                context, offset = replace(shared, blocks=own), n_known
+            if blocks_alone is not None:
+                context, offset = replace(shared, blocks=blocks_alone), n_blocks
                 memberships.append(context.membership)
-                n_known += len(own)
-            found = _meaning(context, constraint)
+                n_blocks += len(blocks_alone)
+            meaning = _meaning(context, constraint)
         except ConstraintError as error:
             error.position = position
             raise
-        given.append(_on_columns(found, found.A.indices + offset, n_known) if found.on_blocks else found)
+        meanings.append(_on_columns(meaning, meaning.A.indices + offset, n_blocks) if meaning.on_blocks else meaning)
     membership = sparse.csr_array(sparse.vstack(memberships, format="csr"))
     # Blocks that nothing refers to would only burden the optimizer.
-    columns = [meaning.A.indices for meaning in given if meaning.on_blocks and (meaning.rho != 0).any()]
+    columns = [meaning.A.indices for meaning in meanings if meaning.on_blocks and (meaning.rho != 0).any()]
     used = np.unique(np.concatenate(columns)) if columns else np.empty(0, dtype=np.intp)
-    given = [
+    meanings = [
         _on_columns(meaning, np.searchsorted(used, meaning.A.indices), len(used)) if meaning.on_blocks else meaning
-        for meaning in given
+        for meaning in meanings
     ]
-    return ConstraintSystem.stack(given, membership.shape[1], membership[used], listed)
+    return ConstraintSystem.stack(meanings, membership.shape[1], membership[used], listed)
 
 
 def _meaning(context: Context, constraint: Constraint) -> Inequalities:
     """Return the inequalities of a constraint; what its price means as rho only votes can tell."""
-    given = dict(constraint.arguments)
-    price = given.pop("price", None)
+    arguments = dict(constraint.arguments)
+    price = arguments.pop("price", None)
     if price is not None:
-        given["rho"] = np.where(np.asarray(price) > 0, np.nan, 0.0)
-    return KINDS[constraint.kind].inequalities(context, **given)
+        arguments["rho"] = np.where(np.asarray(price) > 0, np.nan, 0.0)
+    return KINDS[constraint.kind].inequalities(context, **arguments)
 
 
-def _own_blocks(constraint: Constraint) -> Blocks | None:
+def _blocks_of(constraint: Constraint) -> Blocks | None:
     """Return the blocks of a constraint that has its own."""
     blocks = dict(constraint.arguments).get("blocks")
     if isinstance(blocks, tuple) and blocks and isinstance(blocks[0], tuple):

@@ -124,8 +124,8 @@ def _refuse_prices(system: ConstraintSystem) -> None:
 def as_sparse_sets(sets: Any) -> sparse.csr_array:
     """Return a batch of sets as a csr_array of float (0/1) of shape (n_sets, n_features)."""
     if sparse.issparse(sets):
-        known = isinstance(sets, sparse.csr_array) and sets.dtype == np.float64
-        return sets if known else sparse.csr_array(sets, dtype=np.float64)
+        ready = isinstance(sets, sparse.csr_array) and sets.dtype == np.float64
+        return sets if ready else sparse.csr_array(sets, dtype=np.float64)
     matrix = np.atleast_2d(as_array("sets", sets, "must be rows of True/False or 0/1"))
     if matrix.ndim > 2:
         raise InputError.of("sets", f"must have shape (n_sets, n_features); got {matrix.shape}.", sets)
@@ -226,13 +226,14 @@ class Admissibility:
     def violations(self, sets: Any) -> Floats:
         """Return by how much each set exceeds each bound, of shape (n_sets, n_inequalities); 0 where it holds."""
         z = self.indicators(sets)
-        found = self.excess((z @ _columns(self.system)).toarray(), slice(None))
-        found[:, _special_rows(self.system).rows] = self._special_violations(z)
-        return found
+        violations = self.excess((z @ _columns(self.system)).toarray(), slice(None))
+        violations[:, _special_rows(self.system).rows] = self._special_violations(z)
+        return violations
 
     def _special_violations(self, z: sparse.csr_array) -> Floats:
         rows, whole, fraction, error = _special_rows(self.system)
         b, bound = self.system.b[rows], np.round(self.system.b[rows])
+        # Whole parts and fractions of a^T z - b apart: the former are exact, and may cancel.
         excess = (z @ whole).toarray() - bound + ((z @ fraction).toarray() - (b - bound))
         return np.where(excess > self.tolerance[rows] + (z @ error).toarray(), excess, 0.0)
 

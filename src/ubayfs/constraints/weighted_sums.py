@@ -85,13 +85,13 @@ def cost_budget(costs: Costs, budget: float, *, rho: float = math.inf, price: fl
 
 def with_costs(constraint: Constraint, costs: Mapping[str, float] | None) -> Constraint:
     """Return a constraint with the costs of a table, if it is a budget without costs of its own."""
-    given = dict(constraint.arguments)
-    if constraint.kind != "cost_budget" or given.get("costs") is not None or not costs:
+    arguments = dict(constraint.arguments)
+    if constraint.kind != "cost_budget" or arguments.get("costs") is not None or not costs:
         return constraint
-    return replace(constraint, arguments=tuple((given | {"costs": tuple(costs.items())}).items()))
+    return replace(constraint, arguments=tuple((arguments | {"costs": tuple(costs.items())}).items()))
 
 
-def _as_given(context: Context, A: Any, b: Any, rho: Any, blocks: Any) -> Inequalities:
+def _rows_of_user(context: Context, A: Any, b: Any, rho: Any, blocks: Any) -> Inequalities:
     on = "features" if blocks is None else "blocks"
     if on == "blocks":
         context.require_blocks("linear")
@@ -129,7 +129,7 @@ def _numbered(matrix: sparse.csr_array, bounds: Any, names: Any, number: int) ->
     return f"linear {sum_in_words(terms)} <= {bounds[number]:g}{which}"
 
 
-@builder(_as_given)
+@builder(_rows_of_user)
 def linear(A: Costs, b: Bounds, *, rho: Any = math.inf, blocks: Any = None, price: Any = None) -> dict[str, Any]:
     """Inequalities A z <= b over features or blocks, as they are.
 
@@ -152,7 +152,7 @@ def linear(A: Costs, b: Bounds, *, rho: Any = math.inf, blocks: Any = None, pric
     >>> linear({"radius": 1, "area": 2, "texture": -1}, b=1.5)
     linear({'radius': 1.0, 'area': 2.0, 'texture': -1.0}, 1.5)
     """
-    matrix = as_pairs("A", A) or FrozenMatrix.of("A", A)
+    matrix = as_pairs("A", A) or FrozenMatrix.from_values("A", A)
     n = matrix.shape[0] if isinstance(matrix, FrozenMatrix) else 1
     if blocks is not None and not isinstance(blocks, bool):
         blocks = tuple(Blocks.of(blocks).members.items())

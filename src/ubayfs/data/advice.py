@@ -49,13 +49,13 @@ def identical_columns(X: Array, low: Array, high: Array) -> list[list[int]]:
         hashes[part] = np.einsum("i,ij->j", factors, bits ^ (bits >> np.uint64(32)))
     candidates = np.flatnonzero(_repeated(hashes))
     candidates = candidates[np.argsort(hashes[candidates], kind="stable")]
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     for same_hash in np.split(columns[candidates], np.flatnonzero(np.diff(hashes[candidates])) + 1):
         equal: dict[bytes, list[int]] = {}
         for column in same_hash.tolist():
             equal.setdefault(value_bits(X[:, column]).tobytes(), []).append(column)
-        found += [group for group in equal.values() if len(group) > 1]
-    return sorted(found)
+        groups += [group for group in equal.values() if len(group) > 1]
+    return sorted(groups)
 
 
 def _repeated(keys: Array) -> NDArray[np.bool_]:
@@ -136,9 +136,9 @@ def outlying_values(X: Array, low: Array, high: Array) -> Iterator[OutlyingValue
         x = x[~np.isnan(x)]
         for value in (float(high[column]), float(low[column])):
             others = x[x != value]
-            found = OutlyingValue(column, value, len(x) - len(others), float(others.min()), float(others.max()))
-            if _is_far(found, len(x)):
-                yield found
+            outlier = OutlyingValue(column, value, len(x) - len(others), float(others.min()), float(others.max()))
+            if _is_far(outlier, len(x)):
+                yield outlier
                 break
 
 
@@ -147,22 +147,22 @@ def _quarter(values: Array) -> Floats:
     return values.astype(np.float64) / 4
 
 
-def _is_far(found: OutlyingValue, n_samples: int) -> bool:
-    value, low, high = found.value / 4, found.low / 4, found.high / 4
-    nines = abs(found.value) < 1e15 and f"{abs(found.value):.12g}".strip("9") == "" and abs(found.value) > 9
+def _is_far(outlier: OutlyingValue, n_samples: int) -> bool:
+    value, low, high = outlier.value / 4, outlier.low / 4, outlier.high / 4
+    nines = abs(outlier.value) < 1e15 and f"{abs(outlier.value):.12g}".strip("9") == "" and abs(outlier.value) > 9
     distance = low - value if value < low else value - high
     far = _FAR_FOR_NINES if nines else _FAR
-    return high > low and distance / far >= high - low and 2 * found.n_samples <= n_samples
+    return high > low and distance / far >= high - low and 2 * outlier.n_samples <= n_samples
 
 
 def outlier_advice(X: Array, low: Array, high: Array, names: Array) -> tuple[Advice, ...]:
     """Return advice that names the columns, of which `low` and `high` are the extremes, if there are any."""
-    found = list(outlying_values(X, low, high))
-    if not found:
+    outliers = list(outlying_values(X, low, high))
+    if not outliers:
         return ()
-    listed = found[:_LISTED]
+    listed = outliers[:_LISTED]
     facts = {
-        "n_features": len(found),
+        "n_features": len(outliers),
         "features": [str(names[outlier.column]) for outlier in listed],
         "values": [outlier.value for outlier in listed],
         "n_samples": [outlier.n_samples for outlier in listed],
@@ -174,7 +174,7 @@ def outlier_advice(X: Array, low: Array, high: Array, names: Array) -> tuple[Adv
         f"from {outlier.low:g} to {outlier.high:g}"
         for outlier in listed[:_SHOWN]
     ]
-    more = [f"and {len(found) - _SHOWN:,} more"] * (len(found) > _SHOWN)
+    more = [f"and {len(outliers) - _SHOWN:,} more"] * (len(outliers) > _SHOWN)
     return (Advice("outlying_values", {**facts, "shown": "; ".join(sentences + more)}),)
 
 
@@ -225,7 +225,7 @@ def _alike(labels: list[str]) -> tuple[Advice, ...]:
     spellings: dict[str, list[str]] = {}
     for label in labels:
         spellings.setdefault(folded_label(label), []).append(label)
-    several = [" = ".join(map(repr, found)) for found in spellings.values() if len(found) > 1]
+    several = [" = ".join(map(repr, alike)) for alike in spellings.values() if len(alike) > 1]
     return (Advice("labels_alike", {"labels": several}),) if several else ()
 
 
@@ -233,7 +233,7 @@ def _event_advice(target: Target) -> tuple[Advice, ...]:
     """Return advice on few events, and on how events were recognized where that is not plain."""
     n_events = int(target.event.sum())
     labels = [] if target.classes is None else [str(label) for label in target.classes]
-    found = [Advice("few_events", {"n_events": n_events, "least": FEW_EVENTS})] if n_events < FEW_EVENTS else []
+    notes = [Advice("few_events", {"n_events": n_events, "least": FEW_EVENTS})] if n_events < FEW_EVENTS else []
     if labels[1:] and labels[1] not in ("True", "1", "1.0", "event"):
-        found.append(Advice("event_coded", {"event": labels[1], "censored": labels[0], "n_events": n_events}))
-    return tuple(found)
+        notes.append(Advice("event_coded", {"event": labels[1], "censored": labels[0], "n_events": n_events}))
+    return tuple(notes)

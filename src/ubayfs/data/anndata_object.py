@@ -40,7 +40,7 @@ class Parts(NamedTuple):
     def without(self, absent: Mask, code: str, facts: Mapping[str, Any]) -> tuple[Parts, Advice]:
         """Return the parts without some samples, and the note on that, which has these facts, too."""
 
-        def left(part: Any) -> Any:
+        def remaining(part: Any) -> Any:
             as_long = part is not None and np.ndim(part) > 0 and len(part) == len(absent)
             return samples_of(part, ~absent) if as_long else part  # of another length: refused where it is read
 
@@ -49,12 +49,17 @@ class Parts(NamedTuple):
             code, {**facts, "n_samples": len(names), "samples": [*map(str, names)], "n_left": int((~absent).sum())}
         )
         index = None if self.index is None else self.index[~absent]
-        values, y, groups, obs = samples_of(self.values, ~absent), left(self.y), left(self.groups), left(self.obs)
+        values, y, groups, obs = (
+            samples_of(self.values, ~absent),
+            remaining(self.y),
+            remaining(self.groups),
+            remaining(self.obs),
+        )
         return self._replace(values=values, index=index, y=y, groups=groups, obs=obs), note
 
 
 def is_anndata(X: Any) -> bool:
-    """Tell whether something is an AnnData object; who has one has imported the package."""
+    """Return whether something is an AnnData object; who has one has imported the package."""
     package = sys.modules.get("anndata")
     return package is not None and isinstance(X, package.AnnData)
 
@@ -117,7 +122,7 @@ def check_aligned(name: str, values: Any, index: Any) -> None:
 def _values(adata: Any, layer: str | None) -> Any:
     """Return X or a layer, dense or sparse; what a backed object has in its file is loaded."""
     if layer is not None:
-        _check_known("layer", layer, adata.layers, "layer")
+        _check_name("layer", layer, adata.layers, "layer")
     try:
         values = adata.X if layer is None else adata.layers[layer]
     except AttributeError as error:  # anndata cannot cut sparse matrices in a file with every version of SciPy
@@ -131,17 +136,17 @@ def _values(adata: Any, layer: str | None) -> Any:
 def _columns(adata: Any, argument: str, names: Any) -> Any:
     """Return a column of obs by its name, or several as a matrix."""
     if isinstance(names, Mapping):
-        names = SurvivalColumns.of(argument, names)
+        names = SurvivalColumns.from_mapping(argument, names)
     listed = target_columns(names) if isinstance(names, Iterable) else [names]
     for name in listed:
-        _check_known(argument, name, adata.obs.columns, "column of obs")
+        _check_name(argument, name, adata.obs.columns, "column of obs")
     if isinstance(names, Mapping):
         return adata.obs[listed].set_axis(list(names), axis=1)
     return adata.obs[listed[0]] if len(listed) == 1 else adata.obs[listed].to_numpy()
 
 
-def _check_known(argument: str, name: Any, known: Iterable[Any], what: str) -> None:
-    names = [str(name) for name in known]
+def _check_name(argument: str, name: Any, choices: Iterable[Any], what: str) -> None:
+    names = [str(name) for name in choices]
     if not isinstance(name, str) or name not in names:
         near = did_you_mean(name, names) if isinstance(name, str) else ""
         hint = near or f" There are {len(names)}: {', '.join(map(repr, names[:8]))}..."

@@ -86,7 +86,7 @@ class Blocks:
             from .headings import heading_of
 
             features, names = (heading_of(column, list(blocks.columns)) for column in ("feature", "block"))
-            missing = [column for column, found in (("block", names), ("feature", features)) if found is None]
+            missing = [column for column, heading in (("block", names), ("feature", features)) if heading is None]
             if missing:
                 raise ConstraintError.of(
                     "blocks",
@@ -98,7 +98,7 @@ class Blocks:
                 # Rows without a block are features outside all blocks.
                 if not isna(block):
                     members.setdefault(_block_name(block), []).append(feature)
-            return cls({name: tuple(found) for name, found in members.items()})
+            return cls({name: tuple(features) for name, features in members.items()})
         raise ConstraintError.of(
             "blocks",
             "must be a mapping of names to features, a DataFrame with columns 'feature' and 'block', "
@@ -141,10 +141,10 @@ class Blocks:
         if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(self):
             return int(name)
         if not isinstance(name, str) or name not in self.members:
-            known = ", ".join(map(repr, self.names[:8])) or "none were given; pass blocks="
+            shown = ", ".join(map(repr, self.names[:8])) or "none were given; pass blocks="
             raise ConstraintError.of(
                 argument,
-                f"names block {name!r}, which is not a block.{did_you_mean(name, self.names)} Known blocks: {known}.",
+                f"names block {name!r}, which is not a block.{did_you_mean(name, self.names)} Known blocks: {shown}.",
             )
         return self.names.index(name)
 
@@ -165,12 +165,12 @@ def members_by_prefix(names: Iterable[str], separator: str) -> dict[str, list[st
     >>> members_by_prefix(["mean radius", "mean area", "id"], " ")
     {'mean': ['mean radius', 'mean area']}
     """
-    found: dict[str, list[str]] = {}
+    members: dict[str, list[str]] = {}
     for name in names:
         prefix, separated, _ = name.partition(separator)
         if separated and prefix:
-            found.setdefault(prefix, []).append(name)
-    return found
+            members.setdefault(prefix, []).append(name)
+    return members
 
 
 def sets_matrix(sets: Sequence[Ints], n_features: int) -> sparse.csr_array:

@@ -129,7 +129,7 @@ def columns_of(X: Any, columns: Ints) -> Any:
 
 
 def is_category(column: Any) -> bool:
-    """Tell whether a pandas column holds labels: a categorical, true and false, or text that is not all numbers."""
+    """Return whether a pandas column holds labels: a categorical, true and false, or text that is not all numbers."""
     import pandas as pd
 
     dtype = column.dtype
@@ -165,7 +165,7 @@ class ReadCategory:
     by_text: bool = False  # its type does not say that it is a category
 
     @classmethod
-    def of(cls, name: str, column: Any, order: Sequence[str] | None = None) -> ReadCategory:
+    def from_column(cls, name: str, column: Any, order: Sequence[str] | None = None) -> ReadCategory:
         """Read a pandas column; `order`: all labels of an ordered scale, lowest first.
 
         Raises
@@ -177,14 +177,14 @@ class ReadCategory:
 
         categorical = isinstance(column.dtype, pd.CategoricalDtype)
         ordered = order is not None or (categorical and bool(column.dtype.ordered))
-        known = [str(label).strip() for label in column.dtype.categories] if categorical else None
+        dtype_labels = [str(label).strip() for label in column.dtype.categories] if categorical else None
         values = column.astype(object).to_numpy()
         present = ~np.asarray(pd.isna(values))
         labels = [str(label).strip() for label in values[present]]
         counts = dict(Counter(labels).most_common())
         if order is not None:
             _check_order(name, counts, order)
-        names = list(order) if order is not None else known or sorted(counts)
+        names = list(order) if order is not None else dtype_labels or sorted(counts)
         names = [label for label in dict.fromkeys(names) if label in counts]
         truth = not categorical and order is None and counts.keys() <= {"True", "False"}
         if truth:
@@ -197,12 +197,12 @@ class ReadCategory:
         levels_left = [label for label in names if label not in rare]
         pool = POOLED if POOLED not in levels_left else f"{POOLED} (pooled)"
         code = {label: position for position, label in enumerate(levels_left)} | dict.fromkeys(rare, len(levels_left))
-        found = np.full(len(values), np.nan)
-        found[present] = [code[label] for label in labels]
+        codes = np.full(len(values), np.nan)
+        codes[present] = [code[label] for label in labels]
         levels = Levels((*levels_left, *[pool] * bool(rare)), ordered)
         once = tuple(label for label in levels_left if counts[label] == 1)
         by_text = order is None and not categorical and not truth
-        return cls(found, levels, tuple(rare), once, by_text)
+        return cls(codes, levels, tuple(rare), once, by_text)
 
 
 def _check_order(name: str, counts: Mapping[str, int], order: Sequence[str]) -> None:
@@ -227,25 +227,25 @@ def _as_groups(name: str) -> str:
 
 
 def has_text(X: Any) -> bool:
-    """Tell whether a frame of pandas has columns that are not numbers or booleans."""
+    """Return whether a frame of pandas has columns that are not numbers or booleans."""
     from pandas.api.types import is_numeric_dtype
 
     return hasattr(X, "iloc") and not all(map(is_numeric_dtype, X.dtypes))
 
 
-def category_notes(found: Mapping[str, ReadCategory]) -> tuple[Advice, ...]:
+def category_notes(categories: Mapping[str, ReadCategory]) -> tuple[Advice, ...]:
     """Return what must be known of columns that were read as categories."""
     labels_by_code = {
-        "text_as_categories": {name: read.levels.labels for name, read in found.items() if read.by_text},
-        "levels_pooled": {name: read.pooled for name, read in found.items() if read.pooled},
-        "level_seen_once": {name: read.once for name, read in found.items() if read.once},
+        "text_as_categories": {name: read.levels.labels for name, read in categories.items() if read.by_text},
+        "levels_pooled": {name: read.pooled for name, read in categories.items() if read.pooled},
+        "level_seen_once": {name: read.once for name, read in categories.items() if read.once},
     }
     notes = []
     for code, labels in labels_by_code.items():
-        shown = [f"{name} ({', '.join(known)})" for name, known in labels.items()]
+        shown = [f"{name} ({', '.join(texts)})" for name, texts in labels.items()]
         facts: dict[str, Any] = {"n_columns": len(labels), "columns": list(labels), "shown": shown}
         if code == "levels_pooled":
-            facts |= {"least": FEWEST_SAMPLES, "labels": [list(known) for known in labels.values()]}
+            facts |= {"least": FEWEST_SAMPLES, "labels": [list(texts) for texts in labels.values()]}
         if labels:
             notes.append(Advice(code, facts))
     return tuple(notes)

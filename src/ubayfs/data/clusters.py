@@ -72,13 +72,13 @@ def find_clusters(X: Array, threshold: float) -> list[Ints]:
     starts, pair_starts = (np.searchsorted(component[nodes], np.arange(n + 1)) for nodes in (order, first[pairs]))
     place = np.empty(n, dtype=np.int64)  # of a feature in its component
     place[order] = np.arange(n) - starts[component[order]]
-    found: list[Ints] = []
+    clusters: list[Ints] = []
     for number in np.flatnonzero(np.diff(pair_starts)).tolist():
         nodes = order[starts[number] : starts[number + 1]]
-        own = pairs[pair_starts[number] : pair_starts[number + 1]]
-        label = _complete_linkage(len(nodes), place[first[own]], place[second[own]], 1.0 - strength[own])
-        found += [members for value in np.unique(label) if len(members := nodes[label == value]) > 1]
-    return sorted(found, key=lambda members: int(members[0]))
+        edges = pairs[pair_starts[number] : pair_starts[number + 1]]
+        label = _complete_linkage(len(nodes), place[first[edges]], place[second[edges]], 1.0 - strength[edges])
+        clusters += [members for value in np.unique(label) if len(members := nodes[label == value]) > 1]
+    return sorted(clusters, key=lambda members: int(members[0]))
 
 
 def _complete_linkage(n: int, first: Ints, second: Ints, distance: Floats) -> Ints:
@@ -86,6 +86,7 @@ def _complete_linkage(n: int, first: Ints, second: Ints, distance: Floats) -> In
     from scipy.cluster.hierarchy import fcluster, linkage
 
     condensed = np.full(n * (n - 1) // 2, _APART)
+    # Where SciPy's condensed matrix has the distance of nodes i < j.
     condensed[n * first - first * (first + 1) // 2 + second - first - 1] = distance
     label: Ints = fcluster(linkage(condensed, "complete"), (1.0 + _APART) / 2, "distance")
     return label

@@ -35,7 +35,7 @@ class PairSums:
     condition: Floats  # share of the sum of squares that is left without the mean, the smaller one of both
 
     @classmethod
-    def of(cls, w: Array, v: Array, x: Array, present: Mask) -> PairSums:
+    def from_columns(cls, w: Array, v: Array, x: Array, present: Mask) -> PairSums:
         """Compute them in six products.
 
         Parameters
@@ -49,7 +49,7 @@ class PairSums:
         present : ndarray of bool of shape (n_samples, k)
         """
         both, there = np.concatenate([w, v]).astype(x.dtype, copy=False), present.astype(x.dtype)
-        (n, sum_v), (sum_x, products) = (np.split(both @ of, 2) for of in (there, x))
+        (n, sum_v), (sum_x, products) = (np.split(both @ columns, 2) for columns in (there, x))
         with np.errstate(all="ignore"):
             weights, vectors = np.split(both, 2)
             squares_x, squares_v = weights @ x**2, vectors**2 @ there
@@ -59,7 +59,7 @@ class PairSums:
         return cls(n, rho, condition)
 
 
-def own_correlations(v: Floats, block: Floats) -> Floats:
+def pairwise_correlations(v: Floats, block: Floats) -> Floats:
     """Return the correlation of a vector with k columns over the samples that have both, in shape (k,).
 
     NaN marks gaps. It is 0 where either is constant over these samples. Slower than sums and safe against cancellation.
@@ -67,7 +67,7 @@ def own_correlations(v: Floats, block: Floats) -> Floats:
     Examples
     --------
     >>> block = np.array([[2.0, 1.0], [4.0, np.nan], [8.0, 1.0], [0.0, 2.0]])
-    >>> own_correlations(np.array([1.0, 2.0, 4.0, np.nan]), block)
+    >>> pairwise_correlations(np.array([1.0, 2.0, 4.0, np.nan]), block)
     array([1., 0.])
     """
     absent = np.isnan(block) | np.isnan(v)[:, None]
@@ -124,11 +124,11 @@ def absolute_correlations(X: Array, method: str = "pearson") -> Iterator[tuple[s
 
 
 def _largest(X: CategoryTable, method: str) -> Floats:
-    n_coded, of_feature = X.coded.shape[1], X.starts[:-1]
+    n_coded, starts = X.coded.shape[1], X.starts[:-1]
     matrix = np.empty((n_coded, n_coded))
     for part, values in absolute_correlations(X.coded, method):
         matrix[part, part.start :], matrix[part.start :, part] = values, values.T
-    return np.asarray(np.maximum.reduceat(np.maximum.reduceat(matrix, of_feature, axis=0), of_feature, axis=1))
+    return np.asarray(np.maximum.reduceat(np.maximum.reduceat(matrix, starts, axis=0), starts, axis=1))
 
 
 def correlated_pairs(X: Array, threshold: float, method: str = "spearman") -> Pairs:
@@ -164,7 +164,7 @@ def correlated_pairs(X: Array, threshold: float, method: str = "spearman") -> Pa
 
 
 def correlated(X: Array, first: Ints, second: Ints, threshold: float, method: str = "spearman") -> Mask:
-    """Tell which of some features are the same as others, or correlate with them above a threshold.
+    """Return which of some features are the same as others, or correlate with them above a threshold.
 
     Parameters
     ----------
@@ -183,19 +183,19 @@ def correlated(X: Array, first: Ints, second: Ints, threshold: float, method: st
     array([[ True, False],
            [False,  True]])
     """
-    found = first[:, None] == second
+    alike = first[:, None] == second
     if isinstance(X, CategoryTable):
         i, j, _ = PAIRS.find(X, threshold, method)
         pairs = sparse.csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(X.shape[1],) * 2)
-        return np.asarray(found | (pairs + pairs.T)[first][:, second].toarray())
+        return np.asarray(alike | (pairs + pairs.T)[first][:, second].toarray())
     n = len(first)
     # The first ones, with themselves and all others: parts beyond them are not computed.
     for part, values in absolute_correlations(X[:][:, np.concatenate([first, second])], method):
         if part.start >= n:
             break
         inside = slice(part.start, min(part.stop, n))
-        found[inside] |= values[: inside.stop - inside.start, n - part.start :] > threshold + _ROUNDING
-    return found
+        alike[inside] |= values[: inside.stop - inside.start, n - part.start :] > threshold + _ROUNDING
+    return alike
 
 
 class PairCache:
@@ -267,14 +267,14 @@ def _paired(X: Array) -> Iterator[tuple[slice, Floats]]:
         x = np.where(present & varies, x - x.sum(axis=0) / np.maximum(present.sum(axis=0), 1), 0.0)
     for part in feature_chunks(X.shape[1], _BLOCK):
         rest = slice(part.start, None)
-        found = PairSums.of(present[:, part].T.astype(np.float64), x[:, part].T, x[:, rest], present[:, rest])
-        known = (found.n >= _FEWEST_SHARED) & varies[part, None] & varies[rest]
-        values = np.where(known, found.rho, 0.0)
-        doubtful = known & ~(found.condition > _CONDITION)
+        sums = PairSums.from_columns(present[:, part].T.astype(np.float64), x[:, part].T, x[:, rest], present[:, rest])
+        shared = (sums.n >= _FEWEST_SHARED) & varies[part, None] & varies[rest]
+        values = np.where(shared, sums.rho, 0.0)
+        doubtful = shared & ~(sums.condition > _CONDITION)
         for row in np.flatnonzero(doubtful.any(axis=1)).tolist():
             columns = part.start + np.flatnonzero(doubtful[row])
-            own = own_correlations(X[:, part.start + row].astype(np.float64), X[:, columns].astype(np.float64))
-            values[row, doubtful[row]] = own
+            exact = pairwise_correlations(X[:, part.start + row].astype(np.float64), X[:, columns].astype(np.float64))
+            values[row, doubtful[row]] = exact
         yield part, values
 
 
@@ -310,6 +310,8 @@ def _kendall(X: Array) -> Iterator[tuple[slice, Floats]]:
         return
     untied = np.empty(n_features)
     for part in feature_chunks(n_features):
+        # A value that m samples share has m (m - 1) / 2 tied pairs: over its samples, max - min of ranks adds up to
+        # m (m - 1).
         tied = rankdata(X[:, part], "max", axis=0) - rankdata(X[:, part], "min", axis=0)
         untied[part] = len(later) - tied.sum(axis=0) / 2.0
     scale = np.sqrt(np.where(untied > 0, untied, 1.0))
@@ -320,6 +322,7 @@ def _kendall(X: Array) -> Iterator[tuple[slice, Floats]]:
             right = X[:, part.start :]
             signs = np.sign(right[later[pairs]] - right[earlier[pairs]]).astype(np.float32)
             balance += signs[:, : len(balance)].T @ signs
+        # tau-b = (concordant - discordant) / sqrt(untied pairs of one * untied pairs of the other)
         yield part, balance / scale[part, None] / scale[part.start :]
 
 
@@ -337,8 +340,8 @@ def _paired_kendall(X: Array, later: Ints, earlier: Ints) -> Iterator[tuple[slic
             untied_left += np.abs(signs[:, :k]).T @ both
             untied_right += both[:, :k].T @ np.abs(signs)
             n_pairs += both[:, :k].T @ both
-        known = (n_pairs >= _FEWEST_SHARED) & (untied_left > 0) & (untied_right > 0)  # 3 samples make 3 pairs
-        yield part, np.where(known, balance / np.sqrt(np.where(known, untied_left * untied_right, 1.0)), 0.0)
+        shared = (n_pairs >= _FEWEST_SHARED) & (untied_left > 0) & (untied_right > 0)  # 3 samples make 3 pairs
+        yield part, np.where(shared, balance / np.sqrt(np.where(shared, untied_left * untied_right, 1.0)), 0.0)
 
 
 METHODS: dict[str, Callable[[Array], Iterator[tuple[slice, Floats]]]] = {

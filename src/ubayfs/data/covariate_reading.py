@@ -34,7 +34,7 @@ def take_covariates(parts: Parts, adjust_for: Any) -> tuple[Parts, Covariates | 
     names = _as_names(adjust_for, parts)
     if names is None:
         check_aligned("adjust_for", adjust_for, parts.index)
-        columns = _given(adjust_for)
+        columns = _columns_of(adjust_for)
     else:
         parts, columns = _named(parts, names)
     if not columns:
@@ -69,8 +69,8 @@ def named_in(X: Any, names: Sequence[str], n_features: int) -> list[str]:
     columns = X.obs.columns if is_anndata(X) else getattr(X, "columns", ())
     if getattr(X, "ndim", 0) == 2 and not len(columns) and X.shape[1] > n_features:
         columns = made_names(X.shape[1])
-    known = set(map(str, columns))
-    return [name for name in names if name in known]
+    labels = set(map(str, columns))
+    return [name for name in names if name in labels]
 
 
 def check_not_features(covariates: Covariates, feature_names: Array) -> None:
@@ -97,7 +97,7 @@ def _as_names(adjust_for: Any, parts: Parts) -> list[str] | None:
     return names
 
 
-def _given(adjust_for: Any) -> dict[str, Any]:
+def _columns_of(adjust_for: Any) -> dict[str, Any]:
     """Return the columns of an array, a frame or a Series by name."""
     if hasattr(adjust_for, "columns") and hasattr(adjust_for, "to_numpy"):
         columns = {str(name): adjust_for[name] for name in adjust_for.columns}
@@ -121,25 +121,27 @@ def _named(parts: Parts, names: list[str]) -> tuple[Parts, dict[str, Any]]:
     table = table if hasattr(table, "shape") else as_array("X", table)
     is_frame = hasattr(table, "columns")
     if is_frame:
-        known = {str(label): label for label in table.columns}
+        available = {str(label): label for label in table.columns}
     else:
-        known = {name: position for position, name in enumerate(made_names(table.shape[1] if table.ndim == 2 else 0))}
+        available = {
+            name: position for position, name in enumerate(made_names(table.shape[1] if table.ndim == 2 else 0))
+        }
     for name in names:
-        if name not in known:
+        if name not in available:
             where = "X" if parts.obs is None else "obs"
-            rule = f"names {name!r}, but {where} has no such column.{did_you_mean(name, known)}"
+            rule = f"names {name!r}, but {where} has no such column.{did_you_mean(name, available)}"
             raise InputError.of("adjust_for", rule, name)
-    if parts.obs is None and len(names) == len(known):
+    if parts.obs is None and len(names) == len(available):
         raise InputError.of("adjust_for", "names all columns of X; no feature is left.", names)
-    inside = [known[name] for name in names]
+    inside = [available[name] for name in names]
     if is_frame:
         columns = {name: table[label] for name, label in zip(names, inside, strict=True)}
         if parts.obs is None:
             parts = parts._replace(values=table.drop(columns=inside) if hasattr(table, "iloc") else table.drop(inside))
         return parts, columns
     table = table.tocsc() if hasattr(table, "tocsc") else table
-    others = [name for name in known if name not in names]
-    taken, rest = (table[:, positions] for positions in (inside, [known[name] for name in others]))
+    others = [name for name in available if name not in names]
+    taken, rest = (table[:, positions] for positions in (inside, [available[name] for name in others]))
     taken = taken.toarray() if hasattr(taken, "toarray") else np.asarray(taken)
     return parts._replace(values=rest, feature_names=others), dict(zip(names, taken.T, strict=True))
 

@@ -93,7 +93,7 @@ def basis_of(design: Floats) -> Floats:
 
 def outside(basis: Floats, values: Floats) -> Floats:
     """Return what is left of columns, of shape (n_samples, k), outside of the span of an orthonormal basis."""
-    for _ in range(2):
+    for _ in range(2):  # the second time removes what the rounding of the first has left inside
         values = values - basis @ (basis.T @ values)
     return values
 
@@ -124,9 +124,9 @@ def target_left(basis: Floats, target: Target, samples: Any = slice(None)) -> tu
         columns = columns - columns.mean(axis=0)
         largest = np.abs(columns).max(axis=0)
         columns = columns / np.where(largest > 0, largest, 1.0)
-    left = outside(basis, columns)
+    remainder = outside(basis, columns)
     whole = (columns**2).sum()
-    return float((left**2).sum() / whole) if whole > 0 else 0.0, left
+    return float((remainder**2).sum() / whole) if whole > 0 else 0.0, remainder
 
 
 def covariate_advice(covariates: Covariates, target: Target) -> tuple[Advice, ...]:
@@ -179,16 +179,17 @@ def association(x: Floats, columns: Floats, basis: Floats) -> float:
     0.894
     """
     x = x.reshape(len(x), -1)
-    left, others = outside(basis, x), outside(basis, columns)
+    remainder, others = outside(basis, x), outside(basis, columns)
     around_mean = ((x - x.mean(axis=0)) ** 2).sum()
-    ours, theirs = _span(left, around_mean), _span(others, (columns**2).sum())
+    ours, theirs = _span(remainder, around_mean), _span(others, (columns**2).sum())
     if min(ours.shape[1], theirs.shape[1]) == 0:
         return float("nan")
+    # |U'V|^2 is the sum of squared canonical correlations, Pillai's trace; over their number, its mean share.
     size = float(np.linalg.norm(theirs.T @ ours) / np.sqrt(min(ours.shape[1], theirs.shape[1])))
-    return float(np.copysign(size, others[:, 0] @ left[:, 0])) if x.shape[1] == columns.shape[1] == 1 else size
+    return float(np.copysign(size, others[:, 0] @ remainder[:, 0])) if x.shape[1] == columns.shape[1] == 1 else size
 
 
-def _span(left: Floats, whole: float) -> Floats:
+def _span(remainder: Floats, whole: float) -> Floats:
     """Return an orthonormal basis of columns, but for directions that are next to nothing of a sum of squares."""
-    U, sizes, _ = np.linalg.svd(left, full_matrices=False)
+    U, sizes, _ = np.linalg.svd(remainder, full_matrices=False)
     return U[:, sizes**2 > DETERMINED_FEATURE * max(whole, np.finfo(np.float64).tiny)]

@@ -113,13 +113,13 @@ class FeatureData:
         matrix, names, categories = read_matrix(parts.values, missing, parts.feature_names)
         levels = {position: read.levels for position, read in categories.items()}
         notes = (*parts.notes, *category_notes({str(names[j]): read for j, read in categories.items()}))
-        read, own_groups = read_target(y, len(matrix), task), read_groups(groups, len(matrix))
+        read, group_codes = read_target(y, len(matrix), task), read_groups(groups, len(matrix))
         no_gaps = missing == "error" or isinstance(matrix, SparseColumns)
-        gaps = None if no_gaps else Gaps.of(matrix, names, missing, max_missing)
-        left = matrix if gaps is None else gaps.left_of(matrix, missing)
-        if gaps is not None and len(left) < len(matrix):
+        gaps = None if no_gaps else Gaps.from_table(matrix, names, missing, max_missing)
+        kept = matrix if gaps is None else gaps.left_of(matrix, missing)
+        if gaps is not None and len(kept) < len(matrix):
             y, groups = (samples_of(values, gaps.rows) for values in (y, groups))
-            read, own_groups = read_target(y, len(left), task), read_groups(groups, len(left))
+            read, group_codes = read_target(y, len(kept), task), read_groups(groups, len(kept))
             covariates = None if covariates is None else covariates.take(gaps.rows)
         rule, notes = (None, notes) if gaps is None else (missing, (*notes, *gaps.notes))
         if covariates is not None:
@@ -127,12 +127,12 @@ class FeatureData:
             notes = (*notes, *covariate_advice(covariates, read))
         if groups is None and parts.obs is not None:
             notes = (*notes, *_unused_groups(parts.obs, target, covariates, None if gaps is None else gaps.rows))
-        path = path if left is matrix else None
-        X = with_levels(left, levels)
-        return cls(X, read, names, own_groups, path, rule, notes, covariates=covariates)
+        path = path if kept is matrix else None
+        X = with_levels(kept, levels)
+        return cls(X, read, names, group_codes, path, rule, notes, covariates=covariates)
 
     @classmethod
-    def of_fit(
+    def from_fit(
         cls, X: Any, feature_names: Any, missing: str | None = None, adjust_for: Sequence[str] = ()
     ) -> FeatureData:
         """Read the data that features were chosen on: one column per feature, in their order.
@@ -150,8 +150,8 @@ class FeatureData:
         """
         data = X
         if not isinstance(X, FeatureData):
-            own = named_in(X, adjust_for, len(feature_names)) or None
-            data = cls.from_table(X, missing=missing or "error", max_missing=1.0, adjust_for=own)
+            covariates = named_in(X, adjust_for, len(feature_names)) or None
+            data = cls.from_table(X, missing=missing or "error", max_missing=1.0, adjust_for=covariates)
         names = np.asarray(feature_names, dtype=object)
         if data.n_features != len(names):
             raise InputError.of(
@@ -258,9 +258,9 @@ class FeatureData:
         digest = hashlib.sha256(f"{self.values_hash} {self.target.task}".encode())
         # Classes and their order count too: foreign selectors see the labels, concordance the order.
         classes = None if self.target.classes is None else [str(c) for c in self.target.classes]
-        levels = [[position, *known.labels, known.ordered] for position, known in self.levels.items()]
-        known = [list(self.feature_names), classes, self.target.ordered, *[levels] * bool(levels)]
-        digest.update(json.dumps(known).encode())
+        levels = [[position, *category.labels, category.ordered] for position, category in self.levels.items()]
+        described = [list(self.feature_names), classes, self.target.ordered, *[levels] * bool(levels)]
+        digest.update(json.dumps(described).encode())
         extras = [self.target.values, self.groups]
         if self.covariates is not None:
             digest.update(json.dumps(self.covariates.names).encode())

@@ -32,7 +32,7 @@ class RiskSets:
     event: Floats  # 0 and 1
 
     @classmethod
-    def of(cls, time: Array, event: Array) -> RiskSets:
+    def from_times(cls, time: Array, event: Array) -> RiskSets:
         """Take times and events of any types."""
         return cls(np.asarray(time, dtype=np.float64), np.asarray(event, dtype=np.float64))
 
@@ -49,7 +49,7 @@ class RiskSets:
 
         Examples
         --------
-        >>> RiskSets.of([3, 1, 1, 2], [1, 1, 0, 1]).at_risk(np.ones(4))
+        >>> RiskSets.from_times([3, 1, 1, 2], [1, 1, 0, 1]).at_risk(np.ones(4))
         array([1., 4., 4., 2.])
         """
         order, first, _ = self._places
@@ -75,7 +75,7 @@ class RiskSets:
 
         Examples
         --------
-        >>> RiskSets.of([1, 2, 3], [1, 0, 1]).null_residuals(np.ones((1, 3))).round(3)
+        >>> RiskSets.from_times([1, 2, 3], [1, 0, 1]).null_residuals(np.ones((1, 3))).round(3)
         array([[ 0.667, -0.333, -0.333]])
         """
         weights = np.asarray(subsamples, dtype=np.float64)
@@ -98,12 +98,13 @@ class CoxPoint(NamedTuple):
         e = np.exp(linear)
         hazard = risk_sets.cumulative_hazard(e)
         d = risk_sets.event
-        loss = float(d @ (np.log(risk_sets.at_risk(e)) - linear))
+        loss = float(d @ (np.log(risk_sets.at_risk(e)) - linear))  # sum of d (log S0 - linear)
         return cls(risk_sets, e, hazard, d - e * hazard, loss)
 
     def curved(self, z: Floats) -> Floats:
         """Return the second derivative of the loss times z, of shape (n_samples,) or (n_samples, k)."""
         risk_sets, z = self.risk_sets, z.T
+        # diag(e Lambda) z - e * sum of d / S0^2 (sum of e z at risk) over times up to t
         rates = risk_sets.event / risk_sets.at_risk(self.e) ** 2
         product: Floats = self.e * (self.hazard * z - risk_sets.until(rates * risk_sets.at_risk(self.e * z)))
         return product.T
@@ -137,7 +138,7 @@ def fit_cox(Z: Floats, time: Array, event: Array, penalty: float = 0.0) -> CoxFi
     >>> fit_cox(np.array([[1.0], [0.0], [1.0], [0.0]]), [1, 2, 3, 4], [1, 1, 1, 1]).coefficients.round(4)
     array([0.9406])
     """
-    risk_sets, n_features = RiskSets.of(time, event), Z.shape[1]
+    risk_sets, n_features = RiskSets.from_times(time, event), Z.shape[1]
     w = np.zeros(n_features)
     point = CoxPoint.at(risk_sets, Z @ w)
     if n_features == 0:
@@ -176,7 +177,7 @@ def median_follow_up(time: Array, event: Array) -> float | None:
     >>> median_follow_up([1, 2, 3, 4], [1, 0, 0, 0])
     3.0
     """
-    curve = kaplan_meier(time, event, of_censoring=True)
+    curve = kaplan_meier(time, event, censoring=True)
     reached = np.flatnonzero(curve.values <= 0.5)
     return float(curve.times[reached[0]]) if len(reached) else None
 
@@ -192,7 +193,7 @@ class Curve(NamedTuple):
         return np.append(1.0, self.values)[np.searchsorted(self.times, times, side="right")]
 
 
-def kaplan_meier(time: Array, event: Array, of_censoring: bool = False) -> Curve:
+def kaplan_meier(time: Array, event: Array, censoring: bool = False) -> Curve:
     """Estimate the share without event at each time, or the share that is not yet censored.
 
     At equal times events come before censoring.
@@ -202,10 +203,11 @@ def kaplan_meier(time: Array, event: Array, of_censoring: bool = False) -> Curve
     >>> kaplan_meier([1, 2, 2, 3], [1, 1, 0, 0])
     Curve(times=array([1., 2., 3.]), values=array([0.75, 0.5 , 0.5 ]))
     """
-    risk_sets = RiskSets.of(time, event)
+    risk_sets = RiskSets.from_times(time, event)
     times, where = np.unique(risk_sets.time, return_inverse=True)
     n_events = np.bincount(where, risk_sets.event, len(times))
     n_all = np.bincount(where, minlength=len(times))
-    n_at_risk = np.cumsum(n_all[::-1])[::-1] - (n_events if of_censoring else 0.0)
-    leaving = n_all - n_events if of_censoring else n_events
+    # Events come first: who has one is no longer at risk of being censored at the same time.
+    n_at_risk = np.cumsum(n_all[::-1])[::-1] - (n_events if censoring else 0.0)
+    leaving = n_all - n_events if censoring else n_events
     return Curve(times, np.cumprod(1.0 - leaving / np.maximum(n_at_risk, 1.0)))

@@ -44,14 +44,14 @@ def heading_of(column: str, header: list[Any], name: str = "the table") -> Any:
     'Pathway'
     """
     for names in (HEADINGS[column][:1], HEADINGS[column][1:]):
-        found = [text for text in header if heading(str(text)) in names]
-        if len(found) > 1:
+        texts = [text for text in header if heading(str(text)) in names]
+        if len(texts) > 1:
             raise InputError(
-                f"{name} has two columns for {column!r}: {found[0]!r} and {found[1]!r}. Call the one that is meant "
+                f"{name} has two columns for {column!r}: {texts[0]!r} and {texts[1]!r}. Call the one that is meant "
                 f"{column!r}, and the other something else."
             )
-        if found:
-            return found[0]
+        if texts:
+            return texts[0]
     return None
 
 

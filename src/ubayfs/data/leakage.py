@@ -9,7 +9,7 @@ import numpy as np
 from .._arguments import Array, Floats, Ints
 from ..exceptions import Advice
 from .categories import CategoryTable
-from .correlation import own_correlations
+from .correlation import pairwise_correlations
 from .matrix import feature_chunks
 from .ranks import centered_ranks, target_scores
 from .sparse_columns import some_samples
@@ -62,18 +62,18 @@ def find_leak(X: Array, target: Target) -> Leak | None:
     rows = _screened(target)
     if len(rows) < len(X) and closeness(X, target, rows).max() < limit - _MARGIN:
         return None
-    every = np.arange(len(X))
-    found = closeness(X, target, every)
-    best = int(np.argmax(found))
+    samples = np.arange(len(X))
+    near = closeness(X, target, samples)
+    best = int(np.argmax(near))
     present = ~np.isnan(X[:, best])
     # What one sample more or less changes: the rounding of a share of 1 is not taken for a difference.
     least = 1.0 / len(X) ** 2
     if target.task == "binary":
         least = 1.0 / np.prod(np.bincount(np.asarray(target.values)[present], minlength=2))
-    second = _best_unlike(X, target, found, best) if found[best] >= limit else None
-    if second is None or 1.0 - found[second] < _TIMES * max(1.0 - found[best], least):
+    second = _best_unlike(X, target, near, best) if near[best] >= limit else None
+    if second is None or 1.0 - near[second] < _TIMES * max(1.0 - near[best], least):
         return None
-    return Leak(best, float(found[best]), float(found[second]), int(present.sum()))
+    return Leak(best, float(near[best]), float(near[second]), int(present.sum()))
 
 
 def _screened(target: Target) -> Ints:
@@ -98,15 +98,15 @@ def _closeness(X: Array, target: Target, samples: Ints) -> Floats:
     target = target.take(samples)
     binary, scores = target.task == "binary", target_scores(target)
     X, samples = (X, samples) if len(samples) == len(X) else some_samples(X, samples)
-    found = np.zeros(X.shape[1])
+    near = np.zeros(X.shape[1])
     for part in feature_chunks(X.shape[1], max(1, _ENTRIES // len(samples))):
         block = _numbers(X, np.arange(part.start, part.stop), samples, scores)
-        found[part] = _areas(block, np.asarray(target.values)) if binary else _shares(block, scores)
+        near[part] = _areas(block, np.asarray(target.values)) if binary else _shares(block, scores)
     if not binary:
-        found = np.minimum(found / _largest_share(target, scores), 1.0)
+        near = np.minimum(near / _largest_share(target, scores), 1.0)
     if isinstance(X, CategoryTable) and not binary:
-        found[X.several] = [_share_between(X[samples, feature], scores) for feature in X.several.tolist()]
-    return found
+        near[X.several] = [_share_between(X[samples, feature], scores) for feature in X.several.tolist()]
+    return near
 
 
 def _largest_share(target: Target, scores: Floats) -> float:
@@ -115,6 +115,7 @@ def _largest_share(target: Target, scores: Floats) -> float:
     if scores.shape[1] == 1:
         ranks = np.arange(n) - (n - 1) / 2
         return float((ranks @ np.sort(scores[:, 0])) ** 2 / (ranks @ ranks))
+    # The share of the scatter of ranks that is between classes which do not overlap: ranks 1 to m have (m^3 - m) / 12.
     sizes = np.bincount(np.asarray(target.values)).astype(np.float64) if target.n_classes else np.ones(n)
     return 1.0 - float((sizes**3 - sizes).sum()) / (n**3 - n)
 
@@ -155,6 +156,7 @@ def _areas(block: Floats, values: Array) -> Floats:
     present, ranks = ~np.isnan(block), centered_ranks(block)
     sizes = np.stack([present[values == code].sum(axis=0) for code in (0, 1)])
     pairs = np.maximum(sizes.prod(axis=0), 1)
+    # AUC - 1/2 = (sum of the ranks of class 1 around their mean) / (n_1 n_0)
     return np.where(sizes.min(axis=0) < _FEWEST_PER_CLASS, 0.0, 0.5 + np.abs(ranks[values == 1].sum(axis=0)) / pairs)
 
 
@@ -169,18 +171,19 @@ def _shares(block: Floats, scores: Floats) -> Floats:
     sums = there @ scores
     squares = (there @ (scores[:, :, None] * scores[:, None, :]).reshape(len(scores), -1)).reshape(-1, d, d)
     squares -= sums[:, :, None] * sums[:, None, :] / np.maximum(n, 1)[:, None, None]
+    # Where values are missing the scores are not orthonormal any more: r'S (S'S)^-1 S'r, around their means there.
     explained = np.einsum("ja,jab,jb->j", products, np.linalg.pinv(squares, rcond=1e-9, hermitian=True), products)
     return np.where(n < _FEWEST_SAMPLES, 0.0, explained / scatter)
 
 
-def _best_unlike(X: Array, target: Target, found: Floats, best: int) -> int | None:
-    every, scores = np.arange(len(X)), target_scores(target)
-    column = _ranked(_numbers(X, np.array([best]), every, scores))[:, 0]
-    order = np.argsort(-found, kind="stable")
+def _best_unlike(X: Array, target: Target, near: Floats, best: int) -> int | None:
+    samples, scores = np.arange(len(X)), target_scores(target)
+    column = _ranked(_numbers(X, np.array([best]), samples, scores))[:, 0]
+    order = np.argsort(-near, kind="stable")
     order = order[order != best]
     for part in feature_chunks(len(order), max(1, min(_AT_ONCE, _ENTRIES // len(X)))):
-        block = _ranked(_numbers(X, order[part], every, scores))
-        unlike = np.flatnonzero(np.abs(own_correlations(column, block)) < _LIKE)
+        block = _ranked(_numbers(X, order[part], samples, scores))
+        unlike = np.flatnonzero(np.abs(pairwise_correlations(column, block)) < _LIKE)
         if len(unlike):
             return int(order[part][unlike[0]])
     return None

@@ -99,7 +99,7 @@ def _squared_distances(X: Array, samples: Ints, columns: Ints, codes: Ints, clas
     if n_used < _FEWEST_FEATURES or _n_directions(products) < _FEWEST_DIRECTIONS:
         return np.full((n, n), np.inf)
     products = _mirrored(products)
-    products *= -2.0
+    products *= -2.0  # |a - b|^2 = |a|^2 + |b|^2 - 2 a'b
     products += lengths
     products += lengths.T
     products /= n_used if shared is None else np.maximum(shared, 1.0)
@@ -111,6 +111,7 @@ def _squared_distances(X: Array, samples: Ints, columns: Ints, codes: Ints, clas
 def _n_directions(upper: Floats) -> float:
     """Return (sum of eigenvalues)^2 / sum of their squares of a symmetric matrix, given its upper triangle."""
     diagonal = np.diag(upper)
+    # The trace of a matrix and of its square are the sums of its eigenvalues and of their squares.
     squares = 2.0 * float(np.vdot(upper, upper)) - float(diagonal @ diagonal)
     return float(diagonal.sum()) ** 2 / max(squares, np.finfo(np.float64).tiny)
 
@@ -128,12 +129,13 @@ def _standardized(block: Array, codes: Ints, classes: bool) -> tuple[Floats, Mas
     """Return ranks with mean 0 and variance 1, without the means of classes; 0 where there is none. And where."""
     z, present = centered_ranks(block), ~np.isnan(block)
     n_present, scatter = present.sum(axis=0), (z**2).sum(axis=0)
+    # Ranks of n values without ties have the sum of squares (n^3 - n) / 12 around their mean.
     used = scatter >= _UNTIED * np.maximum(n_present.astype(np.float64) ** 3 - n_present, 1.0) / 12
     z, present = z[:, used] / np.sqrt(scatter[used] / n_present[used]), present[:, used]
     for code in np.unique(codes).tolist() if classes else ():
-        of_class = codes == code
-        mean = z[of_class].sum(axis=0) / np.maximum(present[of_class].sum(axis=0), 1)
-        z[of_class] = np.where(present[of_class], z[of_class] - mean, 0.0)
+        members = codes == code
+        mean = z[members].sum(axis=0) / np.maximum(present[members].sum(axis=0), 1)
+        z[members] = np.where(present[members], z[members] - mean, 0.0)
     return np.asfortranarray(z), present
 
 
@@ -146,12 +148,15 @@ def _neighborhoods(squares: Floats) -> tuple[Ints, Floats, Ints]:
     for part in feature_chunks(n, _ROWS):
         rows = squares[part]
         nearest = np.argpartition(rows, most, axis=1)[:, : most + 1]
-        found = np.take_along_axis(rows, nearest, axis=1)
-        order = np.argsort(found, axis=1)
-        nearest, found = np.take_along_axis(nearest, order, axis=1), np.take_along_axis(found, order, axis=1)
-        distances = np.sqrt(np.maximum(found, 0.0))
+        nearest_squares = np.take_along_axis(rows, nearest, axis=1)
+        order = np.argsort(nearest_squares, axis=1)
+        nearest, nearest_squares = (
+            np.take_along_axis(nearest, order, axis=1),
+            np.take_along_axis(nearest_squares, order, axis=1),
+        )
+        distances = np.sqrt(np.maximum(nearest_squares, 0.0))
         # Equal samples are another matter; nor is a sample near to one with which it shares too few features.
-        usable = (found[:, :-1] > _ROUNDING) & np.isfinite(found[:, 1:])
+        usable = (nearest_squares[:, :-1] > _ROUNDING) & np.isfinite(nearest_squares[:, 1:])
         ratio = np.where(usable, distances[:, 1:], 1.0) / np.where(usable, distances[:, :-1], 1.0)
         last = ratio.argmax(axis=1)
         neighbors[part], numbers[part] = nearest[:, :-1], last + 1
@@ -241,17 +246,17 @@ def identical_row_advice(X: Array, groups: Ints | None, sample_names: Array | No
     """Return advice that names equal samples which chance does not explain, those of one group excepted."""
     if X.shape[1] < _FEWEST_FEATURES:
         return ()
-    found = identical_rows(X)
+    equal = identical_rows(X)
     if groups is not None:
-        found = [rows for rows in found if len(np.unique(groups[rows])) > 1]
-    found = [rows for rows in found if _by_chance(X, rows[0]) < _CHANCE]
-    if not found:
+        equal = [rows for rows in equal if len(np.unique(groups[rows])) > 1]
+    equal = [rows for rows in equal if _by_chance(X, rows[0]) < _CHANCE]
+    if not equal:
         return ()
-    named = _named(found, sample_names)
+    named = _named(equal, sample_names)
     shown = "; ".join(listing(names, 4) for names in named[:_SHOWN])
-    if len(found) > _SHOWN:
-        shown += f"; and {counted(len(found) - _SHOWN, 'more group')}"
-    facts = {"n_samples": sum(map(len, found)), "n_groups": len(found), "groups": named, "shown": shown}
+    if len(equal) > _SHOWN:
+        shown += f"; and {counted(len(equal) - _SHOWN, 'more group')}"
+    facts = {"n_samples": sum(map(len, equal)), "n_groups": len(equal), "groups": named, "shown": shown}
     return (Advice("identical_samples", facts),)
 
 
@@ -271,14 +276,14 @@ def group_advice(columns: Mapping[str, Any]) -> tuple[Advice, ...]:
     """
     from pandas import Series
 
-    found = []
+    notes = []
     for name, values in columns.items():
         values = Series(values)
         n_values, n_samples = int(values.nunique()), len(values)
         measured = values.dtype.kind == "f" and bool((values.dropna() % 1 != 0).any())
         if _FEWEST_GROUPS <= n_values < n_samples and not measured:
-            found.append(Advice("named_like_groups", {"column": name, "n_values": n_values, "n_samples": n_samples}))
-    return tuple(found)
+            notes.append(Advice("named_like_groups", {"column": name, "n_values": n_values, "n_samples": n_samples}))
+    return tuple(notes)
 
 
 def names_groups(names: Iterable[str]) -> list[int]:
@@ -291,9 +296,9 @@ def names_groups(names: Iterable[str]) -> list[int]:
     letters = "\n".join(names).lower()
     if not any(word in letters for word in GROUP_WORDS):  # as of nearly all tables
         return []
-    known = GROUP_WORDS | ID_WORDS
+    usual_words = GROUP_WORDS | ID_WORDS
     return [
         position
-        for position, found in enumerate(map(words, names))
-        if not GROUP_WORDS.isdisjoint(found) and all(word in known or word.isdigit() for word in found)
+        for position, parts in enumerate(map(words, names))
+        if not GROUP_WORDS.isdisjoint(parts) and all(word in usual_words or word.isdigit() for word in parts)
     ]

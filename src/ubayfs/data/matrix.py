@@ -67,7 +67,7 @@ def _read_array(X: Any) -> Any:
     if isinstance(X, SparseColumns):
         return X
     if issparse(X):
-        return SparseColumns.of(X) if X.ndim == 2 else X
+        return SparseColumns.from_matrix(X) if X.ndim == 2 else X
     if isinstance(X, np.ma.MaskedArray):
         X = np.where(np.ma.getmaskarray(X), np.nan, X.data)
     values = as_array("X", X, "must be a table whose rows have the same length")
@@ -152,7 +152,9 @@ def _read_frame(frame: Any) -> tuple[Array, Array, dict[int, ReadCategory]]:
     if not columns:
         values = frame.to_numpy()
         return (_as_floats(values) if values.dtype == object else values.astype(wanted, copy=False)), names, {}
-    categories = {j: ReadCategory.of(f"column {str(names[j])!r} of X", column) for j, column in columns.items()}
+    categories = {
+        j: ReadCategory.from_column(f"column {str(names[j])!r} of X", column) for j, column in columns.items()
+    }
     values = np.empty((len(frame), len(names)), dtype=wanted, order="F")
     for j, number in enumerate(numeric):
         values[:, j] = _numbers(column_at(j)) if number else categories[j].codes
@@ -204,5 +206,5 @@ def _check_finite(values: Array, names: Array, missing: str, about: str = "") ->
             "sklearn.impute.SimpleImputer in a pipeline: make_pipeline(SimpleImputer(), UBayFSSelector())."
         ] * nan
         ways += ["Correct infinite values, or mark them as missing (NaN)."] * (len(kinds) > nan)
-        found = f"contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {quoted(bad, 5)}."
-        raise InputError.of("X", " ".join([found, *ways]))
+        rule = f"contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {quoted(bad, 5)}."
+        raise InputError.of("X", " ".join([rule, *ways]))

@@ -34,7 +34,7 @@ class Gaps:
     notes: tuple[Advice, ...]  # what became of the missing values
 
     @classmethod
-    def of(cls, values: Array, names: Array, rule: str, max_missing: float = MAX_MISSING) -> Gaps | None:
+    def from_table(cls, values: Array, names: Array, rule: str, max_missing: float = MAX_MISSING) -> Gaps | None:
         """Look for gaps in values of shape (n_samples, n_features); None if there are none."""
         n_samples, n_features = values.shape
         n_missing, complete = np.zeros(n_features, dtype=np.intp), np.ones(n_samples, dtype=bool)
@@ -52,15 +52,15 @@ class Gaps:
             "n_features": int(some.sum()),
             "features": [str(name) for name in names[some]],
         }
-        found = Advice(f"missing_{rule}", facts)
+        note = Advice(f"missing_{rule}", facts)
         if rule == "drop_rows":
-            return cls(n_missing, complete, np.ones(n_features, dtype=bool), (found,))
+            return cls(n_missing, complete, np.ones(n_features, dtype=bool), (note,))
         if rule == "drop_columns":
-            return cls(n_missing, everything, ~some, (found,))
+            return cls(n_missing, everything, ~some, (note,))
         left_out = (n_missing > max_missing * n_samples) | (n_missing == n_samples)
         features = [str(name) for name in names[left_out]]
         facts = {"n_features": len(features), "max_missing": max_missing, "features": features}
-        notes = (found, Advice("mostly_missing", facts)) if features else (found,)
+        notes = (note, Advice("mostly_missing", facts)) if features else (note,)
         return cls(n_missing, everything, ~left_out, notes)
 
     def too_little(self, rule: str, better: str) -> str:
@@ -74,11 +74,11 @@ class Gaps:
         """Return what a rule leaves of a matrix; features that are left out become 0, whoever looks at them."""
         if wrong := self.too_little(rule, "use missing='available'"):
             raise InputError.of("missing", f"{rule!r} {wrong}", rule)
-        left = matrix if self.rows.all() else matrix[self.rows]
+        kept = matrix if self.rows.all() else matrix[self.rows]
         if not self.columns.all():
-            left = np.array(left, order="K")
-            left[:, ~self.columns] = 0.0
-        return left
+            kept = np.array(kept, order="K")
+            kept[:, ~self.columns] = 0.0
+        return kept
 
 
 def samples_of(values: Any, rows: Mask) -> Any:
@@ -93,7 +93,7 @@ def samples_of(values: Any, rows: Mask) -> Any:
 
 
 def varying_columns(values: Array) -> Mask:
-    """Tell which columns have different values among those that are present, of shape (n_columns,).
+    """Return which columns have different values among those that are present, of shape (n_columns,).
 
     Examples
     --------

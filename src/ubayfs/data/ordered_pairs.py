@@ -24,21 +24,22 @@ class OrderedPairs:
     partners: Ints  # the place from which on samples are known to be without event for longer, (n_events,)
 
     @classmethod
-    def of(cls, time: Array, event: Array) -> OrderedPairs:
+    def from_times(cls, time: Array, event: Array) -> OrderedPairs:
         """Find the pairs of samples with times and events of shape (n_samples,).
 
         Examples
         --------
-        >>> pairs = OrderedPairs.of([2, 1, 2, 3], [1, 1, 0, 0])
+        >>> pairs = OrderedPairs.from_times([2, 1, 2, 3], [1, 1, 0, 0])
         >>> pairs.order, pairs.partners, pairs.n_pairs(np.ones((1, 4)))
         (array([1, 0, 2, 3]), array([1, 2]), array([5.]))
         """
         time, event = np.asarray(time), np.asarray(event, dtype=np.bool_)
         order = np.lexsort((~event, time))
         events = np.flatnonzero(event[order])
-        own = time[order][events]
-        first = np.searchsorted(time[order], own)
-        together = np.searchsorted(own, own, side="right") - np.searchsorted(own, own)
+        event_times = time[order][events]
+        first = np.searchsorted(time[order], event_times)
+        # Of events at the same time none is known to be first: partners begin behind the last of them.
+        together = np.searchsorted(event_times, event_times, side="right") - np.searchsorted(event_times, event_times)
         return cls(order, events, first + together)
 
     @property
@@ -64,12 +65,13 @@ class OrderedPairs:
 
         Examples
         --------
-        >>> OrderedPairs.of([2, 1, 2, 3], [1, 1, 0, 0]).net(np.ones((1, 4)))
+        >>> OrderedPairs.from_times([2, 1, 2, 3], [1, 1, 0, 0]).net(np.ones((1, 4)))
         array([[ 1.,  3., -2., -2.]])
         """
         ordered, later = self._partners_of(weights)
         began = np.zeros((len(ordered), ordered.shape[1] + 1))
         np.add.at(began.T, self.partners, ordered[:, self.events].T)
+        # Each sample is the later one of all events whose partners begin at its place or before.
         scores = -np.cumsum(began[:, :-1], axis=1)
         scores[:, self.events] += later
         net = np.empty_like(ordered)
@@ -121,7 +123,7 @@ class OrderedPairs:
         for place, start in zip(self.events.tolist(), self.partners.tolist(), strict=True):
             if start == len(self.order):
                 break  # events are in the order of time: later ones have no partners either
-            found = single[:, start:] @ compared(place, start)
-            found *= single[:, place, None]
-            total += found if event_weights is None else found * event_weights[self.order[place]]
+            agreement = single[:, start:] @ compared(place, start)
+            agreement *= single[:, place, None]
+            total += agreement if event_weights is None else agreement * event_weights[self.order[place]]
         return total

@@ -31,14 +31,15 @@ def centered_ranks(block: Array) -> Floats:
     if len(tied):
         ranks[tied] = _averaged(ranks[tied], ties[tied])
     ranks[absent] *= np.arange(n) < n_present[absent, None]
-    found = np.empty(k * n)
-    found[order.ravel()] = ranks.ravel()
-    return found.reshape(k, n).T
+    in_place = np.empty(k * n)
+    in_place[order.ravel()] = ranks.ravel()
+    return in_place.reshape(k, n).T
 
 
 def _averaged(ranks: Floats, ties: Mask) -> Floats:
     """Return the mean of the first and the last rank of each run of ties, of rows in ascending order."""
     first, last = ranks.copy(), ranks.copy()
+    # Only the first and the last of a run of ties keep their ranks, which spread over it from either end.
     first[:, 1:][ties] = -np.inf
     last[:, :-1][ties] = np.inf
     first = np.maximum.accumulate(first, axis=1)
@@ -54,7 +55,7 @@ def target_columns(target: Target) -> Floats:
     """
     values = np.asarray(target.values)
     if target.task == "survival":
-        return RiskSets.of(target.time, target.event).null_residuals(np.ones((1, len(values)))).T
+        return RiskSets.from_times(target.time, target.event).null_residuals(np.ones((1, len(values)))).T
     if target.task == "multilabel":
         return values.astype(np.float64)
     if target.n_classes > 2 and not target.ordered:
@@ -66,5 +67,5 @@ def target_scores(target: Target) -> Floats:
     """Return orthonormal columns with mean 0 that span :func:`target_columns`, of shape (n_samples, n_scores)."""
     columns = target_columns(target)
     scores = columns - columns.mean(axis=0)
-    left, strength, _ = np.linalg.svd(scores, full_matrices=False)
-    return np.asarray(left[:, strength > 1e-9 * strength.max(initial=0.0)])
+    basis, strength, _ = np.linalg.svd(scores, full_matrices=False)
+    return np.asarray(basis[:, strength > 1e-9 * strength.max(initial=0.0)])

@@ -42,19 +42,19 @@ class SurvivalColumns(dict[str, str]):
         return ", ".join(f"{part}={column}" for part, column in self.items())
 
     @classmethod
-    def of(cls, name: str, given: Mapping[str, Any]) -> SurvivalColumns:
+    def from_mapping(cls, name: str, columns: Mapping[str, Any]) -> SurvivalColumns:
         """Check that both parts are there, and no other."""
-        parts = {str(part).strip(): column for part, column in given.items()}
+        parts = {str(part).strip(): column for part, column in columns.items()}
         listed = ", ".join(parts)
         if set(parts) & {"entry", "start", "stop"}:
             rule = f"must have a time and an event; got {listed}. Delayed entry (left truncation) is not supported."
         elif set(parts) & {"lower", "upper", "left", "right"}:
             rule = f"must have a time and an event; got {listed}. Interval censoring is not supported."
         elif set(parts) != {"time", "event"} or not all(isinstance(c, str) and c.strip() for c in parts.values()):
-            rule = f"must be {{time: COLUMN, event: COLUMN}} for survival; got {repr_of(dict(given))}."
+            rule = f"must be {{time: COLUMN, event: COLUMN}} for survival; got {repr_of(dict(columns))}."
         else:
             return cls(time=parts["time"].strip(), event=parts["event"].strip())
-        raise InputError.of(name, rule, given)
+        raise InputError.of(name, rule, columns)
 
 
 def as_target(name: str, columns: Any) -> str | tuple[str, ...] | SurvivalColumns:
@@ -66,14 +66,14 @@ def as_target(name: str, columns: Any) -> str | tuple[str, ...] | SurvivalColumn
     {'time': 'days', 'event': 'status'}
     """
     if isinstance(columns, Mapping):
-        return SurvivalColumns.of(name, columns)
+        return SurvivalColumns.from_mapping(name, columns)
     listed = columns.split(",") if isinstance(columns, str) and columns.startswith("time=") else columns
     listed = check_names(name, listed)
     if not listed:
         raise InputError.of(name, "must name a column; got none.", columns)
     parts = [column.strip().partition("=") for column in listed]
     if len(parts) > 1 and {part for part, equals, _ in parts if equals} & {"time", "event"}:
-        return SurvivalColumns.of(name, {part: column for part, _, column in parts})
+        return SurvivalColumns.from_mapping(name, {part: column for part, _, column in parts})
     return listed[0] if len(listed) == 1 else listed
 
 
@@ -84,7 +84,7 @@ def target_columns(target: str | Iterable[str] | None) -> list[str]:
     return [target] if isinstance(target, str) else list(target or ())
 
 
-def check_orders(name: str, given: Any) -> dict[str, tuple[str, ...]]:
+def check_orders(name: str, orders: Any) -> dict[str, tuple[str, ...]]:
     """Return the labels of ordered scales by their columns, lowest first.
 
     Examples
@@ -92,15 +92,15 @@ def check_orders(name: str, given: Any) -> dict[str, tuple[str, ...]]:
     >>> check_orders("ordered", {"grade": [1, 2, 3]})
     {'grade': ('1', '2', '3')}
     """
-    if not isinstance(given, Mapping) or not given:
-        rule = f"must map columns to lists of their labels, lowest first; got {repr_of(given)}."
-        raise InputError.of(name, rule, given)
+    if not isinstance(orders, Mapping) or not orders:
+        rule = f"must map columns to lists of their labels, lowest first; got {repr_of(orders)}."
+        raise InputError.of(name, rule, orders)
     read = {}
-    for column, labels in given.items():
-        found = read[str(column)] = tuple(map(str, labels)) if isinstance(labels, list | tuple) else ()
-        if len(set(found)) < max(len(found), 2):
+    for column, labels in orders.items():
+        texts = read[str(column)] = tuple(map(str, labels)) if isinstance(labels, list | tuple) else ()
+        if len(set(texts)) < max(len(texts), 2):
             rule = f"must give two or more different labels of {str(column)!r}, lowest first; got {repr_of(labels)}."
-            raise InputError.of(name, rule, given)
+            raise InputError.of(name, rule, orders)
     return read
 
 

@@ -56,7 +56,7 @@ class SparseColumns(TableLike):
 
     Examples
     --------
-    >>> X = SparseColumns.of(sparse.coo_array(([2, 3], ([0, 2], [1, 0])), shape=(3, 2)))
+    >>> X = SparseColumns.from_matrix(sparse.coo_array(([2, 3], ([0, 2], [1, 0])), shape=(3, 2)))
     >>> X[:, 1], X[[0, 2]].tolist(), X.extremes()
     (array([2., 0., 0.]), [[0.0, 2.0], [3.0, 0.0]], (array([0., 0.]), array([3., 2.])))
     """
@@ -64,7 +64,7 @@ class SparseColumns(TableLike):
     values: sparse.csc_array
 
     @classmethod
-    def of(cls, X: Any) -> SparseColumns:
+    def from_matrix(cls, X: Any) -> SparseColumns:
         """Read a sparse array or matrix of two dimensions, in any format; numbers other than float32 become float64."""
         check_not_complex("X", np.empty(0, X.dtype))
         stored = sparse.csc_array(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
@@ -106,4 +106,4 @@ def some_samples(X: Any, samples: Ints) -> tuple[Any, Ints]:
     """Return a table that has these samples and, of a sparse one, no others, and where they are in it."""
     if not isinstance(X, SparseColumns):
         return X, samples
-    return SparseColumns.of(X.values[samples]), np.arange(len(samples))
+    return SparseColumns.from_matrix(X.values[samples]), np.arange(len(samples))

@@ -103,9 +103,9 @@ class Survival:
         return (len(self.time),)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        found = np.empty(len(self), dtype=DTYPE)
-        found["time"], found["event"] = self.time, self.event
-        return found if dtype is None else found.astype(dtype)
+        array = np.empty(len(self), dtype=DTYPE)
+        array["time"], array["event"] = self.time, self.event
+        return array if dtype is None else array.astype(dtype)
 
     def __getitem__(self, samples: Any) -> Array:
         return np.asarray(self)[samples]
@@ -158,18 +158,18 @@ def _words(names: list[str]) -> set[str]:
 
 
 def _names_tell(names: list[str]) -> bool:
-    """Tell whether one column is named as a time and another one as an event."""
-    found = [_parts(name) for name in names]
-    return any(a & TIME_WORDS and b & EVENT_WORDS for a in found for b in found if a is not b)
+    """Return whether one column is named as a time and another one as an event."""
+    words = [_parts(name) for name in names]
+    return any(a & TIME_WORDS and b & EVENT_WORDS for a in words for b in words if a is not b)
 
 
 def _refuse_others(names: list[str]) -> None:
     """Raise if there are more columns than time and event."""
-    found = _words(names)
+    words = _words(names)
     listed = ", ".join(map(repr, names))
-    if found & _INTERVAL:
+    if words & _INTERVAL:
         rule = f"has the columns {listed}: interval censoring is not supported. {_ONE_TIME}"
-    elif found & _ENTRY:
+    elif words & _ENTRY:
         rule = f"has the columns {listed}: delayed entry (left truncation) is not supported. {_ONE_TIME}"
     elif len(names) != 2:
         rule = f"needs two columns for survival, time and event; got {listed}. {_ONE_TIME}"
@@ -188,8 +188,8 @@ def _n_values(values: Any) -> int:
     return int(Series(np.asarray(values)).nunique())
 
 
-def _read_times(given: Any) -> Floats:
-    values = as_array("time", given)
+def _read_times(times: Any) -> Floats:
+    values = as_array("time", times)
     if values.dtype.kind in "mM":
         rule = "must be a number for each sample, such as days since the diagnosis; got dates or durations. Convert "
         raise InputError.of("time", f"{rule}them: (end - start).dt.days.")
@@ -220,9 +220,9 @@ def _refuse(argument: str, values: Array, wrong: Mask, what: str, way_out: str) 
         raise InputError.of(argument, rule, float(values[first]))
 
 
-def _read_events(given: Any) -> tuple[Mask, tuple[str, str]]:
+def _read_events(events: Any) -> tuple[Mask, tuple[str, str]]:
     """Return who has the event, and the labels of those who have not and who have."""
-    values = as_column("event", given, "must be one column")
+    values = as_column("event", events, "must be one column")
     _refuse_missing("event", values)
     others = [value for value in values.tolist() if not isinstance(value, str | Real)]
     if others:
@@ -234,8 +234,8 @@ def _read_events(given: Any) -> tuple[Mask, tuple[str, str]]:
     kinds = {label: _meaning(label) for label in labels}
     if {1, 2} == set(labels):  # R's Surv
         kinds = {1: False, 2: True}
-    known = [kind for kind in kinds.values() if kind is not None]
-    if len(known) < len(kinds) or len(set(known)) < len(known):
+    meanings = [kind for kind in kinds.values() if kind is not None]
+    if len(meanings) < len(kinds) or len(set(meanings)) < len(meanings):
         shown = " and ".join(map(repr, labels))
         rule = f"must be True and False, 1 and 0, or words such as 'dead' and 'alive'; got {shown}. Say which is the "
         raise InputError.of("event", f"{rule}event: event == {labels[-1]!r}, for example.")
@@ -245,7 +245,7 @@ def _read_events(given: Any) -> tuple[Mask, tuple[str, str]]:
 
 
 def _meaning(label: Any) -> bool | None:
-    """Tell whether a label means an event, or a censored sample; None if that is not clear.
+    """Return whether a label means an event, or a censored sample; None if that is not clear.
 
     Examples
     --------
@@ -268,6 +268,6 @@ def _too_many(values: Any) -> str:
     rule = f"must have two values, event and censored; got {len(labels)}: {shown}."
     if len(labels) > 6:
         return f"{rule} Are time and event exchanged?"
-    of_interest = next((label for label in labels if _meaning(label) is not False), labels[-1])
-    way_out = f"Write 1 for the event of interest ({of_interest!r}, for example) and 0 for all others (censored)."
+    event = next((label for label in labels if _meaning(label) is not False), labels[-1])
+    way_out = f"Write 1 for the event of interest ({event!r}, for example) and 0 for all others (censored)."
     return f"{rule} Competing risks (several kinds of events) are not supported. {way_out}"

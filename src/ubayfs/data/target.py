@@ -247,7 +247,7 @@ def _survival_target(y: Any, task: Any) -> Target:
     if n_events < FEWEST_EVENTS:
         rule = f"has {n_events} event(s) in {len(y)} samples; at least {FEWEST_EVENTS} are needed, in practice many"
         raise InputError.of("y", f"{rule} more. Wait for more events, or count other events as well.")
-    if OrderedPairs.of(y.time, y.event).n_all == 0:
+    if OrderedPairs.from_times(y.time, y.event).n_all == 0:
         rule = "has no two samples of which it is known who had the event first; there is nothing to explain. Check the"
         raise InputError.of("y", f"{rule} times.")
     values = np.column_stack([y.time, y.event.astype(np.float64)])

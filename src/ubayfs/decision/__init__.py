@@ -9,3 +9,7 @@ the answer: the best set, its alternatives, and what it was decided with.
 >>> selection.features, selection.gap
 (('radius',), 0.0)
 """
+
+from .selection import Selection
+
+__all__ = ["Selection"]

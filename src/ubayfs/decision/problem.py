@@ -113,8 +113,8 @@ class DecisionProblem:
 
     def under(self, posterior: Posterior, theta: Floats, system: ConstraintSystem) -> Utility:
         """Return the utility under other weights and constraints; who may be selected depends on both."""
-        others = [mask for reason, mask in self.unselectable.items() if reason != "min_votes"]
-        possible = ~np.logical_or.reduce(others)
+        masks = [mask for reason, mask in self.unselectable.items() if reason != "min_votes"]
+        possible = ~np.logical_or.reduce(masks)
         utility = replace(self.utility, theta=theta, system=system, selectable=possible)
         return replace(utility, selectable=possible & ~lacks_votes(posterior, utility, self.min_votes))
 
@@ -140,7 +140,7 @@ class DecisionProblem:
             without_votes=tuple(self.feature_names[unvoted].tolist()),
         )
 
-    def bar(self, position: int) -> str:
+    def why_unselectable(self, position: int) -> str:
         """Return why a feature cannot be selected: "constant", or the argument that excludes it ("min_votes")."""
         return next(reason for reason, features in self.unselectable.items() if features[position])
 
@@ -149,11 +149,11 @@ class DecisionProblem:
         amounts = self.utility.admissibility.violations(chosen)[0]
         rows = np.flatnonzero(amounts)
         cost = log_row_admissibility(amounts[rows], system.rho[rows])
-        barred = tuple(
-            Violation(f"{self.feature_names[i]} cannot be selected ({self.bar(i)})", 1.0, np.inf, 0.0)
+        unselectable = tuple(
+            Violation(f"{self.feature_names[i]} cannot be selected ({self.why_unselectable(i)})", 1.0, np.inf, 0.0)
             for i in np.flatnonzero(chosen & ~self.utility.selectable).tolist()
         )
-        return barred + tuple(
+        return unselectable + tuple(
             Violation(
                 system.label(row), float(amounts[row]), float(system.rho[row]), float(np.exp(log)), system.position(row)
             )
@@ -193,7 +193,7 @@ class FeatureSet:
         return self.bound - self.value
 
     @classmethod
-    def of(cls, problem: DecisionProblem, solution: Solution) -> FeatureSet:
+    def from_solution(cls, problem: DecisionProblem, solution: Solution) -> FeatureSet:
         """Make a FeatureSet of an optimizer's solution."""
         indices = np.flatnonzero(solution.chosen)
         names = tuple(problem.feature_names[indices].tolist())
@@ -207,8 +207,8 @@ def lacks_votes(posterior: Posterior, utility: Utility, min_votes: int) -> Mask:
     What the prior weight of a feature exceeds the default by counts as votes. Exempt are features that hard constraints
     require, and those that they need beside a feature with enough votes, as by `must_link` and `implies`.
     """
-    known = posterior.knowledge
-    default = max(DEFAULT_WEIGHT, DEFAULT_WEIGHT if known is None else known.default)
+    knowledge = posterior.knowledge
+    default = max(DEFAULT_WEIGHT, DEFAULT_WEIGHT if knowledge is None else knowledge.default)
     enough = posterior.counts + np.maximum(posterior.weights - default, 0.0) >= min_votes
     return ~enough if enough.all() else ~needed_features(utility, enough)
 
@@ -224,28 +224,28 @@ def advice_on(
     `alternatives` has the numbers of those found and asked for, if time ran out before all were found. Contradictions
     are not searched for beyond the deadline, by `time.monotonic`.
     """
-    found = []
+    advice = []
     if not best.complete:
-        found.append(Advice("time_limit", {"value": best.value, "bound": best.bound, "gap": best.gap}))
+        advice.append(Advice("time_limit", {"value": best.value, "bound": best.bound, "gap": best.gap}))
     if alternatives is not None:
-        found.append(Advice("alternatives_incomplete", alternatives))
+        advice.append(Advice("alternatives_incomplete", alternatives))
     utility = problem.utility
     if utility.constraint_strength < 1.0 and np.isfinite(utility.system.rho).any():  # the paper's caution
-        found.append(Advice("weak_constraints", {"constraint_strength": utility.constraint_strength}))
-    found += _collapse(best, utility, deadline)
+        advice.append(Advice("weak_constraints", {"constraint_strength": utility.constraint_strength}))
+    advice += _collapse(best, utility, deadline)
     # Features that no constraint excludes are in the best set; a small one shows that they are few. One that votes keep
     # small, below a limit that nothing reaches, is no cause for concern.
     size, constant = best.metrics.cardinality, problem.unselectable.get("constant", np.zeros(utility.n_features))
     limit = size_limit(part.constraint for part in utility.system.parts)
     if limit is not None and limit >= utility.n_features and 1 < (constant == 0).sum() == size:
-        found.append(Advice("all_selected", {"n_features": size, "limit": limit}))
+        advice.append(Advice("all_selected", {"n_features": size, "limit": limit}))
     if 2 * size >= np.count_nonzero(utility.selectable):
-        found += size_advice(utility.system, utility.selectable, utility.theta > 0)
+        advice += size_advice(utility.system, utility.selectable, utility.theta > 0)
     unvoted = best.metrics.without_votes
     if unvoted:
         counts = {"n_unvoted": len(unvoted), "n_chosen": best.metrics.cardinality, "features": list(unvoted)}
-        found.append(Advice("asked_for_without_votes" if problem.min_votes else "without_votes", counts))
-    return tuple(found)
+        advice.append(Advice("asked_for_without_votes" if problem.min_votes else "without_votes", counts))
+    return tuple(advice)
 
 
 def _collapse(best: FeatureSet, utility: Utility, deadline: float | None) -> tuple[Advice, ...]:
@@ -309,7 +309,7 @@ def size_advice(system: ConstraintSystem, selectable: Mask, important: Mask | No
 
 
 def knowledge_advice(
-    known: PriorKnowledge,
+    knowledge: PriorKnowledge,
     blocks: Blocks,
     constraints: Iterable[Constraint],
     system: ConstraintSystem,
@@ -317,10 +317,10 @@ def knowledge_advice(
 ) -> tuple[Advice, ...]:
     """Return what must be known about names, weights and costs; `system` are the constraints, tied to the features."""
     return (
-        *(note for note in blocks.notes if note not in known.advice),  # both may be of one table
-        *known.advice,
-        *cost_advice(constraints, known.costs, feature_names),
-        *very_likely_advice(system, known.very_likely, feature_names),
+        *(note for note in blocks.notes if note not in knowledge.advice),  # both may be of one table
+        *knowledge.advice,
+        *cost_advice(constraints, knowledge.costs, feature_names),
+        *very_likely_advice(system, knowledge.very_likely, feature_names),
     )
 
 
@@ -332,15 +332,16 @@ def very_likely_advice(system: ConstraintSystem, features: Collection[str], feat
     """
     if not features:
         return ()
-    A, found, likely = system.A, [], np.array([name in features for name in feature_names])
+    A, limits, likely = system.A, [], np.array([name in features for name in feature_names])
     for row in np.flatnonzero(np.diff(A.indptr) == system.n_features).tolist():
         entries = slice(A.indptr[row], A.indptr[row + 1])
         costs, columns = A.data[entries], A.indices[entries]
         if (costs > 0).all() and columns.max() < system.n_features:
+            # The cheapest first: so many of them fit into one set at most.
             total = np.cumsum(np.sort(costs[likely[columns]]))
             room = system.b[row] + Admissibility(system).tolerance[row]
-            found.append((int(np.searchsorted(total, room, side="right")), row))
-    limit, row = min(found, default=(len(features), 0))
+            limits.append((int(np.searchsorted(total, room, side="right")), row))
+    limit, row = min(limits, default=(len(features), 0))
     if len(features) <= limit:
         return ()
     facts = {"n_features": len(features), "limit": limit, "label": system.label(row), "features": list(features)}
@@ -351,7 +352,9 @@ def cost_advice(
     constraints: Iterable[Constraint], costs: Mapping[str, float] | None, feature_names: Any
 ) -> tuple[Advice, ...]:
     """Return advice on features that a table gives no cost, if a budget takes its costs from there."""
-    if not costs or not any(dict(given.arguments).get("costs") == tuple(costs.items()) for given in constraints):
+    if not costs or not any(
+        dict(constraint.arguments).get("costs") == tuple(costs.items()) for constraint in constraints
+    ):
         return ()
     free = [str(name) for name in feature_names if name not in costs]
     return (Advice("without_cost", {"n": len(free), "n_features": len(feature_names), "names": free}),) if free else ()

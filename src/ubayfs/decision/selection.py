@@ -100,7 +100,7 @@ class Selection(ShownAsCard):
         if X is None:
             return None if self.problem is None else self.problem.data
         reading = () if self.posterior is None else self.posterior.evidence.reading
-        return FeatureData.of_fit(X, self.feature_names, *reading)
+        return FeatureData.from_fit(X, self.feature_names, *reading)
 
     @property
     def knowledge(self) -> Mapping[str, Mapping[str, Any]]:
@@ -217,16 +217,16 @@ class Selection(ShownAsCard):
         similarity : ndarray of float of shape (1 + n_alternatives, 1 + n_alternatives)
         """
         n_features = len(self.feature_names)
-        return jaccard([mask_of(found.indices, n_features) for found in (self.best, *self.alternatives)])
+        return jaccard([mask_of(each.indices, n_features) for each in (self.best, *self.alternatives)])
 
     def table(self) -> pd.DataFrame:
         """Return one row per feature: count, weight, importance, chosen; most important first."""
         import pandas as pd
 
         votes = {"count": self.counts, "weight": self.weights}
-        known = {name: values for name, values in votes.items() if values is not None}
+        columns = {name: values for name, values in votes.items() if values is not None}
         frame = pd.DataFrame(
-            {"feature": self.feature_names, **known, "importance": self.importance, "chosen": self.mask}
+            {"feature": self.feature_names, **columns, "importance": self.importance, "chosen": self.mask}
         )
         return frame.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
 
@@ -239,7 +239,7 @@ class Selection(ShownAsCard):
             "counts": None if self.counts is None else self.counts.tolist(),
             "weights": None if self.weights is None else self.weights.tolist(),
             "best": _set_to_dict(self.best),
-            "alternatives": [_set_to_dict(found) for found in self.alternatives],
+            "alternatives": [_set_to_dict(each) for each in self.alternatives],
             "alternatives_complete": self.alternatives_complete,
             "provenance": plain(self.provenance),
             "advice": plain(self.advice),
@@ -271,7 +271,7 @@ class Selection(ShownAsCard):
                 raise ValueError(f"{key} must have one number per feature")
         return cls(
             best=_set_from_dict(content["best"], names),
-            alternatives=tuple(_set_from_dict(found, names) for found in content["alternatives"]),
+            alternatives=tuple(_set_from_dict(each, names) for each in content["alternatives"]),
             feature_names=names,
             importance=np.array(content["importance"], dtype=np.float64),
             counts=None if content["counts"] is None else np.array(content["counts"], dtype=np.int64),
@@ -313,8 +313,8 @@ def _read_provenance(content: Mapping[str, Any]) -> dict[str, Any]:
     return dict(content)
 
 
-def _set_to_dict(found: FeatureSet) -> dict[str, Any]:
-    return dict(plain({name: value for name, value in vars(found).items() if name != "features"}))
+def _set_to_dict(feature_set: FeatureSet) -> dict[str, Any]:
+    return dict(plain({name: value for name, value in vars(feature_set).items() if name != "features"}))
 
 
 def _set_from_dict(content: Mapping[str, Any], names: Array) -> FeatureSet:

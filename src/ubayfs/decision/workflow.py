@@ -31,7 +31,7 @@ from .._arguments import (
     check_real,
 )
 from ..constraints import Constraint, ConstraintSystem, as_constraints, resolve, sizes
-from ..constraints.links import held_unlikely
+from ..constraints.links import unlikely_constraints
 from ..constraints.utility import Utility, check_importance, log_admissibility, priced
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
@@ -58,7 +58,8 @@ __all__ = [
 ]
 
 
-def _as_given(check: Callable[[Any], Any], value: Any) -> Any:
+def _checked(check: Callable[[Any], Any], value: Any) -> Any:
+    """Return a value as it is, if it passes the check."""
     check(value)
     return value
 
@@ -81,12 +82,12 @@ class Decision:
     """The arguments of a decision, each checked by itself; see :func:`decide` for what they mean."""
 
     weights: Any = field(default=DEFAULT_WEIGHT, metadata=_as(as_weights, "prior", True))
-    prior: Any = field(default="dirichlet", metadata=_as(partial(_as_given, as_prior), "prior", True))
+    prior: Any = field(default="dirichlet", metadata=_as(partial(_checked, as_prior), "prior", True))
     trust_in_lists: str = field(default=AS_STATED, metadata=_as(_TRUST_IN_LISTS, "prior", True))
     constraints: tuple[Constraint, ...] = field(default=(), metadata=_as(as_constraints, "constraints"))
     blocks: Any = field(default=None, metadata=_as(Blocks.of, "constraints", True))
     constraint_strength: float = field(default=1.0, metadata=_as(_STRENGTH, "constraints"))
-    optimizer: Any = field(default="exact", metadata=_as(partial(_as_given, as_optimizer), "constraints"))
+    optimizer: Any = field(default="exact", metadata=_as(partial(_checked, as_optimizer), "constraints"))
     min_votes: int = field(default=1, metadata=_as(partial(check_int, "min_votes", low=0), "constraints"))
     time_limit: float | None = field(default=None, metadata=_as(_limit, "constraints"))
     n_alternatives: int = field(default=0, metadata=_as(partial(check_int, "n_alternatives", low=0), "search"))
@@ -98,11 +99,11 @@ class Decision:
         as_optimizer(self.optimizer, self.time_limit)  # do the two go together?
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Decision:
+    def from_arguments(cls, arguments: Mapping[str, Any]) -> Decision:
         """Make a decision of those entries that are arguments of one, such as the parameters of a function."""
-        return cls(**{name: given[name] for name in cls.names() if name in given})
+        return cls(**{name: arguments[name] for name in cls.names() if name in arguments})
 
-    def but(self, **changes: Any) -> Decision:
+    def replace(self, **changes: Any) -> Decision:
         """Return a copy with other values of some arguments; only these are checked."""
         other = copy(self)
         for name, value in changes.items():
@@ -132,8 +133,8 @@ class Decision:
         A misspelled feature is better reported before a long ensemble than after it. What depends on data or votes
         (correlations, contradicting hard constraints) shows in :meth:`make` only.
         """
-        known = resolve_knowledge(self.weights, feature_names, self.blocks, n_models=1)
-        named = [constraint for constraint in self._constraints(known) if not constraint.needs_data]
+        knowledge = resolve_knowledge(self.weights, feature_names, self.blocks, n_models=1)
+        named = [constraint for constraint in self._constraints(knowledge) if not constraint.needs_data]
         resolve(named, feature_names, self.blocks)
 
     def make(
@@ -155,13 +156,13 @@ class Decision:
         """Return the posterior that :meth:`make` decides on."""
         return self._posterior(evidence, self.weights if knowledge is None else knowledge)
 
-    def _constraints(self, known: PriorKnowledge | None) -> tuple[Constraint, ...]:
+    def _constraints(self, knowledge: PriorKnowledge | None) -> tuple[Constraint, ...]:
         """Return the constraints with the costs of a table, and with what the prior holds unlikely."""
-        if known is None:
+        if knowledge is None:
             return self.constraints
-        demands = tuple(with_costs(constraint, known.costs) for constraint in self.constraints)
-        if known.unlikely and not any(constraint.from_prior for constraint in demands):
-            demands += held_unlikely(known.unlikely)
+        demands = tuple(with_costs(constraint, knowledge.costs) for constraint in self.constraints)
+        if knowledge.unlikely and not any(constraint.from_prior for constraint in demands):
+            demands += unlikely_constraints(knowledge.unlikely)
         return demands
 
     def _posterior(self, evidence: Any, weights: Any) -> Posterior:
@@ -172,8 +173,8 @@ class Decision:
             if self.prior != "dirichlet":
                 rule = "is part of a posterior; pass the evidence to decide with another prior."
                 raise InputError.of("prior", rule, self.prior)
-            known = evidence.knowledge
-            if self.trust_in_lists == LEARNED and (known is None or known.list_trust is None):
+            knowledge = evidence.knowledge
+            if self.trust_in_lists == LEARNED and (knowledge is None or knowledge.list_trust is None):
                 rule = "is part of a posterior; pass the evidence to decide with 'learned'."
                 raise InputError.of("trust_in_lists", rule, self.trust_in_lists)
             return evidence
@@ -184,19 +185,20 @@ class Decision:
                 f"got {type(evidence).__name__}.",
                 evidence,
             )
-        prior, others = as_prior(self.prior), (self.blocks, self.random_state)
+        prior, further = as_prior(self.prior), (self.blocks, self.random_state)
         if self.trust_in_lists == AS_STATED:
-            return prior.update(evidence, weights, *others)
+            return prior.update(evidence, weights, *further)
         stated = resolve_knowledge(weights, evidence.feature_names, self.blocks, evidence.n_models)
-        learned, found = learn_trust(stated, evidence, sizes.size_limit(self.constraints))
-        posterior = prior.update(evidence, replace(stated, weights=learned), *others)
-        return replace(posterior, knowledge=replace(stated, list_trust=found))
+        learned, list_trust = learn_trust(stated, evidence, sizes.size_limit(self.constraints))
+        posterior = prior.update(evidence, replace(stated, weights=learned), *further)
+        return replace(posterior, knowledge=replace(stated, list_trust=list_trust))
 
     def _problem(self, posterior: Posterior, X: Any, system: ConstraintSystem | None = None) -> DecisionProblem:
         names, counts = posterior.feature_names, posterior.counts
-        data = None if X is None else FeatureData.of_fit(X, names, *posterior.evidence.reading)
+        data = None if X is None else FeatureData.from_fit(X, names, *posterior.evidence.reading)
         if system is None:
             system = resolve(self._constraints(posterior.knowledge), names, self.blocks, data)
+        # A price in votes becomes a relaxation here, as it depends on the total of votes and weights.
         system = priced(system, posterior.evidence.n_models, posterior.total, self.constraint_strength)
         # Evidence from another ensemble does not know which columns are constant; the data do.
         constant = posterior.evidence.constant if data is None else posterior.evidence.constant | data.constant
@@ -234,15 +236,15 @@ class Decision:
                 raise
             way_out = "Use min_votes=0 to let features without votes fill the set."
             raise InfeasibleError(f"{error} {way_out}", error.labels, error.positions, error.reduced) from None
-        others = find_alternatives(
+        alternatives = find_alternatives(
             optimizer, problem.utility, solution, self.n_alternatives, self.random_state, deadline
         )
-        best = FeatureSet.of(problem, solution)
-        numbers = {"n_found": len(others.found), "n_alternatives": self.n_alternatives}
+        best = FeatureSet.from_solution(problem, solution)
+        numbers = {"n_found": len(alternatives.solutions), "n_alternatives": self.n_alternatives}
         return Selection(
             best=best,
-            alternatives=tuple(FeatureSet.of(problem, other) for other in others.found),
-            alternatives_complete=others.complete,
+            alternatives=tuple(FeatureSet.from_solution(problem, other) for other in alternatives.solutions),
+            alternatives_complete=alternatives.complete,
             feature_names=problem.feature_names,
             importance=problem.utility.theta,
             counts=problem.counts,
@@ -250,30 +252,30 @@ class Decision:
             provenance=self._provenance(optimizer, solution, posterior),
             posterior=posterior,
             problem=replace(problem, optimizer=optimizer),
-            decision=None if posterior is None else self.but(prior=posterior.made_by or self.prior),
+            decision=None if posterior is None else self.replace(prior=posterior.made_by or self.prior),
             advice=(
                 *self._knowledge_advice(problem, posterior),
-                *advice_on(best, problem, None if others.complete else numbers, deadline),
+                *advice_on(best, problem, None if alternatives.complete else numbers, deadline),
             ),
         )
 
     def _knowledge_advice(self, problem: DecisionProblem, posterior: Posterior | None) -> tuple[Advice, ...]:
-        known, blocks = None if posterior is None else posterior.knowledge, self.blocks
-        if known is None:
+        knowledge, blocks = None if posterior is None else posterior.knowledge, self.blocks
+        if knowledge is None:
             return tuple(blocks.notes)
         system = problem.utility.system
-        return knowledge_advice(known, blocks, self._constraints(known), system, problem.feature_names)
+        return knowledge_advice(knowledge, blocks, self._constraints(knowledge), system, problem.feature_names)
 
     def _provenance(self, optimizer: Optimizer, solution: Solution, posterior: Posterior | None) -> dict[str, Any]:
         """Return how the selection is made, in plain types; values of the posterior are in the posterior."""
-        others = [name for name in self.names(in_posterior=False) if name not in ("constraints", "optimizer")]
-        known = {} if posterior is None else {"prior": posterior.prior, "evidence": dict(posterior.evidence.settings)}
+        settings = [name for name in self.names(in_posterior=False) if name not in ("constraints", "optimizer")]
+        source = {} if posterior is None else {"prior": posterior.prior, "evidence": dict(posterior.evidence.settings)}
         stated = None if posterior is None else posterior.knowledge
         return {
             "constraints": [constraint.to_dict() for constraint in self._constraints(stated)],
-            **known,
+            **source,
             **({} if stated is None else stated.provenance()),
-            **{name: getattr(self, name) for name in others},
+            **{name: getattr(self, name) for name in settings},
             "optimizer": repr(optimizer),
             "optimizer_kind": next((name for name, kind in OPTIMIZERS.items() if type(optimizer) is kind), ""),
             "solver": dict(solution.info),
@@ -369,7 +371,7 @@ def decide(
     >>> decide(evidence, weights={"b": 5}, max_size=2).features
     ('a', 'b')
     """
-    decision = Decision.of({**locals(), "constraints": with_max_size(constraints, max_size)})
+    decision = Decision.from_arguments({**locals(), "constraints": with_max_size(constraints, max_size)})
     return _with_warnings(decision.make(evidence, X), decision.blocks.notes)
 
 
@@ -424,12 +426,12 @@ def maximize(
     >>> maximize([0.5, 0.4, 0.3], [max_size(2), cannot_link([0, 1])]).indices
     array([0, 2])
     """
-    decision = Decision.of(locals())
+    decision = Decision.from_arguments(locals())
     if feature_names is None and hasattr(theta, "index") and hasattr(theta, "to_numpy"):
         feature_names = [str(name) for name in theta.index]
     importance = check_importance(theta)
     names = check_feature_names(feature_names, len(importance))
-    data = None if X is None else FeatureData.of_fit(X, names)
+    data = None if X is None else FeatureData.from_fit(X, names)
     system = resolve(decision.constraints, names, decision.blocks, data)
     constant = np.zeros(len(importance), dtype=bool) if data is None else data.constant
     utility = Utility(importance, system, decision.constraint_strength, ~constant, ("constant",))
@@ -438,9 +440,9 @@ def maximize(
     return _with_warnings(decision._select(problem, None))
 
 
-def _with_warnings(selection: Selection, known: tuple[Advice, ...] = ()) -> Selection:
-    """Warn of all advice but what was known before: blocks have their own notes."""
+def _with_warnings(selection: Selection, shown: tuple[Advice, ...] = ()) -> Selection:
+    """Warn of all advice but what was shown before: blocks have their own notes."""
     for advice in selection.advice:
-        if advice not in known:
+        if advice not in shown:
             advice.warn()
     return selection

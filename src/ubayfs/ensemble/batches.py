@@ -55,16 +55,16 @@ class EnsembleTask:
         return all(selector.joint for selector in self.selectors)
 
     def knows_categories(self, selector: ElementarySelector) -> bool:
-        """Tell whether a selector can do with categories here."""
+        """Return whether a selector can do with categories here."""
         return selector.takes_categories and (self.design is None or selector.adjusts)
 
     def shows_codes(self, selector: ElementarySelector) -> bool:
-        """Tell whether a selector gets the coded columns of categories as if they were features."""
+        """Return whether a selector gets the coded columns of categories as if they were features."""
         as_numbers = selector.categories_as_numbers and self.target.values is not None
         return not self.knows_categories(selector) and not as_numbers
 
     def copies(self, X: Array, selector: ElementarySelector) -> bool:
-        """Tell whether a selector gets a copy of the samples of each run, made for it."""
+        """Return whether a selector gets a copy of the samples of each run, made for it."""
         if isinstance(X, CategoryTable) and not self.knows_categories(selector):
             return True
         if self.design is not None:
@@ -113,13 +113,13 @@ def run_batch(
         # As Dask hands over what came through the network; numpy would be several times slower on it.
         X = X.copy(order="K")
     runs = tuple(runs)
-    found: Batch = {}
+    outcomes: Batch = {}
     with _inner_limits(inner_threads), column_threads(n_column_threads):
         for number, selector in enumerate(task.selectors):
-            own = [run for run in runs if run % len(task.selectors) == number]
-            if own:
-                found.update(zip(own, _run_selector(X, task, selector, own), strict=True))
-    return {run: found[run] for run in runs}
+            runs_of_selector = [run for run in runs if run % len(task.selectors) == number]
+            if runs_of_selector:
+                outcomes.update(zip(runs_of_selector, _run_selector(X, task, selector, runs_of_selector), strict=True))
+    return {run: outcomes[run] for run in runs}
 
 
 @contextmanager
@@ -162,15 +162,17 @@ def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, ru
         subsamples.append(task.plan.draw(rows_rng))
         rngs.append(selector_rng)
     try:
-        found = _select(X, task, selector, np.array(subsamples), max(sizes), rngs)
-        if len(found) != len(runs):
-            raise InputError.of("selector", f"{selector.name!r} returned {len(found)} sets for {len(runs)} subsamples.")
+        choices = _select(X, task, selector, np.array(subsamples), max(sizes), rngs)
+        if len(choices) != len(runs):
+            raise InputError.of(
+                "selector", f"{selector.name!r} returned {len(choices)} sets for {len(runs)} subsamples."
+            )
     except Exception as error:
         if len(runs) > 1:
             return [outcome for run in runs for outcome in _run_selector(X, task, selector, [run])]
         return [_failure(runs[0], selector, error)]
     outcomes: list[Outcome] = []
-    for run, rows, picks, size in zip(runs, subsamples, found, sizes, strict=True):
+    for run, rows, picks, size in zip(runs, subsamples, choices, sizes, strict=True):
         columns, carriers = picks if isinstance(picks, Choice) else Choice(picks)
         try:
             columns = checked_columns(columns, X.shape[1], max(sizes), selector.name)[:size]
@@ -178,8 +180,8 @@ def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, ru
             outcomes.append(_failure(run, selector, error))
             continue
         # What does not vary in the subsample cannot tell its samples apart, whatever a foreign selector thinks.
-        own = np.asfortranarray(X[np.ix_(rows, columns)])  # few columns, each in one piece
-        kept = np.flatnonzero(varying_columns(own))
+        values = np.asfortranarray(X[np.ix_(rows, columns)])  # few columns, each in one piece
+        kept = np.flatnonzero(varying_columns(values))
         kept = kept[np.argsort(columns[kept])]
         outcomes.append(Choice(columns[kept], None if carriers is None else carriers[kept]))
     return outcomes
@@ -198,7 +200,7 @@ def _select(
     if not task.copies(X, selector):
         return selector.choices(X, task.target, task.design, subsamples, most, rngs)
     alone = (_select_alone(X, task, selector, rows, most, rng) for rows, rng in zip(subsamples, rngs, strict=True))
-    return [picks for found in alone for picks in found]
+    return [picks for choices in alone for picks in choices]
 
 
 def _select_alone(
@@ -209,19 +211,19 @@ def _select_alone(
     Gaps are filled, of covariates nothing is left (nor in gaps), and categories are numbers.
     """
     target, everything = task.target.take(rows), np.ones((1, np.count_nonzero(rows)), dtype=bool)
-    own = (X.coded if isinstance(X, CategoryTable) else X)[rows]
-    basis = basis_of(task.design[rows] if task.design is not None else np.empty((len(own), 0)))
+    samples = (X.coded if isinstance(X, CategoryTable) else X)[rows]
+    basis = basis_of(task.design[rows] if task.design is not None else np.empty((len(samples), 0)))
     if task.design is not None:
-        own = without_covariates(own, basis)
+        samples = without_covariates(samples, basis)
     elif task.fill is not None:
-        own = filled(own, task.fill)
+        samples = filled(samples, task.fill)
     if isinstance(X, CategoryTable):
-        own = X.recoded(own) if task.knows_categories(selector) else numbers_for(X, own, basis, target, rng)
+        samples = X.recoded(samples) if task.knows_categories(selector) else numbers_for(X, samples, basis, target, rng)
     if task.design is None:
-        return selector.select_many(own, target, everything, most, [rng])
+        return selector.select_many(samples, target, everything, most, [rng])
     if selector.adjusts:
-        return selector.select_adjusted(own, target, task.design[rows], everything, most, [rng])
-    return selector.select_many(own, target_without_covariates(basis, target), everything, most, [rng])
+        return selector.select_adjusted(samples, target, task.design[rows], everything, most, [rng])
+    return selector.select_many(samples, target_without_covariates(basis, target), everything, most, [rng])
 
 
 def _failure(run: int, selector: ElementarySelector, error: Exception) -> RunFailure:

@@ -88,17 +88,17 @@ class Checkpoint:
 
     def load(self) -> tuple[Batch, list[str]]:
         """Return what every stored run has found, and what is wrong with files that do not hold all they should."""
-        found: Batch = {}
+        outcomes: Batch = {}
         damage: list[str] = []
         for path in sorted(self.directory.glob("runs-*.log")):
             for run, outcome in self._read_log(path, damage):
                 # A failure does not replace what another attempt at the run has found.
-                if not isinstance(outcome, RunFailure) or run not in found:
-                    found[run] = outcome
-        n_failed = sum(isinstance(outcome, RunFailure) for outcome in found.values())
-        if 2 * n_failed > len(found):
-            found = {run: outcome for run, outcome in found.items() if not isinstance(outcome, RunFailure)}
-        return found, damage
+                if not isinstance(outcome, RunFailure) or run not in outcomes:
+                    outcomes[run] = outcome
+        n_failed = sum(isinstance(outcome, RunFailure) for outcome in outcomes.values())
+        if 2 * n_failed > len(outcomes):
+            outcomes = {run: outcome for run, outcome in outcomes.items() if not isinstance(outcome, RunFailure)}
+        return outcomes, damage
 
     def _read_log(self, path: Path, damage: list[str]) -> Iterator[tuple[int, Outcome]]:
         """Yield the runs of a log up to its last whole line."""
@@ -216,17 +216,17 @@ def differences(
     before: Mapping[str, Any], now: Mapping[str, Any], labels: tuple[str, str] = ("there", "here")
 ) -> list[str]:
     """Return what differs between the settings of two ensembles, by name and with both values."""
-    found = []
+    texts = []
     for name in sorted({*before, *now} - {"selector_kinds"}):  # which the selectors tell, too
         if before.get(name) == now.get(name):
             continue
         if name == "data_fingerprint":
-            found.append("the data (values, feature names, target or groups)")
+            texts.append("the data (values, feature names, target or groups)")
         elif name == "seed":
-            found.append("random_state")
+            texts.append("random_state")
         else:
-            found.append(f"{name} ({labels[0]} {before.get(name)!r}, {labels[1]} {now.get(name)!r})")
-    return found
+            texts.append(f"{name} ({labels[0]} {before.get(name)!r}, {labels[1]} {now.get(name)!r})")
+    return texts
 
 
 def _warn_of_versions(directory: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:

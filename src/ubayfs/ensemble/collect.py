@@ -157,12 +157,12 @@ def collect_evidence(
     reading: dict[str, Any] = {"missing": missing, "max_missing": max_missing, "adjust_for": adjust_for}
     data = as_data(X, y, task=task, groups=groups, target=target, layer=layer, **reading)
     settings = ensemble_settings(data, selectors, n_models, train_size, n_features_per_model)
-    of_part = {} if part is None else part_settings(part, n_models, random_state)
-    settings |= {"seed": seed_of(random_state, directory), **of_part}
+    part_entry = {} if part is None else part_settings(part, n_models, random_state)
+    settings |= {"seed": seed_of(random_state, directory), **part_entry}
     outcomes = run_ensemble(data, selectors, settings, n_jobs, watch, directory)
-    notes = {note.code: note for own in selectors for note in own.advice(data.target)}
-    of_all = (*data.advice, *notes.values())
-    evidence = gather(outcomes, data.feature_names, data.constant, settings, of_all)
+    notes = {note.code: note for elementary in selectors for note in elementary.advice(data.target)}
+    all_notes = (*data.advice, *notes.values())
+    evidence = gather(outcomes, data.feature_names, data.constant, settings, all_notes)
     check_failures(evidence.failures, len(outcomes) if part is None else n_models)
     for advice in evidence.advice:
         advice.warn()
@@ -291,19 +291,19 @@ def _run_all(
     stored, damage = ({}, []) if store is None else store.load()
     for reason in damage:
         Advice("checkpoint_damaged", {"reason": reason}).warn()
-    found = {run: outcome for run, outcome in stored.items() if run in runs}
-    done = frozenset(found)
+    outcomes = {run: outcome for run, outcome in stored.items() if run in runs}
+    done = frozenset(outcomes)
     units = Units((run for run in runs if run not in done), len(runs) - len(done))
     watch = _Watch(units, len(runs), n_models, on_progress)
-    if found:
-        watch.report(found)
+    if outcomes:
+        watch.report(outcomes)
     with closing(completed_batches(data, ensemble, units, n_jobs, recorded=store is not None)) as completed:
         for batch in completed:
             if store is not None:
                 store.save(batch)
-            found |= batch
+            outcomes |= batch
             watch.report(batch)
-    return dict(sorted(found.items()))
+    return dict(sorted(outcomes.items()))
 
 
 @dataclass(eq=False)
@@ -336,10 +336,10 @@ def gather(
     notes: tuple[Advice, ...] = (),
 ) -> Evidence:
     """Return what runs have found as evidence over features of these names, some of them constant."""
-    found = {run: outcome for run, outcome in outcomes.items() if not isinstance(outcome, RunFailure)}
+    choices = {run: outcome for run, outcome in outcomes.items() if not isinstance(outcome, RunFailure)}
     failures = tuple(outcome for outcome in outcomes.values() if isinstance(outcome, RunFailure))
-    sets = sets_matrix([choice.columns for choice in found.values()], len(feature_names))
-    carriers = joined_carriers((choice.carriers, len(choice.columns)) for choice in found.values())
+    sets = sets_matrix([choice.columns for choice in choices.values()], len(feature_names))
+    carriers = joined_carriers((choice.carriers, len(choice.columns)) for choice in choices.values())
     ensemble = identity(settings)
-    runs = tuple(f"{ensemble}:{run}" for run in found)
+    runs = tuple(f"{ensemble}:{run}" for run in choices)
     return Evidence(sets, feature_names, constant, runs, failures, dict(settings), notes, carriers)

@@ -173,9 +173,9 @@ class Evidence(ShownAsCard):
         if self.carriers is None:
             return None
         position = FeatureIndex(self.feature_names).position(feature, "feature")
-        found = Counter(self.carriers[self.sets.indices == position].tolist())
-        pairs = {partner: n for partner, n in found.most_common() if partner >= 0}
-        return VoteReasons(found[STRAIGHT], found[CURVE], pairs)
+        votes = Counter(self.carriers[self.sets.indices == position].tolist())
+        pairs = {partner: n for partner, n in votes.most_common() if partner >= 0}
+        return VoteReasons(votes[STRAIGHT], votes[CURVE], pairs)
 
     @property
     def n_empty(self) -> int:
@@ -185,25 +185,25 @@ class Evidence(ShownAsCard):
     @property
     def advice(self) -> tuple[Advice, ...]:
         """What must be known: failed, cancelled and empty runs, no votes at all, large sets, suspicious values."""
-        found: list[Advice] = []
+        notes: list[Advice] = []
         n_runs, n_asked = self.n_models + len(self.failures), self.settings.get("n_models")
         if self.failures:
             error, times = Counter(failure.error for failure in self.failures).most_common(1)[0]
             facts = {"n_failed": len(self.failures), "n_runs": n_runs, "error": error, "times": times}
-            found.append(Advice("runs_failed", facts))
+            notes.append(Advice("runs_failed", facts))
         if n_asked is not None and n_runs < n_asked:
-            found.append(Advice("runs_cancelled", {"n_runs": n_runs, "n_models": n_asked}))
+            notes.append(Advice("runs_cancelled", {"n_runs": n_runs, "n_models": n_asked}))
         if self.sets.nnz == 0:
-            found.append(Advice("no_votes"))
+            notes.append(Advice("no_votes"))
         elif self.n_empty:
-            found.append(Advice("runs_without_choice", {"n_empty": self.n_empty, "n_runs": self.n_models}))
+            notes.append(Advice("runs_without_choice", {"n_empty": self.n_empty, "n_runs": self.n_models}))
         parts = self.settings.get("parts", [self.settings])
         on_residuals = sorted({name for part in parts for name in part.get("on_residuals", ())})
         if on_residuals:
             facts = {"selectors": on_residuals, "names": list(self.adjust_for)}
-            found.append(Advice("adjusted_on_residuals", facts))
+            notes.append(Advice("adjusted_on_residuals", facts))
         per_model = [part.get("n_features_per_model") for part in parts]
-        return (*found, *features_advice(per_model, self.n_features), *self.notes)
+        return (*notes, *features_advice(per_model, self.n_features), *self.notes)
 
     @property
     def adjust_for(self) -> tuple[str, ...]:
@@ -398,13 +398,13 @@ def _check_same_features(first: Array, other: Array, number: int) -> None:
 
 
 def _common_fingerprint(parts: Iterable[Evidence]) -> str | None:
-    known = {part.settings["data_fingerprint"] for part in parts if "data_fingerprint" in part.settings}
-    if len(known) > 1:
+    fingerprints = {part.settings["data_fingerprint"] for part in parts if "data_fingerprint" in part.settings}
+    if len(fingerprints) > 1:
         raise EnsembleError(
             "cannot merge: the parts come from different data (values, target, groups or names differ). Evidence "
             "adds up only over one data set."
         )
-    return known.pop() if known else None
+    return fingerprints.pop() if fingerprints else None
 
 
 def _joined_runs(parts: Iterable[Evidence]) -> tuple[str, ...]:
@@ -412,8 +412,8 @@ def _joined_runs(parts: Iterable[Evidence]) -> tuple[str, ...]:
     if not any(part.runs for part in parts):
         return ()
     runs = [run for part in parts for run in part.runs or ("",) * part.n_models]
-    known = [run for run in runs if run]
-    n_repeated = len(known) - len(set(known))
+    identities = [run for run in runs if run]
+    n_repeated = len(identities) - len(set(identities))
     if n_repeated:
         raise EnsembleError(
             f"cannot merge: {n_repeated} run(s) occur in more than one part and would count twice. Use another "

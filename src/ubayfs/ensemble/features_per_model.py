@@ -15,17 +15,17 @@ RANDOM = "random"
 _USUAL = 10  # where a quarter of the features is more
 
 
-def check_per_model(given: Any) -> None:
+def check_per_model(per_model: Any) -> None:
     """Raise unless `n_features_per_model` is a positive whole number, "random" or None."""
-    if isinstance(given, str):
-        if given != RANDOM:
-            rule = f"must be a whole number >= 1 or {RANDOM!r}; got {repr_of(given)}."
-            raise InputError.of("n_features_per_model", rule, given)
-    elif given is not None:
-        check_int("n_features_per_model", given, low=1)
+    if isinstance(per_model, str):
+        if per_model != RANDOM:
+            rule = f"must be a whole number >= 1 or {RANDOM!r}; got {repr_of(per_model)}."
+            raise InputError.of("n_features_per_model", rule, per_model)
+    elif per_model is not None:
+        check_int("n_features_per_model", per_model, low=1)
 
 
-def features_per_model(given: int | str | None, n_features: int) -> int | str:
+def features_per_model(per_model: int | str | None, n_features: int) -> int | str:
     """Return how many of `n_features` features a run may choose, or "random"; raise if there are not so many.
 
     Where nothing is given that is a quarter of the features, at least 1 and at most 10.
@@ -36,14 +36,14 @@ def features_per_model(given: int | str | None, n_features: int) -> int | str:
     [1, 2, 7, 10]
     """
     default = min(_USUAL, max(1, n_features // 4))
-    if given is None:
+    if per_model is None:
         return default
-    if isinstance(given, str):
-        return given
-    if given > n_features:
-        rule = f"must be at most the number of features, {n_features}; got {given}. Leave it out to take {default}."
-        raise InputError.of("n_features_per_model", rule, given)
-    return int(given)
+    if isinstance(per_model, str):
+        return per_model
+    if per_model > n_features:
+        rule = f"must be at most the number of features, {n_features}; got {per_model}. Leave it out to take {default}."
+        raise InputError.of("n_features_per_model", rule, per_model)
+    return int(per_model)
 
 
 def most_features(per_model: int | str, n_features: int) -> int:

@@ -100,8 +100,8 @@ def _ensemble(settings: Mapping[str, Any]) -> tuple[str, int, int]:
 def _whole(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of the ensemble that a part is of, and the number of its parts."""
     part = settings["part"]
-    of_runs = {name: value for name, value in settings.items() if name not in ("part", "versions")}
-    return {**of_runs, "n_models": part["n_models"], "number of parts": part["of"]}
+    shared = {name: value for name, value in settings.items() if name not in ("part", "versions")}
+    return {**shared, "n_models": part["n_models"], "number of parts": part["of"]}
 
 
 def _check_complete(parts: Mapping[str, Evidence], in_order: list[str]) -> None:

@@ -26,7 +26,7 @@ def as_progress(on_progress: Progress | bool | None, unit: str) -> Progress | No
 
 
 def _takes_two(function: Any) -> bool:
-    """Tell whether a function can be called with (done, total); one of C, which has no signature, is tried."""
+    """Return whether a function can be called with (done, total); one of C, which has no signature, is tried."""
     if isinstance(function, type):
         return False
     try:

@@ -72,7 +72,7 @@ def subsample_errors(data: FeatureData, train_size: float | None) -> Iterator[In
     if data.groups is not None:
         units, unit, way_out = "groups", "group(s) of its own", "give more groups"
     n_inside = n_units if train_size is None else round(train_size * n_units)
-    about_share = None if train_size is None else share_error(n_units, train_size, units)
+    about_share = None if train_size is None else _share_error(n_units, train_size, units)
     if about_share is not None:
         yield about_share
     if data.covariates is not None and data.groups is None:
@@ -136,6 +136,7 @@ def _strata(data: FeatureData) -> tuple[Ints, Ints]:
         return codes, np.arange(n_classes)
     occurs = np.zeros((int(groups.max()) + 1, n_classes), dtype=np.bool_)
     occurs[groups, codes] = True
+    # A group that has several classes counts as one of the class that occurs in the fewest groups.
     rarest = np.argmin(np.where(occurs, occurs.sum(axis=0), len(occurs) + 1), axis=1)
     present, strata = np.unique(rarest, return_inverse=True)
     return strata.astype(np.intp), present
@@ -147,8 +148,8 @@ def _by_pattern(plan: SubsamplePlan, data: FeatureData) -> SubsamplePlan:
     So no run is short of a batch or a block. Patterns with fewer than 2 samples in a stratum, or with less than one
     place in a subsample, are one part together; a rest of fewer joins the largest part.
     """
-    found = [missing_blocks(data), None if data.covariates is None else data.covariates.strata]
-    patterns = [codes for codes in found if codes is not None]
+    strata = None if data.covariates is None else data.covariates.strata
+    patterns = [codes for codes in (missing_blocks(data), strata) if codes is not None]
     if not patterns:
         return plan
     pattern = np.unique(np.stack(patterns, axis=1), axis=0, return_inverse=True)[1].ravel()
@@ -174,11 +175,11 @@ def missing_blocks(data: FeatureData) -> Ints | None:
     lacking = []
     for features in data.blocks.members.values():
         columns = [place.get(feature, feature) for feature in features]
-        own = np.array([column for column in columns if not isinstance(column, str)], dtype=np.intp)
+        positions = np.array([column for column in columns if not isinstance(column, str)], dtype=np.intp)
         absent = np.ones(data.n_samples, dtype=bool)
-        for part in feature_chunks(len(own)):
-            absent &= np.isnan(data.X[:, own[part]]).all(axis=1)
-        lacking.append(absent & (len(own) > 0))
+        for part in feature_chunks(len(positions)):
+            absent &= np.isnan(data.X[:, positions[part]]).all(axis=1)
+        lacking.append(absent & (len(positions) > 0))
     pattern = np.unique(np.stack(lacking, axis=1), axis=0, return_inverse=True)[1].ravel()
     return pattern if pattern.any() else None
 
@@ -188,21 +189,17 @@ def _class_error(argument: str, name: Any, rule: str) -> InputError:
     return InputError(f"class {name!r} of y {rule}", argument=argument, rule=f"class {name!r} {rule}")
 
 
-def share_error(n_units: int, train_size: float, units: str, at_most: bool = False) -> InputError | None:
-    """Return the error of subsamples of "samples" or "groups" that are nothing or everything.
-
-    What is wrong for some number of units is wrong for all smaller ones, so that the number may be known `at_most`.
-    """
+def _share_error(n_units: int, train_size: float, units: str) -> InputError | None:
+    """Return the error of subsamples of "samples" or "groups" that are nothing or everything."""
     n_inside, at_least = round(train_size * n_units), 1 if units == "groups" else 2
     if at_least <= n_inside < n_units:
         return None
     if n_inside < at_least:
         wrong = f"leaves {n_inside} of them in a subsample; at least {at_least} are needed. Raise train_size."
     else:
-        bound = "" if at_most else f" to at most {(n_units - 1) / n_units:.3g}"
         wrong = "takes all of them, so that all subsamples would be the same."
-        wrong += f" Lower train_size{bound}, or give more {units}."
-    message = f"train_size={train_size:g} of {'at most ' if at_most else ''}{n_units} {units} {wrong}"
+        wrong += f" Lower train_size to at most {(n_units - 1) / n_units:.3g}, or give more {units}."
+    message = f"train_size={train_size:g} of {n_units} {units} {wrong}"
     return InputError(message, argument="train_size", value=train_size)
 
 

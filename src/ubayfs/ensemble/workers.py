@@ -318,13 +318,13 @@ def _in_threads(data: FeatureData, ensemble: EnsembleTask, units: Units, n_worke
             while n_workers:
                 with suppress(Empty):
                     # The time limit lets an interrupt through on systems where waiting would not.
-                    found = results.get(timeout=0.1)
-                    if isinstance(found, BaseException):
-                        raise found
-                    if found is None:
+                    batch = results.get(timeout=0.1)
+                    if isinstance(batch, BaseException):
+                        raise batch
+                    if batch is None:
                         n_workers -= 1
                     else:
-                        yield found
+                        yield batch
         finally:
             units.stopped = True
 

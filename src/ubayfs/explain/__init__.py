@@ -7,9 +7,9 @@
 >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
 >>> selection = decide(evidence, max_size=1)
 >>> from ubayfs.explain import left_out, substitutes
->>> [(found.feature, found.added) for found in substitutes(selection)]
+>>> [(member.feature, member.added) for member in substitutes(selection)]
 [('radius', ('area',))]
->>> [(found.feature, found.because) for found in left_out(selection, n=1)]
+>>> [(feature.feature, feature.because) for feature in left_out(selection, n=1)]
 [('area', 'rival')]
 """
 

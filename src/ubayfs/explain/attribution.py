@@ -87,7 +87,7 @@ class Attribution:
 
 
 def attribution(selection: Selection, random_state: RandomState = 0) -> Attribution:
-    """Tell what of a selection is due to the data, to the prior and to the constraints.
+    """Return what of a selection is due to the data, to the prior and to the constraints.
 
     Parameters
     ----------
@@ -101,10 +101,10 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     >>> from ubayfs import Evidence, decide, require
     >>> evidence = Evidence.from_sets([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]], ["a", "b", "c", "d"])
     >>> selection = decide(evidence, weights={"b": 5}, max_size=3, constraints=require("d"))
-    >>> found = attribution(selection)
-    >>> found.without_prior
+    >>> parts = attribution(selection)
+    >>> parts.without_prior
     ('a', 'c', 'd')
-    >>> found.why
+    >>> parts.why
     {'a': 'data', 'b': 'weight', 'd': 'rule'}
     """
     problem, posterior = problem_of(selection, "the attribution"), selection.posterior
@@ -148,7 +148,7 @@ def _why(
 
     `plain` is the utility without weights, `alone` what votes select with neither weights nor constraints.
     """
-    required, asking = required_features(problem.utility), _Asking.of(plain.system, chosen)
+    required, asking = required_features(problem.utility), _Asking.from_set(plain.system, chosen)
     voted = np.ones_like(chosen) if problem.counts is None else problem.counts > 0
     favored = np.zeros_like(chosen) if problem.weights is None else raised(problem.weights)
     by_rule = asking.brings(plain, chosen, required | ~without_weights | ~voted | alone, best)
@@ -175,9 +175,10 @@ class _Asking:
     by_name: Mask  # features that another inequality than one on the size asks for, (n_features,)
 
     @classmethod
-    def of(cls, system: ConstraintSystem, chosen: Mask) -> _Asking:
+    def from_set(cls, system: ConstraintSystem, chosen: Mask) -> _Asking:
         """Take each member out of the set."""
         owner, members = np.repeat(np.arange(system.n_inequalities), np.diff(system.A.indptr)), np.flatnonzero(chosen)
+        # A feature can only satisfy an inequality in which its coefficient is negative.
         rows = np.unique(owner[system.A.data < 0])
         demands = system.take(rows)
         without = np.repeat(chosen[None, :], len(members), axis=0)
@@ -189,19 +190,20 @@ class _Asking:
         by_name[members] = asks[:, ~np.isin(demands.owner, sizes)].any(axis=1)
         return cls(members, rows, asks, by_name)
 
-    def brings(self, plain: Utility, chosen: Mask, known: Mask, best: Callable[[Utility], Solution]) -> Mask:
+    def brings(self, plain: Utility, chosen: Mask, decided: Mask, best: Callable[[Utility], Solution]) -> Mask:
         """Return the members that votes do not select without the inequalities that ask for them, (n_features,).
 
-        Those of which the reason is `known` are not looked at.
+        Those that are `decided`, as their reason is clear, are not looked at.
         """
-        found = np.zeros_like(chosen)
+        brought = np.zeros_like(chosen)
+        # Members that the same inequalities ask for take one decision together.
         patterns, pattern_of = np.unique(self.asks, axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns):
-            asked = self.members[(pattern_of.ravel() == number) & ~known[self.members]]
-            if len(asked) and pattern.any():
-                rest = np.setdiff1d(np.arange(plain.system.n_inequalities), self.rows[pattern])
-                found[asked] = ~_nearest(best, replace(plain, system=plain.system.take(rest)), chosen)[asked]
-        return found
+            members = self.members[(pattern_of.ravel() == number) & ~decided[self.members]]
+            if len(members) and pattern.any():
+                kept = np.setdiff1d(np.arange(plain.system.n_inequalities), self.rows[pattern])
+                brought[members] = ~_nearest(best, replace(plain, system=plain.system.take(kept)), chosen)[members]
+        return brought
 
 
 def _names(names: Array, mask: Mask) -> tuple[str, ...]:
@@ -236,9 +238,9 @@ def _without_constraints(
 
 
 def _nearest(best: Callable[[Utility], Solution], utility: Utility, chosen: Mask) -> Mask:
-    found = nearest_best(best, utility, chosen)
-    assert found is not None  # an optimizer raises if there is no set
-    return found.chosen
+    solution = nearest_best(best, utility, chosen)
+    assert solution is not None  # an optimizer raises if there is no set
+    return solution.chosen
 
 
 def reweighted(
@@ -281,7 +283,8 @@ def _in_favor(theta: Floats, chosen: Mask, errors: Floats | None) -> Floats:
     if errors is None:
         return theta
     margin = STANDARD_ERRORS / np.sqrt(2.0) * errors
-    return np.where(chosen, theta + margin, np.maximum(theta - margin, 0.0))
+    raised: Floats = np.where(chosen, theta + margin, np.maximum(theta - margin, 0.0))
+    return raised
 
 
 def _most_important(theta: Floats, selectable: Mask, chosen: Mask) -> Mask:
@@ -356,10 +359,10 @@ def selection_probabilities(
     >>> selection_probabilities(selection, n_draws=50, random_state=0)
     array([1.  , 0.88, 0.12])
     """
-    known = Decision.names(part="constraints")
-    for name in others.keys() - set(known):
-        raise unknown_argument("selection_probabilities", name, known)
-    decision = Decision.of({**locals(), **others, "optimizer": "exact", "random_state": None})
+    names = Decision.names(part="constraints")
+    for name in others.keys() - set(names):
+        raise unknown_argument("selection_probabilities", name, names)
+    decision = Decision.from_arguments({**locals(), **others, "optimizer": "exact", "random_state": None})
     n_draws = check_int("n_draws", n_draws, low=1, high=MOST_REPEATS)
     if isinstance(posterior, Selection):
         problem, posterior = _decided(posterior, decision, X)
@@ -391,10 +394,10 @@ def decide_on_draws(
     return times / done
 
 
-def _decided(selection: Selection, given: Decision, X: Any) -> tuple[DecisionProblem, Posterior]:
+def _decided(selection: Selection, decision: Decision, X: Any) -> tuple[DecisionProblem, Posterior]:
     """Return what a selection was decided with; none of it can be given a second time."""
     names, default = Decision.names(part="constraints"), Decision()
-    again = [name for name in names if getattr(given, name) != getattr(default, name)] + ["X"] * (X is not None)
+    again = [name for name in names if getattr(decision, name) != getattr(default, name)] + ["X"] * (X is not None)
     if again:
         raise InputError.of(again[0], "is part of a selection; pass selection.posterior to decide with another.")
     if selection.posterior is None or selection.problem is None:

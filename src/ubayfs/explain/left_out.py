@@ -1,4 +1,8 @@
-"""What each constraint costs, and why strong features are not chosen: which constraint, or which rival, exactly."""
+"""What each constraint costs, and why strong features are not chosen: which constraint, or which rival, exactly.
+
+A constraint costs the score of the best set without it minus that of the chosen set. Times the total of votes and
+weights, that is the cost in votes.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +80,7 @@ class ConstraintCost(Change):
 def constraint_costs(
     selection: Selection, random_state: RandomState = 0, node_limit: int | None = None
 ) -> tuple[ConstraintCost, ...]:
-    """Tell what each constraint costs, exactly: by deciding without it.
+    """Return what each constraint costs, exactly: by deciding without it.
 
     Parameters
     ----------
@@ -106,7 +110,7 @@ def constraint_costs(
     max-size 2 5.01 ('d',) ()
     cannot-link a, b 5.0 ('b',) ('c',)
     """
-    again = Redecider.of(selection, "the costs of constraints", random_state, node_limit)
+    again = Redecider.from_selection(selection, "the costs of constraints", random_state, node_limit)
     utility = again.problem.utility
     rows = [row for row, coefficients in full_rows(utility).items() if (coefficients > 0).all()]
     limits = mask_of(rows, utility.system.n_inequalities)
@@ -115,14 +119,16 @@ def constraint_costs(
 
 def _cost(again: Redecider, position: int, part: Part, limits: Mask) -> ConstraintCost:
     utility = again.problem.utility
-    system, own = utility.system, mask_of(utility.system.rows_of(part), utility.system.n_inequalities)
-    limits_size, one_more = bool(limits[own].any()), None
-    if limits_size and (system.A[np.flatnonzero(limits & own)].data == 1.0).all():
-        one_more = _change(again, replace(system, b=system.b + (limits & own)))
-    if limits_size and not limits[~own].any():
+    system, own_rows = utility.system, mask_of(utility.system.rows_of(part), utility.system.n_inequalities)
+    limits_size, one_more = bool(limits[own_rows].any()), None
+    # A size, not a budget: one more is room for one more feature.
+    if limits_size and (system.A[np.flatnonzero(limits & own_rows)].data == 1.0).all():
+        one_more = _change(again, replace(system, b=system.b + (limits & own_rows)))
+    # Without the last limit on the size the search has far more sets to look at.
+    if limits_size and not limits[~own_rows].any():
         again = replace(again, node_limit=min(again.node_limit or _NODES_WITHOUT_LIMIT, _NODES_WITHOUT_LIMIT))
     nothing = Change(0.0, again.votes(0.0), 0.0, again.votes(0.0), (), (), True)
-    change = _change(again, system.take(np.flatnonzero(~own))) if own.any() else nothing
+    change = _change(again, system.take(np.flatnonzero(~own_rows))) if own_rows.any() else nothing
     return ConstraintCost(
         **vars(change), position=position, title=part.title, from_prior=part.from_prior, limits_size=limits_size,
         one_more=one_more,
@@ -200,7 +206,7 @@ def left_out(
     random_state: RandomState = 0,
     node_limit: int | None = None,
 ) -> tuple[LeftOut, ...]:
-    """Tell why the strongest features that are not chosen are out, exactly: by deciding with each of them required.
+    """Return why the strongest features that are not chosen are out, exactly: by deciding with each one required.
 
     Parameters
     ----------
@@ -230,7 +236,7 @@ def left_out(
     b 20 constraint ('cannot-link a, b',) ('a',) 20.0
     d 5 rival ('max-size 2',) ('c',) 10.0
     """
-    again = Redecider.of(selection, "the reason why a feature is left out", random_state, node_limit)
+    again = Redecider.from_selection(selection, "the reason why a feature is left out", random_state, node_limit)
     positions = strongest(selection, check_int("n", n, low=0))
     if len(positions) == 0:
         return ()
@@ -258,7 +264,7 @@ def _reason(again: Redecider, position: int, costs: tuple[ConstraintCost, ...], 
     keep_out: tuple[int, ...] = ()
     proved = True
     if not again.problem.utility.selectable[position]:
-        because = again.problem.bar(position)
+        because = again.problem.why_unselectable(position)
     else:
         answer = again.with_feature(position)
         proved = answer.proved
@@ -305,18 +311,19 @@ def _lets_in(again: Redecider, position: int, costs: tuple[ConstraintCost, ...])
     selection, utility = again.selection, again.problem.utility
     costs = tuple(cost for cost in costs if not cost.limits_size)
     name = str(again.problem.feature_names[position])
-    if found := [cost for cost in costs if name in cost.added]:
-        return found
+    if suffice := [cost for cost in costs if name in cost.added]:
+        return suffice
     begin = selection.mask | mask_of([position], len(selection.mask))
     violated = {violation.position for violation in _newly_violated(again, begin)}
     in_the_way = [cost for cost in costs if cost.position in violated]
     for cost in in_the_way:
         answer = again.with_feature(position, _without(utility, [cost]), nearest=False)
+        # Without the constraint a set with the feature gains as much as the best one.
         if answer.loss + cost.gain <= score_tolerance(selection.value + cost.gain):
-            found.append(cost)
+            suffice.append(cost)
     demands = [cost for cost in in_the_way if not cost.from_prior]
-    if found or len(demands) < 2:
-        return found
+    if suffice or len(demands) < 2:
+        return suffice
     together = again.decide(_without(utility, demands), begin)
     return demands if together.chosen is not None and together.chosen[position] else []
 
@@ -341,4 +348,4 @@ def _conflict(again: Redecider, position: int) -> tuple[int, ...]:
     required = replace(utility, system=utility.system.with_inequalities(row))
     seconds = getattr(again.optimizer, "time_limit", None)
     conflict = explain_conflict(required, Limit(None if seconds is None else time.monotonic() + seconds))
-    return tuple(found for found in conflict.positions if found < len(utility.system.parts))
+    return tuple(position for position in conflict.positions if position < len(utility.system.parts))

@@ -124,27 +124,29 @@ def questions(
     >>> from ubayfs import Evidence, decide, questions
     >>> sets = [[1, 1, 0, 0]] * 20 + [[1, 0, 1, 0]] * 15 + [[1, 0, 0, 1]] * 5
     >>> selection = decide(Evidence.from_sets(sets, ["a", "b", "c", "d"]), max_size=2)
-    >>> for found in questions(selection):
-    ...     print(found.feature, found.word, found.added, found.removed, round(found.gain_votes, 2))
+    >>> for question in questions(selection):
+    ...     print(question.feature, question.word, question.added, question.removed, round(question.gain_votes, 2))
     b unlikely ('c',) ('b',) 15.0
     c likely ('c',) ('b',) 4.99
     """
     n = check_int("n", n, low=0)
-    again = Redecider.of(selection, "questions to an expert", random_state, node_limit)
+    again = Redecider.from_selection(selection, "questions to an expert", random_state, node_limit)
     posterior = selection.posterior
     if posterior is None:
         rule = "has importances without votes, which words such as likely are measured by; decide on evidence."
         raise InputError.of("selection", rule)
     asked = _unstated(posterior)
     lowered = _Lowered(again, posterior)
-    found = [q for position in np.flatnonzero(asked & selection.mask) if (q := lowered.question(int(position)))]
-    raised = _Raised.of(again, posterior, float(posterior.weights[asked].min(initial=np.inf)))
-    others, unseen = np.flatnonzero(asked & ~selection.mask & raised.reach), 0.0
+    open_questions = [
+        q for position in np.flatnonzero(asked & selection.mask) if (q := lowered.question(int(position)))
+    ]
+    raised = _Raised.from_posterior(again, posterior, float(posterior.weights[asked].min(initial=np.inf)))
+    candidates, unseen = np.flatnonzero(asked & ~selection.mask & raised.reach), 0.0
     if n and raised.gain > 0:
-        likely, unseen = raised.closest(others, [question.share for question in found], n)
-        found += likely
+        likely, unseen = raised.closest(candidates, [question.share for question in open_questions], n)
+        open_questions += likely
     exact = isinstance(posterior, DirichletPosterior)
-    ranked = sorted(found, key=lambda question: (-question.share, -question.count))[:n]
+    ranked = sorted(open_questions, key=lambda question: (-question.share, -question.count))[:n]
     return tuple(replace(q, proved=q.proved and exact and q.share >= unseen - _SAME) for q in ranked)
 
 
@@ -152,7 +154,8 @@ def _unstated(posterior: Posterior) -> Mask:
     """Return the features of which nothing was stated: they have the lowest weight, of shape (n_features,)."""
     stated = {} if posterior.knowledge is None else posterior.knowledge.stated
     free = np.array([name not in stated for name in posterior.feature_names])
-    return free & (posterior.weights == posterior.weights[free].min(initial=np.inf))
+    least: Mask = posterior.weights == posterior.weights[free].min(initial=np.inf)
+    return free & least
 
 
 def _question(
@@ -199,15 +202,15 @@ class _Lowered:
     def question(self, position: int) -> Question | None:
         """Return what it changes if a member is unlikely."""
         utility, mask, selection = self.again.problem.utility, self.again.selection.mask, self.again.selection
-        own, hard = mask_of([position], len(mask)), self.cost >= utility.constraint_strength
+        feature, hard = mask_of([position], len(mask)), self.cost >= utility.constraint_strength
         worth = self.cost * (1.0 if hard else selection.metrics.admissibility)  # what the chosen set loses
         if self.stays:  # the system stays as it is, with all that is derived from it
-            changed = replace(utility, selectable=utility.selectable & ~own)
+            changed = replace(utility, selectable=utility.selectable & ~feature)
         else:
             rho = relaxation_of_cost(self.cost, utility.constraint_strength)
             row = inequalities(one_row([position], 1.0, utility.n_features), 0.0, rho, UNLIKELY)
             changed = replace(utility, system=utility.system.with_inequalities(row))
-        answer = self.again.decide(changed, mask & ~own, nearest=False)
+        answer = self.again.decide(changed, mask & ~feature, nearest=False)
         gain = worth - answer.loss
         if not hard and gain <= score_tolerance(selection.value):
             return None
@@ -225,12 +228,13 @@ class _Raised:
     reach: Mask  # features that may be selected once they are raised, of shape (n_features,)
 
     @classmethod
-    def of(cls, again: Redecider, posterior: Posterior, weight: float) -> _Raised:
+    def from_posterior(cls, again: Redecider, posterior: Posterior, weight: float) -> _Raised:
         """Prepare for features of one weight."""
         utility, n_models = again.problem.utility, posterior.evidence.n_models
         raised = max(votes(LIKELY, weight, n_models) - weight, 0.0)
         total = posterior.total + raised
         system = priced(utility.system, n_models, total, utility.constraint_strength)
+        # The raise adds to the total of votes and weights, so that all importances become smaller.
         theta = utility.theta * (posterior.total / total)
         enough = posterior.counts + raised >= again.problem.min_votes
         reach = utility.selectable | (enough & ~again.problem.unselectable["constant"])
@@ -264,21 +268,21 @@ class _Raised:
 
         The number is the highest share that a feature may have that matters and for which no decision was made.
         """
-        bounds, found, unseen, n_decisions = self._bounds(positions), list[Question](), 0.0, 0
+        bounds, close_calls, unseen, n_decisions = self._bounds(positions), list[Question](), 0.0, 0
         order = np.lexsort((-self.base.theta[positions], -bounds))
         for start in range(0, len(order), _CHUNK):
             part = order[start : start + _CHUNK]
             for k, attained in zip(part.tolist(), self._attained(positions[part], bounds[part]), strict=True):
-                best = sorted([*shares, *(question.share for question in found)], reverse=True)[:n]
+                best = sorted([*shares, *(question.share for question in close_calls)], reverse=True)[:n]
                 if bounds[k] <= _SAME or (len(best) == n and bounds[k] <= best[-1] + _SAME):
-                    return found, unseen
+                    return close_calls, unseen
                 if not attained and n_decisions == MOST_DECISIONS:
                     unseen = max(unseen, float(bounds[k]))
                     continue
                 n_decisions += not attained
                 question = self._raised(int(positions[k]), bool(attained))
-                found += [] if question is None else [question]
-        return found, unseen
+                close_calls += [] if question is None else [question]
+        return close_calls, unseen
 
     def _bounds(self, positions: Ints) -> Floats:
         """Return upper bounds of the shares of some features."""
@@ -289,7 +293,9 @@ class _Raised:
         if self.room.proved:
             free = ~self._helping[positions]
             without = -np.inf if self.room.chosen is None else float(self._with_room(self.room.chosen)[0])
+            # W + theta_j of the module docstring; with a feature that helps inequalities more may be possible.
             score[free] = np.minimum(score, without + self.base.theta[positions])[free]
+        # A set without the feature gains nothing by the raise.
         return self._share(np.maximum(score + self.gain, highest))
 
     def _highest(self, utility: Utility) -> float:
@@ -302,7 +308,7 @@ class _Raised:
         return np.minimum((np.asarray(score) - self.present) / self.gain, 1.0)
 
     def _attained(self, positions: Ints, bounds: Floats) -> Mask:
-        """Tell for which features the bound is attained by the best set with room for one more, and that feature."""
+        """Return for which features the bound is attained by the best set with room for one more, and that feature."""
         room, n = self.room.chosen, len(positions)
         if room is None:
             return np.zeros(n, dtype=bool)
@@ -316,14 +322,14 @@ class _Raised:
 
     def _raised(self, position: int, attained: bool) -> Question | None:
         """Return what raising a feature changes: its set is known, or found by a decision."""
-        begin, own = self.again.selection.mask, mask_of([position], self.base.n_features)
-        changed = replace(self.base, theta=self.base.theta + self.gain * own)
+        begin, feature = self.again.selection.mask, mask_of([position], self.base.n_features)
+        changed = replace(self.base, theta=self.base.theta + self.gain * feature)
         if not self.base.selectable[position]:
-            changed = replace(changed, selectable=needed_features(changed, self.base.selectable | own) & self.reach)
+            changed = replace(changed, selectable=needed_features(changed, self.base.selectable | feature) & self.reach)
         if attained and self.room.chosen is not None:
-            answer = Answer(self.room.chosen | own, 0.0, 0.0, True)
+            answer = Answer(self.room.chosen | feature, 0.0, 0.0, True)
         else:
-            answer = self.again.decide(changed, begin | own, nearest=False)
+            answer = self.again.decide(changed, begin | feature, nearest=False)
         value = -np.inf if answer.chosen is None else float(changed(answer.chosen)[0])
         if value <= self.present + score_tolerance(value):
             return None

@@ -1,7 +1,7 @@
 """A decision made again on a changed problem: without a member, with less of the prior, and as others need it.
 
-Of several sets that are equally good, the one that shares most with the chosen set is meant; what it costs is counted
-in votes.
+Of several sets that are equally good, the one that shares most with the chosen set is meant. What it costs is the
+score of the chosen set minus its own; times the total of votes and weights, that is counted in votes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Redecider:
     node_limit: int | None = None  # of branch and bound, in each decision
 
     @classmethod
-    def of(
+    def from_selection(
         cls, selection: Selection, purpose: str, random_state: RandomState, node_limit: int | None = None
     ) -> Redecider:
         """Prepare for what changes of a selection are made for."""
@@ -73,15 +73,15 @@ class Redecider:
             return best_near(self.optimizer, changed, begin, self.random_state, self.node_limit)
 
         try:
-            found = nearest_best(best, utility, self.selection.mask) if nearest else best(utility)
+            solution = nearest_best(best, utility, self.selection.mask) if nearest else best(utility)
         except OptimizationError:  # no set was found in time; the chosen one may do
             mask = self.selection.mask
-            found = Solution(mask, float(utility(mask)[0]) if utility.selectable[mask].all() else -np.inf, np.inf)
-        if found is None or np.isneginf(found.value):
-            return Answer(None, np.inf, np.inf if found is None else -np.inf, found is None)
-        loss, tolerance = self.selection.value - (found.value - bonus), score_tolerance(found.value)
-        loss, proved = 0.0 if abs(loss) <= tolerance else loss, bool(found.gap <= tolerance)
-        return Answer(found.chosen, loss, loss if proved else loss - float(found.gap), proved)
+            solution = Solution(mask, float(utility(mask)[0]) if utility.selectable[mask].all() else -np.inf, np.inf)
+        if solution is None or np.isneginf(solution.value):
+            return Answer(None, np.inf, np.inf if solution is None else -np.inf, solution is None)
+        loss, tolerance = self.selection.value - (solution.value - bonus), score_tolerance(solution.value)
+        loss, proved = 0.0 if abs(loss) <= tolerance else loss, bool(solution.gap <= tolerance)
+        return Answer(solution.chosen, loss, loss if proved else loss - float(solution.gap), proved)
 
     def without_feature(self, position: int) -> Answer:
         """Decide with one feature excluded."""
@@ -138,8 +138,8 @@ def full_rows(utility: Utility) -> dict[int, Floats]:
     """Return the inequalities in which every selectable feature counts, with the coefficients of these features."""
     A, selectable = utility.system.A, utility.selectable
     long = np.flatnonzero(np.diff(A.indptr) >= max(int(selectable.sum()), 2)).tolist()
-    found = {row: A[[row]].toarray()[0, : utility.n_features][selectable] for row in long}
-    return {row: coefficients for row, coefficients in found.items() if (coefficients != 0).all()}
+    coefficients_of = {row: A[[row]].toarray()[0, : utility.n_features][selectable] for row in long}
+    return {row: coefficients for row, coefficients in coefficients_of.items() if (coefficients != 0).all()}
 
 
 # -- what can replace a member: the best set without it, and what models chose instead of it ---------------------------
@@ -210,7 +210,7 @@ class Substitute:
 def substitutes(
     selection: Selection, random_state: RandomState = 0, node_limit: int | None = None
 ) -> tuple[Substitute, ...]:
-    """Tell for each member what is chosen without it, exactly, and which features stood in for it in the ensemble.
+    """Return for each member what is chosen without it, exactly, and which features stood in for it in the ensemble.
 
     Parameters
     ----------
@@ -231,16 +231,16 @@ def substitutes(
     >>> from ubayfs import Evidence, decide
     >>> sets = [[1, 1, 0, 0]] * 20 + [[1, 0, 1, 0]] * 15 + [[1, 0, 0, 1]] * 5
     >>> selection = decide(Evidence.from_sets(sets, ["a", "b", "c", "d"]), max_size=2)
-    >>> [(found.feature, found.added, round(found.loss_votes, 6)) for found in selection.substitutes()]
+    >>> [(each.feature, each.added, round(each.loss_votes, 6)) for each in selection.substitutes()]
     [('a', ('c',), 25.0), ('b', ('c',), 5.0)]
     >>> stand_in = selection.substitutes()[1].stand_ins[0]
     >>> stand_in.feature, stand_in.votes, stand_in.votes_either, stand_in.shift
     ('c', 15, 35, 0.75)
     """
-    again = Redecider.of(selection, "substitutes", random_state, node_limit)
+    again = Redecider.from_selection(selection, "substitutes", random_state, node_limit)
     stand_ins = _stand_ins(selection)
     return tuple(
-        _substitute(again, int(position), found) for position, found in zip(selection.indices, stand_ins, strict=True)
+        _substitute(again, int(position), each) for position, each in zip(selection.indices, stand_ins, strict=True)
     )
 
 
@@ -262,20 +262,22 @@ def _stand_ins(selection: Selection) -> list[tuple[StandIn, ...]]:
     together = (sets.T @ sets[:, members]).toarray()  # (n_features, n_members): runs that chose both
     n_runs = posterior.evidence.n_models
     return [
-        _of_member(selection, posterior, int(i), together[:, k])
+        _stand_ins_of(selection, posterior, int(i), together[:, k])
         if n_runs - counts[i] >= FEWEST_RUNS and counts[i] > 0
         else ()
         for k, i in enumerate(members)
     ]
 
 
-def _of_member(selection: Selection, posterior: Posterior, member: int, together: Floats) -> tuple[StandIn, ...]:
+def _stand_ins_of(selection: Selection, posterior: Posterior, member: int, together: Floats) -> tuple[StandIn, ...]:
     counts, n_runs = posterior.counts, posterior.evidence.n_models
     n_with = int(counts[member])
     n_without = n_runs - n_with
+    # P(it | not the member) - P(it | the member).
     shift = (counts - together) / n_without - together / n_with
     order = np.argsort(-shift, kind="stable")[:_SHOWN]
     order = order[shift[order] > 0]
+    # Of a difference of two shares that are equal but for chance: sqrt(q (1 - q) (1/n1 + 1/n0)).
     overall = counts[order] / n_runs
     error = np.sqrt(overall * (1.0 - overall) * (1.0 / n_with + 1.0 / n_without))
     correlations = _correlations(selection, member, order)
@@ -293,12 +295,12 @@ def _of_member(selection: Selection, posterior: Posterior, member: int, together
     )
 
 
-def _correlations(selection: Selection, member: int, others: Ints) -> list[float | None]:
+def _correlations(selection: Selection, member: int, features: Ints) -> list[float | None]:
     """Return the absolute correlations of a member with some other features; None without data."""
     data = selection.data_of_fit()
     if data is None:
-        return [None] * len(others)
-    (_, values), *_ = absolute_correlations(columns_of(data.X, np.array([member, *others])), "pearson")
+        return [None] * len(features)
+    (_, values), *_ = absolute_correlations(columns_of(data.X, np.array([member, *features])), "pearson")
     return [float(value) for value in values[0, 1:]]
 
 
@@ -377,13 +379,13 @@ def agreement(
     >>> from ubayfs import Evidence, decide, explain
     >>> sets = [[1, 1, 0, 0, 0]] * 8 + [[1, 0, 1, 0, 0]] * 9
     >>> evidence = Evidence.from_sets(sets, ["a", "b", "c", "d", "e"])
-    >>> found = explain.agreement(decide(evidence, weights={"a": 3, "b": 3}, max_size=2))
-    >>> found.at
+    >>> agreement = explain.agreement(decide(evidence, weights={"a": 3, "b": 3}, max_size=2))
+    >>> agreement.at
     {'none': ('a', 'c'), 'half': ('a', 'b'), 'all': ('a', 'b')}
-    >>> round(found.statistic, 2), round(found.p_value, 1)
+    >>> round(agreement.statistic, 2), round(agreement.p_value, 1)
     (74.75, 0.2)
     """
-    again = Redecider.of(selection, "the agreement of prior and data", random_state, node_limit)
+    again = Redecider.from_selection(selection, "the agreement of prior and data", random_state, node_limit)
     n_permutations = check_int("n_permutations", n_permutations, low=1)
     posterior, system = selection.posterior, again.problem.utility.system
     if posterior is None:
@@ -408,20 +410,20 @@ def agreement(
             "half": again.with_weights(smallest + (posterior.weights - smallest) / 2.0, _half_unlikely),
             "all": selection.features,
         },
-        **_of_lists(again, posterior),
+        **_list_facts(again, posterior),
     )
 
 
-def _of_lists(again: Redecider, posterior: Posterior) -> dict[str, Any]:
+def _list_facts(again: Redecider, posterior: Posterior) -> dict[str, Any]:
     """Return how lists were used, what the votes say of them, and what is chosen with the other trust in them."""
-    known = posterior.knowledge
-    if known is None:
+    knowledge = posterior.knowledge
+    if knowledge is None:
         return {}
-    if known.list_trust is None:
+    if knowledge.list_trust is None:
         limit = size_limit(part.constraint for part in again.problem.utility.system.parts)
-        trust, (weights, lists) = AS_STATED, learn_trust(known, posterior.evidence, limit)
+        trust, (weights, lists) = AS_STATED, learn_trust(knowledge, posterior.evidence, limit)
     else:
-        trust, weights, lists = LEARNED, known.weights, known.list_trust
+        trust, weights, lists = LEARNED, knowledge.weights, knowledge.list_trust
     same = not (weights != posterior.weights).any()
     other = again.selection.features if same else again.with_weights(weights, lambda system: system)
     return {"trust_in_lists": trust, "lists": lists, "other_trust": other if lists else None}
@@ -432,19 +434,22 @@ def _p_value(stake: Floats, mean_votes: Floats, n_permutations: int, random_stat
     rng, favored = as_generator(random_state), np.flatnonzero(stake)
     statistic, stake = stake @ mean_votes, stake[favored]
     dealt = np.array([stake @ rng.choice(mean_votes, len(stake), replace=False) for _ in range(n_permutations)])
+    # Sums in another order differ by rounding: a dealing as large must count.
     return float((1 + (dealt >= statistic * (1.0 - ROUNDING)).sum()) / (n_permutations + 1))
 
 
 def _block_labels(blocks: Any, posterior: Posterior, excess: Floats) -> Ints | None:
     """Return the number of the block of each feature that is not constant; None if weights are not by block."""
-    known = Blocks.of(blocks)
-    if not len(known):
+    resolved = Blocks.of(blocks)
+    if not len(resolved):
         return None
-    matrix = known.matrix(posterior.feature_names)[:, np.flatnonzero(~posterior.evidence.constant)]
+    matrix = resolved.matrix(posterior.feature_names)[:, np.flatnonzero(~posterior.evidence.constant)]
     if (matrix.sum(axis=0) > 1).any():
         return None
-    labels = np.unique(np.arange(1, len(known) + 1) @ matrix, return_inverse=True)[1]
+    # 1 and up in blocks, 0 outside of all: no feature is in two blocks.
+    labels = np.unique(np.arange(1, len(resolved) + 1) @ matrix, return_inverse=True)[1]
     n_weights = len(np.unique(np.column_stack([labels, excess]), axis=0))
+    # Each block has one weight if there are as many pairs of block and weight as blocks.
     return labels if 1 < labels.max() + 1 == n_weights else None
 
 
@@ -453,5 +458,6 @@ def _half_unlikely(system: ConstraintSystem) -> ConstraintSystem:
     from_prior = system.from_prior
     if not from_prior.any():
         return system
+    # Solved for rho: tanh(rho' / 2) = tanh(rho / 2) / 2.
     halved = 2.0 * np.arctanh(np.tanh(system.rho / 2.0) / 2.0)
     return replace(system, rho=np.where(from_prior, halved, system.rho))

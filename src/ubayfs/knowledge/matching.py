@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from .._arguments import feature_hint
 from ..data.blocks import Blocks
+from ..data.damaged_names import symbols_before_damage
 from ..data.headings import HEADINGS
 from ..exceptions import Advice
-from ..tables.damaged_names import symbols_before_damage
 from .aliases import Aliases
 from .rows import Knowledge, Report, Row, raise_problems, read_knowledge
 
@@ -160,7 +160,7 @@ def _unused(knowledge: Knowledge) -> tuple[Advice, ...]:
 
 
 def is_list(knowledge: Knowledge) -> bool:
-    """Tell whether a source is a list of names, not a table."""
+    """Return whether a source is a list of names, not a table."""
     return knowledge.columns == ("feature",) or not knowledge.header
 
 

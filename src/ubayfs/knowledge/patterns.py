@@ -8,43 +8,34 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._arguments import did_you_mean, feature_hint
+from ..data.damaged_names import symbols_before_damage
 from ..exceptions import InputError
-from ..tables.damaged_names import symbols_before_damage
 
 _WILDCARD = re.compile(r"[*?\[]")
 # Looking for the nearest name takes a while among many features; a long list of wrong names needs no hint for each.
 _MOST_HINTS = 10
 
 
-class InvalidName(str):
-    """Replaces what is not a name and was reported, so that what stands beside it is still checked."""
-
-
 def is_pattern(item: object) -> bool:
-    """Tell whether a text may match several names: it holds ``*``, ``?`` or ``[``."""
+    """Return whether a text may match several names: it holds ``*``, ``?`` or ``[``."""
     return isinstance(item, str) and _WILDCARD.search(item) is not None
 
 
 class Names:
     """The names that a study may use, of features or of blocks (the kind, for messages).
 
-    None: they are not known, because what defines them is wrong, and every name is accepted. They may be known without
-    their order, so that positions cannot be checked; or `guessed`: there may be others, too.
+    None: what defines them is wrong or not read yet, and every name is accepted.
     """
 
-    def __init__(
-        self, names: Iterable[str] | None, kind: str = "feature", ordered: bool = True, guessed: bool = False
-    ) -> None:
+    def __init__(self, names: Iterable[str] | None, kind: str = "feature") -> None:
         self.names = list(names or ())
         self.kind = kind
-        self.guessed = guessed
-        self._ordered = ordered
         self._unknown = names is None
         self._set = frozenset(self.names)
         self._n_hints = 0
 
     def __contains__(self, name: object) -> bool:
-        return self._unknown or self.guessed or name in self._set
+        return self._unknown or name in self._set
 
     def find(self, item: Any, pattern: bool | None = None) -> list[str]:
         """Return the names that an item (a name, a pattern or a position) means; raise if it means nothing.
@@ -58,12 +49,8 @@ class Names:
         >>> names.find("radi*"), names.find("radius*")
         (['radius', 'radius*', 'radio'], ['radius*'])
         """
-        if isinstance(item, InvalidName):
-            raise InputError("")  # reported already
         if self._unknown or (isinstance(item, str) and item in self._set):
             return [item]
-        if self.guessed or (not self._ordered and isinstance(item, int) and 0 <= item < len(self.names)):
-            raise InputError("")  # not known
         if is_pattern(item) if pattern is None else pattern:
             matches = re.compile(fnmatch.translate(item)).match
             found = [name for name in self.names if matches(name)]
@@ -121,7 +108,7 @@ class Names:
         expanded: list[Any] = []
         for item, matches in found:
             if is_single(item, matches):
-                expanded.append(as_found(item, matches))
+                expanded.append(as_named(item, matches))
             else:
                 expanded += [name for name in matches if name not in listed]
                 listed.update(matches)
@@ -129,10 +116,10 @@ class Names:
 
 
 def is_single(item: Any, matches: list[str]) -> bool:
-    """Tell whether an item names one thing, rather than matches it as a pattern."""
+    """Return whether an item names one thing, rather than matches it as a pattern."""
     return not is_pattern(item) or matches == [item]
 
 
-def as_found(item: Any, matches: list[str]) -> Any:
+def as_named(item: Any, matches: list[str]) -> Any:
     """Return a single item: a position stays one, unless the number is a name."""
     return matches[0] if str(item) == matches[0] else item

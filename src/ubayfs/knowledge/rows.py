@@ -156,17 +156,18 @@ def read_knowledge(
     return replace(found, rows=rows, columns=columns, aliases=known, unknown=unknown)
 
 
-def raise_problems(problems: list[str], limit: int = 10) -> None:
+def raise_problems(problems: list[str], limit: int = 10, argument: str | None = None) -> None:
     """Raise one error that lists all problems, if there are any."""
     if len(problems) > 1:
         more = f"\n- and {len(problems) - limit} more" if len(problems) > limit else ""
-        raise InputError(f"there are {len(problems)} problems:\n- " + "\n- ".join(problems[:limit]) + more)
+        listed = "\n- ".join(problems[:limit])
+        raise InputError(f"there are {len(problems)} problems:\n- {listed}{more}", argument=argument)
     if problems:
-        raise InputError(problems[0])
+        raise InputError(problems[0], argument=argument)
 
 
 def is_path(source: object) -> bool:
-    """Tell whether a source names a file: a path, or a text on one line with the suffix of a file that can be read.
+    """Return whether a source names a file: a path, or a text on one line with the suffix of a file that can be read.
 
     >>> is_path("knowledge.xlsx"), is_path("TP53, BRCA1")
     (True, False)
@@ -221,7 +222,7 @@ def _read(source: Any, report: Report, sheet: str | None, read: ReadBytes) -> Kn
 
 
 def _is_gap(name: Any) -> bool:
-    """Tell whether an entry of a column is a missing value: None, NaN, NaT."""
+    """Return whether an entry of a column is a missing value: None, NaN, NaT."""
     return name is None or (isinstance(name, float) and math.isnan(name)) or (name != name) is True
 
 
@@ -290,7 +291,7 @@ def _read_gmt(path: Path, lines: Iterable[tuple[int, str]], report: Report) -> K
 
 
 def _has_headings(lines: Iterable[tuple[int, str]]) -> bool:
-    """Tell whether the first line of a text has several known headings: then it is a table."""
+    """Return whether the first line of a text has several known headings: then it is a table."""
     known = {name for names in HEADINGS.values() for name in names}
     first = next((line for _, line in lines if line.strip()), "")
     return any(sum(heading(cell) in known for cell in first.split(sign)) > 1 for sign in "\t;,")

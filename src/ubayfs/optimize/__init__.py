@@ -33,9 +33,9 @@ def as_optimizer(optimizer: Any, time_limit: float | None = None) -> Optimizer:
     if isinstance(optimizer, str):
         optimizer = OPTIMIZERS[check_choice("optimizer", optimizer, OPTIMIZERS)]()
     if not isinstance(optimizer, Optimizer) or isinstance(optimizer, type):
-        known = ", ".join(map(repr, OPTIMIZERS))
+        names = ", ".join(map(repr, OPTIMIZERS))
         raise InputError.of(
-            "optimizer", f"must be one of {known} or a configured object such as Exact(); got {repr_of(optimizer)}."
+            "optimizer", f"must be one of {names} or a configured object such as Exact(); got {repr_of(optimizer)}."
         )
     if time_limit is None:
         return optimizer

@@ -181,7 +181,7 @@ class Chains:
             where = running[:, None], np.minimum(ahead, n_steps - 1)
             candidates = order[where]
             gain, violation = self._effect(np.repeat(running, width), candidates.ravel())
-            by_chance = log_uniform[where].ravel() <= gain
+            by_chance = log_uniform[where].ravel() <= gain  # U <= kappa(with it) / kappa(without it)
             accepted = (violation < -NO_CHANGE) | ((violation <= NO_CHANGE) & by_chance)
             accepted = accepted.reshape(candidates.shape) & (ahead < n_steps)
             accepted &= ~self._selected[running[:, None], candidates]
@@ -268,6 +268,8 @@ class Chains:
         other, weight = self._narrow.indices[entries], self._narrow.data[entries]
         activity = _sums(owner, weight * self._selected[chain[owner], other], len(row))
         rows = self._narrow_rows[row][owner]
+        # What the other features of these rows would change, before and after the accepted one: the totals move by the
+        # difference.
         before = self._change(activity[owner], weight, rows)
         after = self._change((activity + coefficient)[owner], weight, rows)
         for total, old, new in zip((self._gain, self._added_violation), before, after, strict=True):

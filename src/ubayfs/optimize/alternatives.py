@@ -48,27 +48,27 @@ def nearest_best(best: Callable[[Utility], Solution | None], utility: Utility, c
 
     `best` is what finds the best set. None if it does: hard inequalities contradict each other.
     """
-    found = best(utility)
-    if found is None:
+    solution = best(utility)
+    if solution is None:
         return None
-    tolerance, shareable = score_tolerance(found.value), chosen & utility.selectable
+    tolerance, shareable = score_tolerance(solution.value), chosen & utility.selectable
     # Also when the optimizer has no proof: it may return less than what is known already.
-    known = [found.chosen, chosen] if utility.selectable[chosen].all() else [found.chosen]
-    if len(known) == 2 and utility(chosen)[0] >= found.value - tolerance:
-        return _evaluated(utility, chosen, found)
-    if (found.chosen & chosen).sum() == shareable.sum() or not found.complete:  # without proof none is the best
-        return found
+    sets = [solution.chosen, chosen] if utility.selectable[chosen].all() else [solution.chosen]
+    if len(sets) == 2 and utility(chosen)[0] >= solution.value - tolerance:
+        return _evaluated(utility, chosen, solution)
+    if (solution.chosen & chosen).sum() == shareable.sum() or not solution.complete:  # without proof none is the best
+        return solution
     nearer = replace(utility, theta=utility.theta + _SHARED * tolerance * chosen)
     again = best(nearer)
-    candidates = np.array([*known, found.chosen if again is None else again.chosen])
+    candidates = np.array([*sets, solution.chosen if again is None else again.chosen])
     values = utility(candidates)
     rank = np.where(values >= values.max() - tolerance, nearer(candidates), -np.inf)
-    return _evaluated(utility, np.asarray(candidates[int(rank.argmax())], dtype=bool), found)
+    return _evaluated(utility, np.asarray(candidates[int(rank.argmax())], dtype=bool), solution)
 
 
-def _evaluated(utility: Utility, chosen: Mask, found: Solution) -> Solution:
+def _evaluated(utility: Utility, chosen: Mask, solution: Solution) -> Solution:
     value = float(utility(chosen)[0])
-    return replace(found, chosen=chosen, value=value, bound=max(found.bound, value))
+    return replace(solution, chosen=chosen, value=value, bound=max(solution.bound, value))
 
 
 def without(utility: Utility, chosen: Mask) -> Utility:
@@ -85,7 +85,7 @@ def without(utility: Utility, chosen: Mask) -> Utility:
 class Alternatives(NamedTuple):
     """Further sets."""
 
-    found: tuple[Solution, ...]  # best first
+    solutions: tuple[Solution, ...]  # best first
     complete: bool  # False when a time limit ended the search before as many were found as asked for
 
 
@@ -101,22 +101,22 @@ def find_alternatives(
 
     The deadline, by `time.monotonic`, holds for all of them together, in place of the time limit of the optimizer.
     """
-    found: list[Solution] = []
+    solutions: list[Solution] = []
     last = best
-    while len(found) < n_alternatives:
+    while len(solutions) < n_alternatives:
         if deadline is not None:
             remaining = deadline - time.monotonic()
             if remaining <= 0:
-                return Alternatives(tuple(found), False)
+                return Alternatives(tuple(solutions), False)
             optimizer = replace(optimizer, time_limit=remaining)  # type: ignore[type-var]
         utility = without(utility, last.chosen)
         try:  # the next best set is, as a rule, a feature or two away
             following = best_near(optimizer, utility, last.chosen, random_state)
         except OptimizationError:  # no set was found in time; there may be one
-            return Alternatives(tuple(found), False)
+            return Alternatives(tuple(solutions), False)
         # -inf: without proof, but no further set that satisfies the hard inequalities was found
         if following is None or np.isneginf(following.value):
             break
         last = following
-        found.append(last)
-    return Alternatives(tuple(found), True)
+        solutions.append(last)
+    return Alternatives(tuple(solutions), True)

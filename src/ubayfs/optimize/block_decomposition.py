@@ -34,23 +34,23 @@ _MOST_PROGRAMS = 32
 
 
 class Groups(NamedTuple):
-    """Parts of a problem that cover every set with a higher score than the one known."""
+    """Parts of a problem that cover every set with a score above the cutoff."""
 
     members: Mask  # features that a set in this part may contain, (n_groups, n_features)
     log_kappa: Floats  # upper bound for the sets in this part that are in no earlier one, (n_groups,)
 
 
-def search(utility: Utility, known: float, largest_importance: float, limit: Limit | None = None) -> CellResult:
+def search(utility: Utility, cutoff: float, largest_importance: float, limit: Limit | None = None) -> CellResult:
     """Maximize a utility whose features are all selectable: by enumeration if tiny, by groups of blocks if possible.
 
     Parameters and result are those of :class:`~ubayfs.optimize.cells.CellSearch`.
     """
     if few_sets(utility) or (enumerable(utility) and has_extreme_range(utility)):
-        return best_of_all(utility, known)
-    groups = block_groups(utility, min(lowest_log_kappa(utility, known, largest_importance), 0.0))
-    if groups is None or np.isneginf(known):  # without a set to beat, every group would have to be solved
-        return CellSearch(utility, known, largest_importance, limit).run()
-    return _best_of(utility, groups, known, limit or Limit())
+        return best_of_all(utility, cutoff)
+    groups = block_groups(utility, min(lowest_log_kappa(utility, cutoff, largest_importance), 0.0))
+    if groups is None or np.isneginf(cutoff):  # without a score to beat, every group would have to be solved
+        return CellSearch(utility, cutoff, largest_importance, limit).run()
+    return _best_of(utility, groups, cutoff, limit or Limit())
 
 
 def block_groups(utility: Utility, log_kappa: float) -> Groups | None:
@@ -60,31 +60,34 @@ def block_groups(utility: Utility, log_kappa: float) -> Groups | None:
     """
     if utility.system.n_blocks == 0:
         return None
-    n, grid = utility.n_features, RowGrid.of(utility)
+    n, grid = utility.n_features, RowGrid.from_utility(utility)
     highest = grid.highest_level(log_kappa) if np.isfinite(log_kappa) else np.where(grid.hard, 0.0, np.inf)
-    fewest, found = _MOST_ENTRIES / max(n, 1), None
+    fewest, narrowest = _MOST_ENTRIES / max(n, 1), None
     for row in np.flatnonzero(grid.on_grid & (highest < grid.top_level)).tolist():
         part = slice(grid.A.indptr[row], grid.A.indptr[row + 1])
         columns, ceiling = grid.A.indices[part], int(grid.ceiling[row])
         if (columns < n).any() or (grid.A.data[part] != 1.0).any():
-            continue
+            continue  # it does not count blocks
+        # The largest groups cover all better sets. Smaller ones cover theirs at a lower penalty, or at none.
         sizes = range(max(ceiling, 0), ceiling + int(highest[row]) + 1)
         count = sum(comb(len(columns), size) for size in sizes)
         if 1 < count <= fewest:
-            fewest, found = count, (row, columns - n, sizes)
-    if found is None:
+            fewest, narrowest = count, (row, columns - n, sizes)
+    if narrowest is None:
         return None
-    row, blocks, sizes = found
+    row, blocks, sizes = narrowest
     inside = np.zeros((int(fewest), len(blocks)), dtype=bool)
     for number, group in enumerate(chain.from_iterable(combinations(range(len(blocks)), size) for size in sizes)):
         inside[number, list(group)] = True
     elsewhere = utility.system.blocks[blocks].T.astype(np.float64) @ (~inside).T.astype(np.float64)
+    # A feature is a member where it is in none of the counted blocks outside the group.
     return Groups(elsewhere.T == 0.0, -grid.penalty(row, inside.sum(axis=1) - grid.ceiling[row]))
 
 
 def group_bounds(utility: Utility, groups: Groups) -> Floats:
     """Bound the score of the sets in each group by their sizes; shape (n_groups,)."""
-    sizes = SizeBounds.of(utility)
+    sizes = SizeBounds.from_utility(utility)
+    # Per group: after the j-th feature by importance, the sum over its members so far bounds sets of as many members.
     ordered = groups.members[:, sizes.order]
     importance = np.cumsum(ordered * utility.theta[sizes.order], axis=1)
     log_kappa = sizes.log_kappa[np.cumsum(ordered, axis=1)] + groups.log_kappa[:, None]
@@ -92,11 +95,11 @@ def group_bounds(utility: Utility, groups: Groups) -> Floats:
     return np.maximum(empty, utility.combine(importance, log_kappa).max(axis=1, initial=-np.inf))
 
 
-def _best_of(utility: Utility, groups: Groups, known: float, limit: Limit) -> CellResult:
+def _best_of(utility: Utility, groups: Groups, cutoff: float, limit: Limit) -> CellResult:
     """Solve groups from the highest bound on, until no remaining one may contain a better set."""
     bounds = group_bounds(utility, groups)
     order = np.argsort(-bounds, kind="stable")
-    best, chosen, settled, n_programs = known, None, -np.inf, 0
+    best, chosen, settled, n_programs = cutoff, None, -np.inf, 0
     for number, group in enumerate(order.tolist()):
         if bounds[group] <= best + score_tolerance(best) or limit.reached():
             settled = max(settled, float(bounds[group]))
@@ -117,7 +120,7 @@ def _best_of(utility: Utility, groups: Groups, known: float, limit: Limit) -> Ce
 def _solve_part(utility: Utility, features: Ints, best: float, limit: Limit) -> CellResult:
     """Search for a better set among some features."""
     whole = reduce(utility, rows_within(utility.system, features), features).utility
-    sizes = SizeBounds.of(whole)
+    sizes = SizeBounds.from_utility(whole)
     plausible = sizes.plausible(best)
     if len(plausible) == 0:
         return CellResult(None, best, best, 0)

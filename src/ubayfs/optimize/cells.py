@@ -30,9 +30,9 @@ _EXTREME_RANGE = 1e12
 _MOST_FEATURES_OTHERWISE, _MOST_ENTRIES_OTHERWISE, _SETS_AT_ONCE = 18, 2**23, 2**14
 
 
-def lowest_log_kappa(utility: Utility, known: float, largest_importance: float) -> float:
-    """Return the log kappa that a set with a score above `known` must exceed; -inf if importance may suffice."""
-    surplus = known - largest_importance
+def lowest_log_kappa(utility: Utility, cutoff: float, largest_importance: float) -> float:
+    """Return the log kappa that a set with a score above `cutoff` must exceed; -inf if importance may suffice."""
+    surplus = cutoff - largest_importance  # theta^T delta + lambda kappa > cutoff needs lambda kappa > surplus
     return float(np.log(surplus / utility.constraint_strength)) if surplus > 0 else -np.inf
 
 
@@ -47,8 +47,8 @@ class Cell(NamedTuple):
 class CellResult(NamedTuple):
     """What a search found."""
 
-    chosen: Mask | None  # the best set; None if no set has a higher score than the one known
-    value: float  # the highest score: of `chosen`, or of the set known
+    chosen: Mask | None  # the best set; None if no set has a score above the cutoff
+    value: float  # the highest score: of `chosen`, or the cutoff
     bound: float  # no set has a higher score; -inf if none satisfies the hard inequalities
     n_programs: int
 
@@ -60,20 +60,20 @@ class CellSearch:
     ----------
     utility : Utility
         All its features are selectable.
-    known : float
-        Score of a set already known (-inf if none): only better sets are searched for.
+    cutoff : float
+        Score already reached (-inf if none): only better sets are searched for.
     largest_importance : float
         An upper bound of the importance of any set.
     limit : Limit, optional
         When to stop; the bound returned then still holds.
     """
 
-    def __init__(self, utility: Utility, known: float, largest_importance: float, limit: Limit | None = None) -> None:
+    def __init__(self, utility: Utility, cutoff: float, largest_importance: float, limit: Limit | None = None) -> None:
         self.utility = utility
         self.limit = limit or Limit()
         self.largest_importance = largest_importance
         self.programs, self.has_core = Programs(utility), has_core(utility)
-        self.best = known
+        self.best = cutoff
         self.chosen: Mask | None = None
         self.gave_up = False  # whether the solver found nothing although there was time
         self.settled = -np.inf  # the highest bound among the finished cells
@@ -96,8 +96,8 @@ class CellSearch:
     def run(self) -> CellResult:
         """Return the best set and a bound on all sets.
 
-        When the bound is at most the known score plus its tolerance, there is no better set. A bound of -inf means that
-        no set satisfies the hard inequalities.
+        When the bound is at most the cutoff plus its tolerance, there is no better set. A bound of -inf means that no
+        set satisfies the hard inequalities.
         """
         self._first_cells()
         while self.cells:
@@ -109,6 +109,7 @@ class CellSearch:
                 result = best_of_all(self.utility, self.best)
                 chosen = self.chosen if result.chosen is None else result.chosen
                 return result._replace(chosen=chosen, n_programs=self.programs.n_solved)
+            # The score reached meanwhile may have raised the floor above the cell's lower end, or above the whole cell.
             low = cell.low if np.isneginf(cell.low) else max(cell.low, self._floor())
             if low < cell.high and not self._solve(cell._replace(low=low)):
                 return CellResult(None, -np.inf, -np.inf, self.programs.n_solved)
@@ -143,15 +144,15 @@ class CellSearch:
 
     def _solve_core(self, low: float, high: float, limit: Limit) -> Answer:
         """Solve small parts of the program of a cell for better sets, then what these leave of it."""
-        relaxation = Relaxation.of(self.programs.program(low, high), limit)
+        relaxation = Relaxation.from_program(self.programs.program(low, high), limit)
         if relaxation is None:
             return self.programs.solve(low, high, limit)
         for core, share in relaxation.parts(limit):
             undecided = relaxation.undecided(self.best)
             if not (undecided & ~core).any():
                 break
-            if (found := relaxation.solve(core & undecided, share).chosen) is not None:
-                self._take(found)
+            if (chosen := relaxation.solve(core & undecided, share).chosen) is not None:
+                self._take(chosen)
         answer = relaxation.solve(relaxation.undecided(self.best), limit)
         return answer._replace(bound=min(answer.bound, relaxation.bound))
 
@@ -189,17 +190,17 @@ def has_extreme_range(utility: Utility) -> bool:
     return bool((A.max(axis=1).toarray().ravel() > _EXTREME_RANGE * smallest).any())
 
 
-def best_of_all(utility: Utility, known: float) -> CellResult:
-    """Return the best of all sets, if its score is above the one known; parameters as in CellSearch."""
+def best_of_all(utility: Utility, cutoff: float) -> CellResult:
+    """Return the best of all sets, if its score is above the cutoff; parameters as in CellSearch."""
     n = utility.n_features
     best, chosen = -np.inf, None
     for first in range(0, 2**n, _SETS_AT_ONCE):
         numbers = np.arange(first, min(first + _SETS_AT_ONCE, 2**n))
-        sets = ((numbers[:, None] >> np.arange(n)) & 1).astype(bool)  # the empty one first
+        sets = ((numbers[:, None] >> np.arange(n)) & 1).astype(bool)  # bit j of its number: feature j; the empty first
         values = utility(sets)
         number = int(np.argmax(values))
         if values[number] > best:
             best, chosen = float(values[number]), sets[number]
-    if np.isneginf(best) and np.isneginf(known):
+    if np.isneginf(best) and np.isneginf(cutoff):
         return CellResult(None, -np.inf, -np.inf, 0)
-    return CellResult(chosen if best > known else None, max(best, known), max(best, known), 0)
+    return CellResult(chosen if best > cutoff else None, max(best, cutoff), max(best, cutoff), 0)

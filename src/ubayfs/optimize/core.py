@@ -55,7 +55,7 @@ class Relaxation(NamedTuple):
     loss: Floats  # what the bound loses at least when a feature changes sides, (n_features,)
 
     @classmethod
-    def of(cls, program: Program, limit: Limit) -> Relaxation | None:
+    def from_program(cls, program: Program, limit: Limit) -> Relaxation | None:
         """Solve the relaxation over the best features, and again with those that would raise it.
 
         None if it has no solution, or none within the time.
@@ -71,7 +71,8 @@ class Relaxation(NamedTuple):
             if solved is None:
                 return None
             bound, x, prices = solved
-            gain = value - program.A[:, :n].T @ prices  # reduced costs
+            gain = value - program.A[:, :n].T @ prices  # reduced costs: of the features left out too
+            # A feature left out, at 0, would raise the optimum only if its reduced cost is positive.
             missing = ~free & (gain > _NOTHING * SCALE)
             if not missing.any():
                 inside = mask_of(np.flatnonzero(free)[x[: free.sum()] > 0.5], n)
@@ -94,9 +95,10 @@ class Relaxation(NamedTuple):
         chosen[free] = answer.chosen
         return answer._replace(chosen=chosen)
 
-    def undecided(self, known: float) -> Mask:
-        """Return the features that may be on either side in a set with a higher score than the one known."""
-        return self.loss <= self.bound - known + score_tolerance(self.bound)
+    def undecided(self, cutoff: float) -> Mask:
+        """Return the features that may be on either side in a set with a score above the cutoff."""
+        # A feature on the other side bounds the score by bound - loss.
+        return self.loss <= self.bound - cutoff + score_tolerance(self.bound)
 
     def parts(self, limit: Limit) -> Iterator[tuple[Mask, Limit]]:
         """Give larger and larger cores, each with its limit, until the limit is reached."""
@@ -111,6 +113,7 @@ def _relaxed(program: Program, kept: Ints, limit: Limit) -> tuple[float, Floats,
     """Return the optimum of a relaxation with some columns only, their values, and the price of each row."""
     from scipy.optimize import linprog
 
+    # linprog knows rows <= b only: low <= A x becomes -A x <= -low.
     A, at_most, at_least = program.A[:, kept].tocsr(), np.isfinite(program.high), np.isfinite(program.low)
     rows, b = sparse.vstack([A[at_most], -A[at_least]], format="csc"), program.high[at_most]
     bounds = np.column_stack([program.lower[kept], program.upper[kept]])
@@ -120,6 +123,8 @@ def _relaxed(program: Program, kept: Ints, limit: Limit) -> tuple[float, Floats,
         result = linprog(-program.objective[kept], A_ub=rows, b_ub=b, bounds=bounds, method="highs", options=options)
     if result.status != 0:
         return None
+    # The marginals are derivatives of the minimum, which is minus our maximum, by the right-hand sides; those of rows
+    # that were negated change their sign again.
     prices, split = np.zeros(len(program.high)), int(at_most.sum())
     prices[at_most] -= result.ineqlin.marginals[:split]
     prices[at_least] += result.ineqlin.marginals[split:]

@@ -114,8 +114,8 @@ class Exact:
         if self.time_limit is not None:
             check_real("time_limit", self.time_limit, low=0.0, low_open=True)
         if self.begin_with is not None:
-            given = np.ravel(np.asarray(self.begin_with, dtype=object)).tolist()
-            positions = tuple(check_int("begin_with: position", position, low=0) for position in given)
+            values = np.ravel(np.asarray(self.begin_with, dtype=object)).tolist()
+            positions = tuple(check_int("begin_with: position", value, low=0) for value in values)
             object.__setattr__(self, "begin_with", positions)
 
     def maximize(self, utility: Utility, random_state: Any = None) -> Solution:
@@ -151,21 +151,22 @@ class Exact:
             limit.deadline, half_time = begin + self.time_limit, begin + self.time_limit / 2
         utility = within_bounds(utility)
         begin_with = self._begin_with(utility)
-        sizes = shortlist(utility) or SizeBounds.of(utility)
+        sizes = shortlist(utility) or SizeBounds.from_utility(utility)
         bound = float(sizes.value.max())
         if np.isneginf(bound):
             return None
         if sizes.only_size:
             return _best_by_size(sizes)
-        known = good_set(utility, half_time, begin_with)
-        best = -np.inf if known is None else float(utility(known)[0])
-        if bound <= best + score_tolerance(best) and known is not None:
-            return _solution(utility, known, max(bound, best), True, n_programs=0)
+        chosen = good_set(utility, half_time, begin_with)
+        best = -np.inf if chosen is None else float(utility(chosen)[0])
+        if bound <= best + score_tolerance(best) and chosen is not None:
+            return _solution(utility, chosen, max(bound, best), True, n_programs=0)
+        # Only sets better than `best` matter from here on: features that exclude each other then bound their scores.
         groups = sizes.grouped(best)
         bound = min(bound, float(groups.value.max()))
-        if known is None and np.isneginf(bound):
+        if chosen is None and np.isneginf(bound):
             return None
-        return _Rounds(groups, known, best, bound, limit).run()
+        return _Rounds(groups, chosen, best, bound, limit).run()
 
     def _begin_with(self, utility: Utility) -> Mask | None:
         if self.begin_with is None:
@@ -181,9 +182,9 @@ class Exact:
 class _Rounds:
     """Solves programs with more and more pair rows until the best set of one has the same score under all rows."""
 
-    def __init__(self, sizes: SizeBounds, known: Mask | None, best: float, bound: float, limit: Limit) -> None:
+    def __init__(self, sizes: SizeBounds, chosen: Mask | None, best: float, bound: float, limit: Limit) -> None:
         self.utility, self.sizes, self.limit = sizes.utility, sizes, limit
-        self.known, self.best, self.bound = known, best, bound
+        self.chosen, self.best, self.bound = chosen, best, bound
         self.attempt: Limit | None = limit.share(_ATTEMPT_SHARE, _ATTEMPT_NODES)
         self.n_programs = self.n_rounds = 0
         self.n_features = self.n_rows = 0
@@ -204,7 +205,7 @@ class _Rounds:
             largest_importance = float(self.sizes.importance[int(plausible[-1])])
             solved = self._solve_program(reduced, fillers, largest_importance)
             if self._proved():
-                return None if self.known is None else self._finish(True)
+                return None if self.chosen is None else self._finish(True)
             if self.limit.reached():
                 return self._finish(False)
             if self.attempt is not None and self.attempt.reached():
@@ -237,38 +238,38 @@ class _Rounds:
             self._take(fillers.thinned(solved))
         return solved
 
-    def _record(self, reduced: Reduced, fillers: Fillers, found: Mask) -> Mask:
-        """Return a set of the reduced problem with fillers exchanged; it is the known one from now on if better."""
-        chosen = fillers.complete(reduced.lift(found, self.utility.n_features))
+    def _record(self, reduced: Reduced, fillers: Fillers, chosen: Mask) -> Mask:
+        """Return a set of the reduced problem with fillers exchanged; remember it if it is better."""
+        chosen = fillers.complete(reduced.lift(chosen, self.utility.n_features))
         self._take(chosen)
         return chosen
 
     def _take(self, chosen: Mask) -> None:
-        """Remember a set if it is better than the known one."""
+        """Remember a set if it is better than the best one so far."""
         value = float(self.utility(chosen)[0])
         if value > self.best:
-            self.known, self.best = chosen, value
+            self.chosen, self.best = chosen, value
 
     def _search_longer(self, reduced: Reduced, fillers: Fillers, largest_importance: float) -> None:
         """Look for a better set: it cuts off more of a proof that takes long, and is the answer if time runs out."""
         now, deadline = time.monotonic(), self.limit.deadline
-        start = np.zeros(len(reduced.features), dtype=bool) if self.known is None else self.known[reduced.features]
+        start = np.zeros(len(reduced.features), dtype=bool) if self.chosen is None else self.chosen[reduced.features]
         tabu = TabuSearch(reduced.utility, start, largest_importance)
-        found = tabu.run(_TABU_STEPS, None if deadline is None else now + _TABU_SHARE * (deadline - now))
-        self._record(reduced, fillers, found)
+        improved = tabu.run(_TABU_STEPS, None if deadline is None else now + _TABU_SHARE * (deadline - now))
+        self._record(reduced, fillers, improved)
 
     def _proved(self) -> bool:
         return self.bound <= self.best + score_tolerance(self.best)
 
     def _finish(self, complete: bool) -> Solution:
-        if self.known is None:
+        if self.chosen is None:
             n_hard = int(np.isinf(self.utility.system.rho).sum())
             raise OptimizationError(
                 f"time_limit was reached before any set was found that satisfies all {n_hard} hard inequalities; it is "
                 "not known whether one exists. Give more time, or make some constraints soft with a finite rho."
             )
         return _solution(
-            self.utility, self.known, max(self.bound, self.best), complete, n_programs=self.n_programs,
+            self.utility, self.chosen, max(self.bound, self.best), complete, n_programs=self.n_programs,
             n_rounds=self.n_rounds, n_features=self.n_features, n_rows=self.n_rows,
         )  # fmt: skip
 
@@ -306,7 +307,7 @@ class WarmStarted:
     def maximize(self, utility: Utility, random_state: Any = None) -> Solution:
         """Return the best set."""
         solution = self._beginning(utility).maximize(utility, random_state)
-        if len(self._sets) < _MOST_SETS and not any(np.array_equal(solution.chosen, known) for known in self._sets):
+        if len(self._sets) < _MOST_SETS and not any(np.array_equal(solution.chosen, chosen) for chosen in self._sets):
             self._sets.append(solution.chosen)
             self._admissibility_part.append(solution.value - float(utility.theta[solution.chosen].sum()))
         return solution
@@ -314,6 +315,7 @@ class WarmStarted:
     def _beginning(self, utility: Utility) -> Exact:
         if not self._sets:
             return self._optimizer
+        # u = theta^T delta + lambda kappa: the second term does not depend on theta, so it is evaluated once per set.
         values = as_sparse_sets(np.array(self._sets)) @ utility.theta + np.array(self._admissibility_part)
         return replace(self._optimizer, begin_with=np.flatnonzero(self._sets[int(np.argmax(values))]))
 

@@ -109,10 +109,10 @@ class Genetic:
         rng = as_generator(random_state)
         linked, first = self._begin(utility, rng)
         breeder = _Breeder(self, linked.utility, rng)
-        population = _Population.of(linked.utility, first).best(self.n_sets)
+        population = _Population.evaluated(linked.utility, first).best(self.n_sets)
         best = [float(population.values[0])]
         for generation in range(self.n_generations):
-            children = _Population.of(linked.utility, breeder.children(population.sets))
+            children = _Population.evaluated(linked.utility, breeder.children(population.sets))
             population = population.joined(children).best(self.n_sets)
             best.append(float(population.values[0]))
             if on_progress is not None:
@@ -120,7 +120,7 @@ class Genetic:
         chosen = linked.expand(population.sets[0])
         value = float(utility(chosen)[0])
         # Sums in another order differ by rounding; the bound must not fall below a value that attains it.
-        sizes = SizeBounds.of(utility)
+        sizes = SizeBounds.from_utility(utility)
         bound = float(sizes.value.max()) * (1.0 + len(sizes.order) * np.finfo(float).eps)
         facts = {"n_generations": self.n_generations, "n_evaluations": len(first) + self.n_generations * self.n_sets}
         return Solution(chosen, value, bound, info={**facts, "best_by_generation": tuple(best)})
@@ -130,7 +130,7 @@ class Genetic:
         if self.start == "paper":
             features = LinkedUtility(utility, np.arange(utility.n_features), np.empty(0, dtype=np.intp))
             return features, initial_sets(utility, self.n_sets, rng)
-        linked = LinkedUtility.of(utility)
+        linked = LinkedUtility.from_utility(utility)
         return linked, feasible_start(linked, self.n_sets, rng)
 
 
@@ -142,7 +142,7 @@ class _Population(NamedTuple):
     violation: Array
 
     @classmethod
-    def of(cls, utility: Utility, sets: Mask) -> _Population:
+    def evaluated(cls, utility: Utility, sets: Mask) -> _Population:
         """Evaluate sets: those that satisfy the hard inequalities by score, others by how far they violate these."""
         batch = sparse.csr_array(sets, dtype=np.float64)
         values, violation = utility(batch), np.zeros(len(sets))
@@ -156,6 +156,7 @@ class _Population(NamedTuple):
 
     def best(self, n: int) -> _Population:
         """Return the best `n` distinct sets, best first."""
+        # Sets are compared as packed bits of the features in use: an eighth of the bytes, and no columns of zeros.
         used = np.flatnonzero(self.sets.any(axis=0))
         packed = np.packbits(self.sets[:, used], axis=1) if len(used) else np.zeros((len(self.sets), 1))
         _, distinct = np.unique(packed, axis=0, return_index=True)

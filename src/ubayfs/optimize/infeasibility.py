@@ -79,10 +79,11 @@ class _Reduction:
             return np.empty(0, dtype=np.intp)
         if len(rows) == 1:
             return rows
-        left, right = rows[: len(rows) // 2], rows[len(rows) // 2 :]
-        from_right = self.irreducible(np.concatenate([fixed, left]), right, len(left) > 0)
-        from_left = self.irreducible(np.concatenate([fixed, from_right]), left, len(from_right) > 0)
-        return np.sort(np.concatenate([from_left, from_right]))
+        head, tail = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+        # First what of the tail is needed beside the whole head, then what of the head is needed beside that.
+        from_tail = self.irreducible(np.concatenate([fixed, head]), tail, len(head) > 0)
+        from_head = self.irreducible(np.concatenate([fixed, from_tail]), head, len(from_tail) > 0)
+        return np.sort(np.concatenate([from_head, from_tail]))
 
     def _feasible(self, rows: Ints) -> bool:
         if self.limit.reached():
@@ -91,6 +92,7 @@ class _Reduction:
         if few_sets(part):
             feasible = bool(np.isfinite(best_of_all(part, -np.inf).value))
         else:
+            # A cell that begins at -inf has the hard inequalities alone; its upper end only changes the score.
             answer = Programs(part).solve(-np.inf, -1.0, self.limit)
             if answer.chosen is None and not answer.infeasible:
                 raise _LimitReachedError

@@ -103,16 +103,17 @@ class LocalSearch:
         first, second = first[opposite], second[opposite]
         if len(first) == 0:
             return sparse.csr_array((0, self.n), dtype=bool)
+        # a d_i - c d_j <= 0 with a, c > 0: i asks for j.
         up = np.where(A.data[first] > 0, A.indices[first], A.indices[second])
         down = np.where(A.data[first] > 0, A.indices[second], A.indices[first])
         graph = sparse.csr_array((np.ones(len(up)), (up, down)), shape=(self.n, self.n))
-        found: dict[tuple[int, ...], None] = {}
+        groups: dict[tuple[int, ...], None] = {}
         for start in np.unique(up).tolist():
             members = sparse.csgraph.breadth_first_order(graph, start, return_predecessors=False)
-            found[tuple(sorted(members.tolist()))] = None
-        members = np.concatenate([np.array(group, dtype=np.intp) for group in found])
-        starts = np.cumsum([0, *map(len, found)])
-        return sparse.csr_array((np.ones(len(members), dtype=bool), members, starts), shape=(len(found), self.n))
+            groups[tuple(sorted(members.tolist()))] = None
+        members = np.concatenate([np.array(group, dtype=np.intp) for group in groups])
+        starts = np.cumsum([0, *map(len, groups)])
+        return sparse.csr_array((np.ones(len(members), dtype=bool), members, starts), shape=(len(groups), self.n))
 
     def terms(self, activity: Array, rows: Any) -> tuple[Array, Array]:
         """Return log admissibility of soft rows and the measure of violation of hard rows at some activities a^T z."""
@@ -298,18 +299,18 @@ def good_set(utility: Utility, deadline: float | None = None, begin_with: Mask |
         starts.insert(0, begin_with[pool])
     best, best_value = None, -np.inf
     for number, start in enumerate(starts):
-        found = small.lift(search.improve(start, deadline), utility.n_features)
-        value = float(utility(found)[0])
+        candidate = small.lift(search.improve(start, deadline), utility.n_features)
+        value = float(utility(candidate)[0])
         if value > best_value:
-            best, best_value = found, value
+            best, best_value = candidate, value
         if number == 0 and begin_with is not None and best is not None:
             break
     low = best is not None and utility.admissibility.log_admissibility(best)[0] < LOW_LOG_KAPPA
     if best is not None and low and begin_with is None:
         way_out = LocalSearch(small.utility, linear=True).improve(best[pool], deadline)
-        found = small.lift(search.improve(way_out, deadline), utility.n_features)
-        best = max(best, found, key=lambda chosen: float(utility(chosen)[0]))
-    if best is None:
+        candidate = small.lift(search.improve(way_out, deadline), utility.n_features)
+        best = max(best, candidate, key=lambda chosen: float(utility(chosen)[0]))
+    if best is None:  # the last try: only what hard rows on one or two features require
         required = required_features(utility) & utility.selectable
         return required if np.isfinite(utility(required)[0]) else None
     return best

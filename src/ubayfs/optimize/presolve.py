@@ -37,6 +37,8 @@ def _beyond_bounds(system: ConstraintSystem) -> Mask:
     hard = np.isinf(system.rho)
     row = np.repeat(np.arange(system.n_inequalities), np.diff(system.A.indptr))
     a, lowest = system.A.data, np.bincount(row, np.minimum(system.A.data, 0.0), system.n_inequalities)
+    # Where the lowest sum of the others does not bring a row back within its bound, nothing does. Rounding may only
+    # keep a feature.
     room = system.b + Admissibility(system).tolerance - (1.0 + ROUNDING) * lowest
     columns = system.A.indices[hard[row] & (a > 0.0) & ((1.0 - ROUNDING) * a > room[row])]
     beyond = mask_of(columns[columns < system.n_features], system.n_features)
@@ -101,6 +103,7 @@ def entries_of(starts: Array, lines: Ints) -> tuple[Ints, Ints]:
     first = starts[lines]
     lengths = starts[lines + 1] - first
     owner = np.arange(len(lines)).repeat(lengths)
+    # Entry i of the result is entry i - (entries of the lines before) of its line.
     return np.arange(len(owner)) + (first - lengths.cumsum() + lengths)[owner], owner
 
 
@@ -195,8 +198,8 @@ class Fillers:
         return core
 
     def _by_importance(self, members: Mask) -> Ints:
-        found = np.flatnonzero(members)
-        return found[np.argsort(-self.utility.theta[found], kind="stable")]
+        features = np.flatnonzero(members)
+        return features[np.argsort(-self.utility.theta[features], kind="stable")]
 
     def _most_within(self, members: Ints, most_pairs: int) -> int:
         """Return how many of some features, from the first one on, have at most so many pair rows with each other."""
@@ -248,8 +251,8 @@ class Fillers:
     def _add(self, feature: int, result: Mask, blocked: Floats) -> None:
         """Add a feature to a set, and its pairs to those with the set."""
         result[feature] = True
-        own = slice(self.graph.indptr[feature], self.graph.indptr[feature + 1])
-        blocked[self.graph.indices[own]] += self.graph.data[own]
+        entries = slice(self.graph.indptr[feature], self.graph.indptr[feature + 1])
+        blocked[self.graph.indices[entries]] += self.graph.data[entries]
 
     def promote(self, chosen: Mask) -> bool:
         """Add features in violated pairs of a set to the core, and others that may replace them.
@@ -280,13 +283,14 @@ class LinkedUtility:
     required: Ints  # units that hard rows require, directly or because a required unit needs them
 
     @classmethod
-    def of(cls, utility: Utility) -> LinkedUtility:
+    def from_utility(cls, utility: Utility) -> LinkedUtility:
         """Merge the linked features of a utility."""
         needs = _needs(utility)
         n_units, unit_of = sparse.csgraph.connected_components(needs, directed=True, connection="strong")
         # Number the units by their first feature: without links, units are the features in their order.
         _, first = np.unique(unit_of, return_index=True)
         unit_of = np.argsort(np.argsort(first))[unit_of]
+        # Features that need each other, directly or through others, are in a set together or not at all.
         members = sparse.csr_array(
             (np.ones(len(unit_of)), (np.arange(len(unit_of)), unit_of)), shape=(len(unit_of), n_units)
         )
@@ -316,6 +320,7 @@ def _needs(utility: Utility) -> sparse.csr_array:
     bound = system.b[rows] + utility.admissibility.tolerance[rows]
     both = a + c <= bound
     forward, backward = both & (a > bound), both & (c > bound)
+    # i needs j if a_i alone exceeds the bound and a_i + a_j does not.
     origin = np.concatenate([first[forward], second[backward]])
     target = np.concatenate([second[forward], first[backward]])
     return sparse.csr_array((np.ones(len(origin), dtype=bool), (origin, target)), shape=(n, n))

@@ -90,7 +90,7 @@ class Programs:
 
     def __init__(self, utility: Utility) -> None:
         self.utility = utility
-        self.grid = RowGrid.of(utility)
+        self.grid = RowGrid.from_utility(utility)
         # Levels at which rows off the grid, or with very many levels, have a tangent; grows while cells are solved.
         self.tangents: dict[int, list[float]] = {}
         self.forbidden: list[Mask] = []  # sets already evaluated that the solver must not return again
@@ -107,12 +107,13 @@ class Programs:
         layout = self._layout(highest, relaxed)
         n, s = self.utility.n_features, layout.s
         strength = self.utility.constraint_strength
+        # The chord of e^s over [low, high], e^high + slope (s - high), stands for kappa; its constant part is below.
         slope = 0.0 if relaxed else (np.exp(high) - np.exp(low)) / (high - low)
         objective = np.zeros(s + 1)
         objective[:n], objective[s] = SCALE * self.utility.theta, strength * slope
         lower, upper = np.zeros(s + 1), np.ones(s + 1)
         penalties = slice(layout.n_indicators, layout.n_indicators + len(layout.penalized))
-        upper[penalties] = -SCALE * low
+        upper[penalties] = -SCALE * low  # a larger penalty would leave the cell
         lower[penalties.stop : s], upper[penalties.stop : s] = -np.inf, np.inf
         # Without penalties nothing refers to s; away from zero it only makes the solver repair its first guesses.
         lower[s], upper[s] = (0.0, 0.0) if relaxed else (SCALE * low, SCALE * high)
@@ -140,7 +141,7 @@ class Programs:
         rows.add(self._block_rows, -np.inf, 0.0)
         capped = np.flatnonzero(highest < grid.top_level)
         rows.add(grid.A[capped], -np.inf, (grid.ceiling + highest)[capped])
-        for chosen in self.forbidden:
+        for chosen in self.forbidden:  # only the set itself reaches its size: members count 1, all others -1
             rows.add(np.where(chosen, 1.0, -1.0), -np.inf, chosen.sum() - 1.0)
         if len(layout.penalized):
             total = np.zeros(layout.s + 1)  # s + sum of penalties <= 0
@@ -190,9 +191,11 @@ class Programs:
             return slopes, values - slopes * start
         points = {float(highest), *self.tangents.get(row, ())}
         if grid.on_grid[row]:
+            # The penalty bends most just above the ceiling: tangents are closer to each other there.
             points.update(np.floor(np.geomspace(1.0, highest, _ALL_CHORDS // 2)).tolist())
         else:
             points.add(0.0)
+        # Tangents of a convex function lie below it, so that the program's optimum remains an upper bound.
         at = np.array(sorted(points))
         slopes = grid.penalty_slope(row, at)
         return slopes, grid.penalty(row, at) - slopes * at
@@ -268,7 +271,7 @@ class RowGrid:
     rho: Floats
 
     @classmethod
-    def of(cls, utility: Utility) -> RowGrid:
+    def from_utility(cls, utility: Utility) -> RowGrid:
         """Prepare the inequalities of a utility; those that no set can violate are left out."""
         system, tolerance = utility.system, utility.admissibility.tolerance
         A, n_rows = sparse.csr_array(system.A, copy=True), system.n_inequalities
@@ -329,6 +332,7 @@ class RowGrid:
         from scipy.special import expit
 
         violation = np.asarray(level) * self.unit[row] + self.offset[row]
+        # d/dv log(1 + e^(rho v)) = rho / (1 + e^(-rho v)), and dv / dlevel = unit
         return self.rho[row] * self.unit[row] * expit(self.rho[row] * violation)
 
 
@@ -356,6 +360,7 @@ def _split(a: Floats, b: float) -> list[tuple[Floats, float, bool]]:
     if rest >= highest:  # none does
         return [(p, level, True)]
     scale = float(np.abs(e).max())
+    # One level below P the right-hand side is the highest e^T z, and higher further below; all in units of `scale`.
     m = (highest - rest) / scale
     return [(p, level, True), (e / scale + m * p, rest / scale + m * level, False)]
 
@@ -366,7 +371,7 @@ def _nearly_multiples(coefficients: Floats) -> float | None:
     for divisor in range(1, _LARGEST_DIVISOR + 1):
         unit = size.min() / divisor
         multiple = np.round(size / unit)
-        unit = float(size @ multiple / (multiple @ multiple))
+        unit = float(size @ multiple / (multiple @ multiple))  # least squares: closest to all, not to the smallest only
         apart = np.abs(size - unit * multiple)
         if size.max() <= _LARGEST_MULTIPLE * unit and apart.max() <= _NEARLY * unit and apart.sum() < 0.25 * unit:
             return unit

@@ -57,12 +57,12 @@ class SizeBounds:
     only_size: bool  # whether all inequalities depend only on the size: then the bounds are attained
 
     @classmethod
-    def of(cls, utility: Utility) -> SizeBounds:
+    def from_utility(cls, utility: Utility) -> SizeBounds:
         """Bound the score by size alone: each feature is a group of its own."""
         system = utility.system
         selectable = np.flatnonzero(utility.selectable)
         order = selectable[np.argsort(-utility.theta[selectable], kind="stable")]
-        importance = np.concatenate([[0.0], np.cumsum(utility.theta[order])])
+        importance = np.concatenate([[0.0], np.cumsum(utility.theta[order])])  # of the s most important features
         sizes = np.arange(len(order) + 1)
         log_kappa = np.zeros(len(sizes))
         uniform = _uniform_rows(utility)
@@ -116,7 +116,7 @@ class SizeBounds:
 def _uniform_rows(utility: Utility) -> dict[int, float]:
     """Return the inequalities with one coefficient for all selectable features and none on blocks, and this."""
     A, n_selectable = utility.system.A, int(utility.selectable.sum())
-    found: dict[int, float] = {}
+    coefficients: dict[int, float] = {}
     for row in np.flatnonzero(np.diff(A.indptr) >= n_selectable).tolist():
         part = slice(A.indptr[row], A.indptr[row + 1])
         columns, data = A.indices[part], A.data[part]
@@ -124,16 +124,16 @@ def _uniform_rows(utility: Utility) -> dict[int, float]:
             continue
         data = data[utility.selectable[columns]]
         if len(data) == n_selectable and (data == data[:1]).all():
-            found[row] = float(data[0]) if n_selectable else 0.0
-    return found
+            coefficients[row] = float(data[0]) if n_selectable else 0.0
+    return coefficients
 
 
 def shortlist(utility: Utility) -> SizeBounds | None:
     """Bound the score by size over so few of the most important features that no larger set is better.
 
-    The result is the beginning of ``SizeBounds.of(utility)``, with the same best size. It is None when inequalities
-    depend on more than the size, when no set satisfies all hard ones, and when the best set may have more than an
-    eighth of the features.
+    The result is the beginning of ``SizeBounds.from_utility(utility)``, with the same best size. It is None when
+    inequalities depend on more than the size, when no set satisfies all hard ones, and when the best set may have more
+    than an eighth of the features.
 
     Notes
     -----
@@ -150,9 +150,10 @@ def shortlist(utility: Utility) -> SizeBounds | None:
         A = sparse.csr_array(np.repeat(coefficients[:, None], length, axis=1))
         part = ConstraintSystem(A, system.b, system.rho, sparse.csr_array((0, length), dtype=bool))
         everything = np.ones(length, dtype=bool)
-        sizes = SizeBounds.of(Utility(utility.theta[features], part, utility.constraint_strength, everything))
+        sizes = SizeBounds.from_utility(Utility(utility.theta[features], part, utility.constraint_strength, everything))
         last, before, best = sizes.log_kappa[-1], sizes.log_kappa[-2], sizes.value[:-1].max()
         falling = last <= before and np.isfinite(best)
+        # Larger sets have at most all importance there is and the kappa of the largest size on the list.
         if falling and total * (1.0 + ROUNDING) + utility.constraint_strength * np.exp(last) < best:
             return replace(sizes, utility=utility, order=features[sizes.order])
         length *= 8
@@ -233,8 +234,9 @@ def _groups(sizes: SizeBounds, cutoff: float, largest: int, floor: float) -> Int
     for place in range(len(head)):
         if len(members) >= largest and theta[place] + rest <= cutoff:
             return group[:place]
-        found = np.bincount(group[:place][excluded[place, :place]], minlength=len(members))
-        fitting = np.flatnonzero(found == members)
+        # A feature joins the first group all of whose members it excludes.
+        n_excluded = np.bincount(group[:place][excluded[place, :place]], minlength=len(members))
+        fitting = np.flatnonzero(n_excluded == members)
         if len(fitting):
             group[place] = fitting[0]
             members[fitting[0]] += 1

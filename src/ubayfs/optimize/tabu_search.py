@@ -58,6 +58,7 @@ class TabuSearch:
         self.largest_importance = float(utility.theta.sum()) if largest_importance is None else largest_importance
         self.flips = Flips(LocalSearch(utility), start)
         self.rng = np.random.default_rng(0)
+        # No score is higher; a violation of one unit costs as much to begin with.
         self.worth = float(utility.theta.sum()) + utility.constraint_strength
         self.best, self.best_value = start.copy(), float(utility(start)[0])
         self.step, self.n_starts = 0, 0
@@ -97,6 +98,7 @@ class TabuSearch:
         violation = flips.violation + flips.violation_gain
         # Sums of changes may miss zero by rounding.
         violation = np.where(violation < 0.5 * SMALLEST_MEASURE, 0.0, violation)
+        # Sets below this log kappa cannot be better however important their features are: a violation too.
         floor = lowest_log_kappa(self.utility, self.best_value, self.largest_importance)
         return score, relaxed, violation + np.maximum(floor - log_kappa, 0.0)
 
@@ -105,7 +107,7 @@ class TabuSearch:
         merit = relaxed - self.price * violation
         better = (score > self.best_value + score_tolerance(self.best_value)) & (violation == 0.0)
         merit[(self.free_from > self.step) & ~better] = -np.inf
-        if better.any():
+        if better.any():  # such a flip is allowed even if the feature is tabu, and goes before all others
             merit[~better] = -np.inf
         feature = int(np.argmax(merit))
         self.step += 1
@@ -145,7 +147,7 @@ class TabuSearch:
 
 
 class Entries:
-    """The pairs of a row and a feature that may change it: by its own coefficient, or through blocks.
+    """The pairs of a row and a feature that may change it: by a coefficient on the feature, or through blocks.
 
     Sorted by row and then by feature. A feature in several blocks of a row may change their indicators at once: the
     coefficients of these are the `parts` of the pair.
@@ -153,18 +155,20 @@ class Entries:
 
     def __init__(self, search: LocalSearch) -> None:
         n = search.n
-        own = sparse.coo_array(search.columns[:, :n])
+        direct = sparse.coo_array(search.columns[:, :n])
         # (row, block) times (block, member): each pair once for each block through which it may change.
         on_blocks = sparse.csr_array(search.columns[:, n:])
         members = sparse.csr_array(search.blocks)
         through, owner = entries_of(members.indptr, on_blocks.indices)
         part_row = np.repeat(np.arange(on_blocks.shape[0]), np.diff(on_blocks.indptr))[owner]
         part_pair = part_row * n + members.indices[through]
-        pairs, place = np.unique(np.concatenate([own.coords[0] * n + own.coords[1], part_pair]), return_inverse=True)
+        pairs, place = np.unique(
+            np.concatenate([direct.coords[0] * n + direct.coords[1], part_pair]), return_inverse=True
+        )
         self.row, self.column = np.divmod(pairs, max(n, 1))
-        self.own = np.bincount(place[: own.nnz], weights=own.data, minlength=len(pairs)).astype(np.float64)
-        order = np.argsort(place[own.nnz :], kind="stable")
-        self.part_of = place[own.nnz :][order]
+        self.direct = np.bincount(place[: direct.nnz], weights=direct.data, minlength=len(pairs)).astype(np.float64)
+        order = np.argsort(place[direct.nnz :], kind="stable")
+        self.part_of = place[direct.nnz :][order]
         self.part_block, self.part_value = on_blocks.indices[owner][order], on_blocks.data[owner][order]
         n_rows = len(search.b)
         self.starts = np.searchsorted(self.row, np.arange(n_rows + 1))
@@ -172,7 +176,7 @@ class Entries:
         self.by_column = np.argsort(self.column, kind="stable")
         self.column_starts = np.searchsorted(self.column[self.by_column], np.arange(n + 1))
 
-    def of_feature(self, feature: int) -> Any:
+    def entries_of_feature(self, feature: int) -> Any:
         """Return the entries of a feature."""
         return self.by_column[self.column_starts[feature] : self.column_starts[feature + 1]]
 
@@ -217,7 +221,7 @@ class Flips:
 
     def flip(self, feature: int) -> None:
         """Add a feature, or drop it if it is a member."""
-        search, entries = self.search, self.entries.of_feature(feature)
+        search, entries = self.search, self.entries.entries_of_feature(feature)
         rows, sign = self.entries.row[entries], self.sign[feature]
         self.activity[rows] += sign * self.coefficient[entries]
         self.importance += float(sign * self.theta[feature])
@@ -235,7 +239,7 @@ class Flips:
         """Compute the changes of all entries of some rows anew."""
         entries, owner = entries_of(self.entries.starts, rows)
         column, owner = self.entries.column[entries], rows[owner]
-        self.coefficient[entries] = self.entries.own[entries]
+        self.coefficient[entries] = self.entries.direct[entries]
         if len(self.entries.part_of):
             parts, _ = entries_of(self.entries.part_starts, rows)
             block, pair = self.entries.part_block[parts], self.entries.part_of[parts]

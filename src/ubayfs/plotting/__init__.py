@@ -69,8 +69,8 @@ DISPLAYS: dict[str, type[Any]] = {
 
 def display_of(selection: Selection, name: str, arguments: Mapping[str, Any]) -> Display:
     """Return a display of a selection by its name; `arguments` are those of its `from_selection`."""
-    found: Display = DISPLAYS[check_choice("display", name, DISPLAYS)].from_selection(selection, **arguments)
-    return found
+    display: Display = DISPLAYS[check_choice("display", name, DISPLAYS)].from_selection(selection, **arguments)
+    return display
 
 
 def report_displays(selection: Selection, data: ReportData) -> dict[str, dict[str, Any]]:

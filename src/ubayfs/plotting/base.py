@@ -39,14 +39,14 @@ class Correlations:
     pearson: Floats
 
     @classmethod
-    def of_data(cls, X: Array, feature_names: Array, positions: Ints) -> Correlations:
+    def from_data(cls, X: Array, feature_names: Array, positions: Ints) -> Correlations:
         """Compute the correlations of the features at some positions."""
         values = columns_of(X, positions)
         names = tuple(feature_names[positions].tolist())
         return cls(names, signed_correlations(values, "spearman"), signed_correlations(values, "pearson"))
 
     def cover(self, features: Iterable[str]) -> bool:
-        """Tell whether the correlations among these features are known."""
+        """Return whether the correlations among these features are known."""
         return set(features) <= set(self.features)
 
     def among(self, features: Sequence[str]) -> Correlations:
@@ -133,7 +133,7 @@ class Display:
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure; by default, if there was an ensemble."""
+        """Return whether a report on this selection has this figure; by default, if there was an ensemble."""
         return selection.posterior is not None
 
     @classmethod
@@ -212,7 +212,7 @@ class Display:
         raise NotImplementedError
 
 
-def leading(score: Array, chosen: Mask, max_features: int) -> Ints:
+def top_features(score: Array, chosen: Mask, max_features: int) -> Ints:
     """Return the chosen features and those of the highest score, together `max_features` unless more are chosen.
 
     They are ordered by falling score, equal ones by position. Of more than a hundred chosen ones only the highest are
@@ -221,9 +221,9 @@ def leading(score: Array, chosen: Mask, max_features: int) -> Ints:
     max_features = check_int("max_features", max_features, low=1)
     order = np.argsort(-score, kind="stable")
     members = order[chosen[order]][: max(max_features, _MOST_CHOSEN)]
-    others = order[~chosen[order]][: max(max_features - len(members), 0)]
+    further = order[~chosen[order]][: max(max_features - len(members), 0)]
     shown = np.zeros(len(score), dtype=bool)
-    shown[members] = shown[others] = True
+    shown[members] = shown[further] = True
     return order[shown[order]]
 
 

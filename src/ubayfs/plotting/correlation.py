@@ -39,7 +39,7 @@ class CorrelationDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
+        """Return whether a report on this selection has this figure."""
         return data.correlations is not None and len(selection.features) > 1
 
     @classmethod
@@ -73,9 +73,9 @@ class CorrelationDisplay(Display):
         members = Blocks.of(blocks)
         by_importance = selection.indices[np.argsort(-selection.importance[selection.indices], kind="stable")]
         shown = by_importance[:max_features]
-        of_feature = blocks_of(members, names, shown)
+        feature_blocks = blocks_of(members, names, shown)
         # Features without a block come last.
-        first = [members.names.index(own[0]) if own else len(members) for own in of_feature]
+        first = [members.names.index(each[0]) if each else len(members) for each in feature_blocks]
         order = np.argsort(first, kind="stable")
         features = tuple(names[shown[order]].tolist())
         if isinstance(X, Correlations):
@@ -89,7 +89,7 @@ class CorrelationDisplay(Display):
         return cls(
             features=features,
             correlation=tuple(map(tuple, matrix.tolist())),
-            blocks=tuple(of_feature[i] for i in order),
+            blocks=tuple(feature_blocks[i] for i in order),
             method=method,
             n_chosen=len(selection.indices),
             palette=members.names,
@@ -141,16 +141,16 @@ class CorrelationDisplay(Display):
                         column, row, _in_cell(value), ha="center", va="center", size=6.5,
                         color="white" if abs(value) > 0.6 else "black",
                     )  # fmt: skip
-        first = [own[0] if own else "" for own in self.blocks]
+        first = [names[0] if names else "" for names in self.blocks]
         borders = [i - 0.5 for i in range(1, n) if first[i] != first[i - 1]]
         if len(borders) <= n / 2:  # a line around nearly every feature would not show anything
             ax.hlines(borders, -0.5, n - 0.5, color="black", linewidth=0.9)
             ax.vlines(borders, -0.5, n - 0.5, color="black", linewidth=0.9)
         if any(self.blocks):
             draw_blocks(ax, self.blocks, self.palette, 4.0)
-        bar = ax.figure.colorbar(image, ax=ax, location="bottom", shrink=0.4, aspect=25, pad=0.03)
-        bar.set_label(f"absolute {self.method.capitalize()} correlation")
-        bar.outline.set_visible(False)
+        colorbar = ax.figure.colorbar(image, ax=ax, location="bottom", shrink=0.4, aspect=25, pad=0.03)
+        colorbar.set_label(f"absolute {self.method.capitalize()} correlation")
+        colorbar.outline.set_visible(False)
 
 
 def _in_cell(value: float) -> str:

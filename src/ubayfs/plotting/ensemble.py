@@ -13,7 +13,7 @@ from .._plain import counted
 from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
-from .base import Display, leading, shown_of, with_support
+from .base import Display, shown_of, top_features, with_support
 from .style import (
     BLACK,
     BLUE,
@@ -79,7 +79,7 @@ class PosteriorDisplay(Display):
                 "read from a file have none."
             )
         lower, upper = posterior.credible_interval(level, n_draws, random_state)
-        shown = with_support(selection, leading(posterior.mean, selection.mask, max_features))
+        shown = with_support(selection, top_features(posterior.mean, selection.mask, max_features))
         return cls(
             features=tuple(selection.feature_names[shown].tolist()),
             mean=tuple(posterior.mean[shown].tolist()),
@@ -236,12 +236,12 @@ def _history(evidence: Evidence, shown: Ints, n_leading: int) -> tuple[Ints, Flo
     points = np.unique(np.linspace(1, n_models, min(n_models, _MOST_POINTS)).round().astype(np.intp))
     # Votes of the first models, of shape (n_points, n_features).
     counts = (np.arange(n_models) < points[:, np.newaxis]).astype(np.int32) @ evidence.sets
-    final = _leading(evidence.counts, n_leading)
-    agreement = np.array([np.isin(final, _leading(votes, n_leading)).mean() for votes in counts])
+    final = _most_voted(evidence.counts, n_leading)
+    agreement = np.array([np.isin(final, _most_voted(votes, n_leading)).mean() for votes in counts])
     return points, counts[:, shown] / points[:, np.newaxis], agreement
 
 
-def _leading(counts: Array, n: int) -> Ints:
+def _most_voted(counts: Array, n: int) -> Ints:
     """Return the n features with most votes; ties by position."""
     keys = np.arange(len(counts)) - counts.astype(np.int64) * len(counts)  # all different
     return np.argpartition(keys, n - 1)[:n]

@@ -13,7 +13,7 @@ from ..constraints import resolve
 from ..data.blocks import Blocks
 from ..decision.selection import Selection
 from . import style
-from .base import Display, blocks_of, leading, shown_of, with_support
+from .base import Display, blocks_of, shown_of, top_features, with_support
 from .links import Links, draw_links, find_links, headings_height, links_width, named_members
 
 
@@ -65,7 +65,7 @@ class EvidenceDisplay(Display):
         (('area', 'radius'), (1.0, 2.0), (3.0, 0.01))
         """
         names, problem = selection.feature_names, selection.problem
-        shown = leading(selection.importance, selection.mask, max_features)
+        shown = top_features(selection.importance, selection.mask, max_features)
         system = None if problem is None else problem.utility.system
         if constraints is not None:
             system = resolve(constraints, names, blocks, None if problem is None else problem.data)
@@ -111,7 +111,7 @@ class EvidenceDisplay(Display):
     def _width(self) -> float:
         # Names, blocks and constraints may need more than a page leaves beside bars that can be read.
         names = max((style.text_width(name, 8.5) for name in style.short_names(self.features)), default=0.0)
-        blocks = max((style.blocks_width(own) for own in self.blocks), default=0.0)
+        blocks = max((style.blocks_width(each) for each in self.blocks), default=0.0)
         return max(style.WIDTH, (names + 30.0 + blocks + links_width(self.links)) / 72 + 1.6)
 
     def _draw(self, ax: Any) -> None:

@@ -133,12 +133,12 @@ def render_figures(displays: Mapping[str, Any], formats: Iterable[str] = (), ear
     What `earlier` figures of the same displays have in all formats is not drawn again.
     """
     wanted = tuple(dict.fromkeys([*formats, page_format(tuple(formats))]))
-    known = Figures({}) if earlier is None else earlier
+    drawn = Figures({}) if earlier is None else earlier
     files: dict[str, Mapping[str, bytes]] = {}
-    letters = set(known.missing_letters)
+    letters = set(drawn.missing_letters)
     for name, display in displays.items():
-        if set(wanted) <= set(known.files.get(name, ())):
-            files[name] = {format: known.files[name][format] for format in wanted}
+        if set(wanted) <= set(drawn.files.get(name, ())):
+            files[name] = {format: drawn.files[name][format] for format in wanted}
             continue
         drawing = display.plot()
         files[name] = {format: drawing.render(format) for format in wanted}

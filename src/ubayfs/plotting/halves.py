@@ -12,7 +12,7 @@ from .._plain import counted
 from ..decision.selection import Selection
 from ..trust.ensembles import HalfEnsembles
 from ..trust.reproducibility import Reproducibility
-from .base import Display, ReportData, leading
+from .base import Display, ReportData, top_features
 from .style import BLACK, BLUE, GREY, SKY, beside, label_lines
 
 _SHOWN = 40  # features
@@ -43,9 +43,9 @@ class HalvesDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
-        known = data.trust
-        return known.halves is not None and known.reproducibility is not None and known.reproducibility.n_used > 0
+        """Return whether a report on this selection has this figure."""
+        trust = data.trust
+        return trust.halves is not None and trust.reproducibility is not None and trust.reproducibility.n_used > 0
 
     @classmethod
     def from_selection(
@@ -53,7 +53,7 @@ class HalvesDisplay(Display):
     ) -> HalvesDisplay:
         """Compute the display; it shows the chosen features and those with most votes on all samples."""
         votes = selection.importance if selection.counts is None else selection.counts
-        shown = leading(votes, selection.mask, _SHOWN)
+        shown = top_features(votes, selection.mask, _SHOWN)
         shares = np.array([[half.counts[shown] / half.n_models for half in pair] for pair in halves.pairs])
         first, second = shares[:, 0].ravel(), shares[:, 1].ravel()
         voted, agreements = (first > 0) | (second > 0), reproducibility.agreements

@@ -79,7 +79,7 @@ def find_links(system: ConstraintSystem, chosen: Mask, shown: Ints) -> Links:
         kind, rows = kind_in_words(constraint), system.rows_of(constraint)
         if len(rows) == 0:
             continue
-        A, by_names = system.A[rows], _given_by_names(constraint)
+        A, by_names = system.A[rows], _lists_features(constraint)
         # Members that an expert listed are one link, also where they have several inequalities.
         joined = bool(by_names) and all(by_names)
         if (A.indices >= system.n_features).any() or (np.diff(A.indptr) >= system.n_features).any():
@@ -111,7 +111,7 @@ def named_members(system: ConstraintSystem) -> Mask:
     """Return the features that experts listed by name in constraints, of shape (n_features,)."""
     named = np.zeros(system.A.shape[1], dtype=bool)
     for constraint in system.parts:
-        if (by_names := _given_by_names(constraint)) and all(by_names):
+        if (by_names := _lists_features(constraint)) and all(by_names):
             named[system.A[system.rows_of(constraint)].indices] = True
     return named[: system.n_features]
 
@@ -121,12 +121,12 @@ def kind_in_words(constraint: Part) -> str:
     return "unlikely" if constraint.from_prior else constraint.kind.replace("_", "-")
 
 
-def _given_by_names(constraint: Part) -> list[bool]:
+def _lists_features(constraint: Part) -> list[bool]:
     """Return for each required argument of a constraint whether it is a list of features."""
-    given = () if constraint.constraint is None else constraint.constraint.arguments
+    arguments = () if constraint.constraint is None else constraint.constraint.arguments
     return [
         isinstance(value, tuple) and all(isinstance(item, str | int) for item in value)
-        for name, value in given
+        for name, value in arguments
         if name in KINDS[constraint.kind].required
     ]
 
@@ -153,7 +153,7 @@ def _link(system: ConstraintSystem, constraint: Part, rows: Ints, place: Array, 
     return Link(
         kind=kind,
         # A number or a block is not seen in the members.
-        label=kind if all(_given_by_names(constraint)) else system.label(int(rows[0])),
+        label=kind if all(_lists_features(constraint)) else system.label(int(rows[0])),
         members=members,
         targets=targets,
         n_members=len(columns),
@@ -188,12 +188,12 @@ def _in_lanes(links: list[Link], n_of_kind: Counter[str], omitted: Counter[str])
     lanes: list[tuple[str, list[tuple[int, int]]]] = []
     placed: list[Link] = []
     for link in links:
-        own = n_of_kind[link.kind] <= _OWN_LANES
+        has_own_lane = n_of_kind[link.kind] <= _OWN_LANES
         low, high = min(link.members), max(link.members)
         free = (
             i
             for i, (kind, spans) in enumerate(lanes)
-            if not own and kind == link.kind and all(high < a or b < low for a, b in spans)
+            if not has_own_lane and kind == link.kind and all(high < a or b < low for a, b in spans)
         )
         lane = next(free, len(lanes))
         if lane == _MOST_LANES:

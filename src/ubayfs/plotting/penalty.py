@@ -1,4 +1,8 @@
-"""What a violation costs: the admissibility of an inequality against the amount by which it is violated."""
+"""What a violation costs: the admissibility of an inequality against the amount by which it is violated.
+
+It is 2 xi / (1 + xi) with xi = exp(-rho v) for a violation v > 0, and 1 where the inequality holds; a hard one has 0 at
+any violation.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +71,7 @@ class PenaltyDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report has this figure: if something can be violated at a price; a hard limit never is."""
+        """Return whether a report has this figure: if something can be violated at a price; a hard limit never is."""
         return selection.problem is not None and not np.isinf(selection.problem.utility.system.rho).all()
 
     @classmethod
@@ -162,6 +166,7 @@ def _curves(system: ConstraintSystem) -> tuple[PenaltyCurve, ...]:
     """
     A = system.A
     owner = np.repeat(np.arange(system.n_inequalities), np.diff(A.indptr))
+    # The largest violation: everything with a positive coefficient is selected, and nothing else.
     largest = np.bincount(owner, weights=np.maximum(A.data, 0.0), minlength=system.n_inequalities) - system.b
     fractional = np.bincount(owner, weights=A.data != np.round(A.data), minlength=system.n_inequalities) > 0
     whole = ~fractional & (system.b == np.round(system.b))
@@ -179,6 +184,7 @@ def _curves(system: ConstraintSystem) -> tuple[PenaltyCurve, ...]:
         curves.append(
             PenaltyCurve(
                 kinds=tuple(dict.fromkeys(kind for kind, _ in members)),
+                # The lower median: a value that an inequality has.
                 rho=float(rho[(len(rho) - 1) // 2]),
                 lowest=float(rho[0]),
                 highest=float(rho[-1]),
@@ -193,7 +199,7 @@ def _curves(system: ConstraintSystem) -> tuple[PenaltyCurve, ...]:
 def _few_groups(system: ConstraintSystem, constraints: list[tuple[str, Ints]]) -> list[list[tuple[str, Ints]]]:
     """Divide constraints into groups: by relaxation, or if these are too many by kind, or else into soft and hard."""
     for by in ("relaxation", "kind", "nothing"):
-        found: dict[Any, list[tuple[str, Ints]]] = {}
+        groups: dict[Any, list[tuple[str, Ints]]] = {}
         for kind, rows in constraints:
             rho = system.rho[rows]
             if np.isinf(rho[0]):
@@ -202,7 +208,7 @@ def _few_groups(system: ConstraintSystem, constraints: list[tuple[str, Ints]]) -
                 key = "soft"
             else:
                 key = float(rho[0]) if by == "relaxation" and (rho == rho[0]).all() else kind
-            found.setdefault(key, []).append((kind, rows))
-        if len(found) <= _MOST_CURVES:
+            groups.setdefault(key, []).append((kind, rows))
+        if len(groups) <= _MOST_CURVES:
             break
-    return list(found.values())
+    return list(groups.values())

@@ -1,4 +1,9 @@
-"""The chosen features in the data: where they are high and low, by how much, and sample by sample."""
+"""The chosen features in the data: where they are high and low, by how much, and sample by sample.
+
+By how much: with two classes the difference of their means in standard deviations within them; with more, the share of
+the sum of squares between classes; with numbers the rank correlation with them, with survival that with martingale
+residuals.
+"""
 
 from __future__ import annotations
 
@@ -78,14 +83,14 @@ class ProfileDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
+        """Return whether a report on this selection has this figure."""
         return data.profile is not None and len(selection.features) > 0
 
     @classmethod
     def for_report(cls, selection: Selection, data: ReportData) -> ProfileDisplay:
         """Return the display of what is known of the data."""
-        known: ProfileDisplay = data.profile
-        return known.among(selection.feature_names[_by_importance(selection)].tolist())
+        profile: ProfileDisplay = data.profile
+        return profile.among(selection.feature_names[_by_importance(selection)].tolist())
 
     @classmethod
     def from_selection(cls, selection: Selection, X: Any, y: Any = None, max_features: int = 30) -> ProfileDisplay:
@@ -119,10 +124,10 @@ class ProfileDisplay(Display):
     def among(self, features: Sequence[str]) -> ProfileDisplay:
         """Return the display of some of its features, in another order."""
         rows = [self.features.index(name) for name in features if name in self.features]
-        of_features: dict[str, Any] = {
+        columns: dict[str, Any] = {
             key: tuple(getattr(self, key)[row] for row in rows) for key in ("features", "means", "effects", "values")
         }
-        return replace(self, **of_features, clear=tuple(self.clear[row] for row in rows if self.clear))
+        return replace(self, **columns, clear=tuple(self.clear[row] for row in rows if self.clear))
 
     def _heading(self) -> tuple[str, str]:
         by = {"correlation": "along the target", "risk": "by thirds of the risk"}.get(self.effect, "by class")
@@ -180,7 +185,7 @@ class ProfileDisplay(Display):
 
 
 def can_be_grouped(target: Target | None) -> bool:
-    """Tell whether samples can be put into few groups by their target: classes, or thirds of numbers."""
+    """Return whether samples can be put into few groups by their target: classes, or thirds of numbers."""
     if target is None or target.values is None:
         return False
     return _along(target) is not None or 2 <= target.n_classes <= len(_COLORS)
@@ -189,7 +194,7 @@ def can_be_grouped(target: Target | None) -> bool:
 def _along(target: Target) -> Floats | None:
     """Return the numbers that put samples in an order: a measured target, or martingale residuals of survival."""
     if target.task == "survival":
-        return RiskSets.of(target.time, target.event).null_residuals(np.ones((1, len(target.event))))[0]
+        return RiskSets.from_times(target.time, target.event).null_residuals(np.ones((1, len(target.event))))[0]
     return np.asarray(target.values, dtype=np.float64) if target.is_numeric else None
 
 
@@ -217,9 +222,9 @@ def profile_of(data: FeatureData, feature_names: Array, positions: Ints) -> Prof
         names, kind = tuple(map(str, target.classes)), "difference" if len(groups) == 2 else "share"
     means = np.array([_means(z[group]) for group in groups])
     effects = _effects(z, groups, means) if along is None else signed_correlations(np.column_stack([z, along]))[-1, :-1]
-    known = np.array([(~np.isnan(z[group])).sum(axis=0) for group in groups], dtype=np.float64)
+    counts = np.array([(~np.isnan(z[group])).sum(axis=0) for group in groups], dtype=np.float64)
     if data.groups is not None:  # samples of one patient are no further evidence
-        known *= len(np.unique(data.groups)) / len(z)
+        counts *= len(np.unique(data.groups)) / len(z)
     samples = [_some(group, len(z)) for group in groups]
     heat = np.round(np.clip(z[np.concatenate(samples)].T, -9.99, 9.99), 2)  # finer than the eye can tell
     return ProfileDisplay(
@@ -231,25 +236,27 @@ def profile_of(data: FeatureData, feature_names: Array, positions: Ints) -> Prof
         effect=kind,
         values=tuple(map(tuple, heat.tolist())),
         shown=tuple(map(len, samples)),
-        clear=tuple(_clear(kind, effects, known).tolist()),
+        clear=tuple(_clear(kind, effects, counts).tolist()),
     )
 
 
-def _clear(kind: str, effects: Floats, known: Floats) -> Mask:
-    """Return whether the 95 % interval of each effect, by itself, excludes 0; `known` are the samples of each group.
+def _clear(kind: str, effects: Floats, counts: Floats) -> Mask:
+    """Return whether the 95 % interval of each effect, by itself, excludes 0; `counts` are the samples of each group.
 
     Both have a column per feature.
 
     Of a difference it is the usual one of d, of rank correlations that of Fisher's z (Fieller, Hartley and Pearson
     1957); a share is clear where the F test of the classes is below 5 %.
     """
-    n, n_groups = known.sum(axis=0), len(known)
+    n, n_groups = counts.sum(axis=0), len(counts)
     if kind == "share":
-        rest = np.maximum(n - n_groups, 1)
-        ratio = effects / np.maximum(1 - effects, 1e-300) * rest / (n_groups - 1)
-        return np.asarray(fdtrc(n_groups - 1, rest, ratio) <= 0.05)
+        degrees = np.maximum(n - n_groups, 1)
+        # F of a share R of g groups: R / (1 - R) (n - g) / (g - 1).
+        ratio = effects / np.maximum(1 - effects, 1e-300) * degrees / (n_groups - 1)
+        return np.asarray(fdtrc(n_groups - 1, degrees, ratio) <= 0.05)
     if kind == "difference":
-        error = np.sqrt(n / np.maximum(known.prod(axis=0), 1) + effects**2 / np.maximum(2 * n, 1))
+        # Variance of d: n / (n1 n2) + d^2 / (2 n).
+        error = np.sqrt(n / np.maximum(counts.prod(axis=0), 1) + effects**2 / np.maximum(2 * n, 1))
         return np.asarray(np.abs(effects) > _NORMAL * error)
     z = np.arctanh(np.clip(effects, -1 + 1e-12, 1 - 1e-12))
     return np.asarray((n > 3) & (np.abs(z) > _NORMAL * np.sqrt(1.06 / np.maximum(n - 3, 1))))
@@ -262,17 +269,19 @@ def _some(group: Ints, n_samples: int) -> Ints:
 
 
 def _means(values: Floats) -> Floats:
-    known = ~np.isnan(values)
-    return np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    present = ~np.isnan(values)
+    return np.where(present, values, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
 
 
 def _effects(z: Floats, groups: list[Ints], means: Floats) -> Floats:
     """Return the effect of each feature: the difference of two classes, or the share that several explain."""
-    known = np.array([(~np.isnan(z[group])).sum(axis=0) for group in groups])
+    counts = np.array([(~np.isnan(z[group])).sum(axis=0) for group in groups])
     within = np.array([np.nansum((z[group] - mean) ** 2, axis=0) for group, mean in zip(groups, means, strict=True)])
     if len(groups) == 2:
-        spread = np.sqrt(within.sum(axis=0) / np.maximum(known.sum(axis=0) - 2, 1))
+        # The pooled standard deviation within both classes, of n - 2 degrees of freedom.
+        spread = np.sqrt(within.sum(axis=0) / np.maximum(counts.sum(axis=0) - 2, 1))
         return (means[1] - means[0]) / np.where(spread > 0, spread, np.inf)
-    between = (known * (means - (known * means).sum(axis=0) / known.sum(axis=0)) ** 2).sum(axis=0)
+    # Sums of squares: between the classes over between and within.
+    between = (counts * (means - (counts * means).sum(axis=0) / counts.sum(axis=0)) ** 2).sum(axis=0)
     total = between + within.sum(axis=0)
     return between / np.where(total > 0, total, np.inf)

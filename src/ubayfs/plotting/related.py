@@ -12,7 +12,7 @@ from .._plain import counted
 from ..decision.selection import Selection
 from ..trust.related import LARGEST_Q, Related
 from . import style
-from .base import Display, ReportData, leading, shown_of
+from .base import Display, ReportData, shown_of, top_features
 
 _SMALLEST = 1e-300  # p-value that is shown; smaller ones are drawn there
 
@@ -51,7 +51,7 @@ class RelatedDisplay(Display):
         max_features : int, default 25
             Shown features, the selected ones and those of the smallest p-values; more when more are selected.
         """
-        shown = leading(-related.p_values, selection.mask, max_features)
+        shown = top_features(-related.p_values, selection.mask, max_features)
         return cls(
             features=tuple(selection.feature_names[shown].tolist()),
             p_values=tuple(related.p_values[shown].tolist()),

@@ -39,7 +39,7 @@ class SizePoint:
     complete: bool  # False when the search was ended early: a better set, within the bound, may exist
 
     @classmethod
-    def of(cls, problem: DecisionProblem, solution: Solution) -> SizePoint:
+    def from_solution(cls, problem: DecisionProblem, solution: Solution) -> SizePoint:
         """Make a point of an optimizer's solution."""
         metrics = problem.measure(solution.chosen)
         parts = metrics.importance, metrics.admissibility
@@ -64,7 +64,7 @@ class SizeUtilityDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
+        """Return whether a report on this selection has this figure."""
         return selection.problem is not None and len(selection.features) > 0
 
     @classmethod
@@ -91,7 +91,7 @@ class SizeUtilityDisplay(Display):
         node_limit = check_int("node_limit", node_limit, low=1)
         solutions, infeasible, omitted = best_of_sizes(selection, utility, wanted, node_limit)
         without_data = replace(problem, X=None)  # redundancy takes time, and is not shown
-        points = [SizePoint.of(without_data, solution) for solution in solutions]
+        points = [SizePoint.from_solution(without_data, solution) for solution in solutions]
         return cls(
             points=tuple(sorted(points, key=lambda point: point.size)),
             chosen_size=chosen,
@@ -122,9 +122,9 @@ class SizeUtilityDisplay(Display):
         ax.plot(size, value, marker="o", gid="value", **style)
         open_points = [(point.size, point.value, point.bound) for point in self.points if not point.complete]
         if open_points:
-            sizes, found, bounds = zip(*open_points, strict=True)
-            ax.vlines(sizes, found, bounds, color=BLACK, linewidth=0.8, gid="bound")
-            ax.plot(sizes, found, "o", markerfacecolor="white", zorder=3, gid="not proved", **style)
+            sizes, values, bounds = zip(*open_points, strict=True)
+            ax.vlines(sizes, values, bounds, color=BLACK, linewidth=0.8, gid="bound")
+            ax.plot(sizes, values, "o", markerfacecolor="white", zorder=3, gid="not proved", **style)
         ax.plot(self.chosen_size, self.chosen_value, "D", markersize=8, color=BLACK, markerfacecolor="none",
                 gid="chosen")  # fmt: skip
         ax.margins(y=0.12)
@@ -172,11 +172,11 @@ def _default_sizes(chosen: int, n_selectable: int) -> list[int]:
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
     """
     largest = min(chosen + max(3, chosen // 4), n_selectable)
-    every = range(min(1, chosen), largest + 1)
-    near = {size for size in (chosen - 1, chosen, chosen + 1) if size in every}
-    if len(every) <= _MOST_SIZES:
-        return list(every)
-    spread = np.linspace(every[0], every[-1], _MOST_SIZES - len(near)).round().astype(int)
+    sizes = range(min(1, chosen), largest + 1)
+    near = {size for size in (chosen - 1, chosen, chosen + 1) if size in sizes}
+    if len(sizes) <= _MOST_SIZES:
+        return list(sizes)
+    spread = np.linspace(sizes[0], sizes[-1], _MOST_SIZES - len(near)).round().astype(int)
     return sorted(near.union(spread.tolist()))
 
 
@@ -191,34 +191,34 @@ def best_of_sizes(
     infeasible: list[int] = []
     omitted: list[int] = []
     chosen = len(selection.features)
-    left = sorted(sizes, key=lambda size: (abs(size - chosen), size))
-    if chosen in left and selection.gap <= score_tolerance(selection.value):
-        left.remove(chosen)  # the best set of all is the best one of its size
+    remaining = sorted(sizes, key=lambda size: (abs(size - chosen), size))
+    if chosen in remaining and selection.gap <= score_tolerance(selection.value):
+        remaining.remove(chosen)  # the best set of all is the best one of its size
         solutions[chosen] = Solution(selection.mask, selection.value, selection.bound)
-    possible = np.isfinite(SizeBounds.of(utility).value)
-    for i, size in enumerate(left):
+    possible = np.isfinite(SizeBounds.from_utility(utility).value)
+    for i, size in enumerate(remaining):
         if size >= len(possible) or not possible[size]:  # inequalities on the size rule it out
             infeasible.append(size)
             continue
         # A set is close to the best one of the next size. What is left of the nodes is shared by the sizes left.
-        nearest = min(solutions, key=lambda known: abs(known - size), default=None)
+        nearest = min(solutions, key=lambda solved: abs(solved - size), default=None)
         begin_with = selection.mask if nearest is None else solutions[nearest].chosen
-        share = Limit(nodes=max(node_limit // (len(left) - i), 1))
+        share = Limit(nodes=max(node_limit // (len(remaining) - i), 1))
         node_limit -= share.nodes or 0
         try:
-            found = _best_of_size(utility, size, begin_with, share)
+            solution = _best_of_size(utility, size, begin_with, share)
         except OptimizationError:
             omitted.append(size)
             continue
         node_limit += max(share.nodes or 0, 0)
-        if found is None:
+        if solution is None:
             infeasible.append(size)
         else:
-            solutions[size] = found
+            solutions[size] = solution
     return list(solutions.values()), infeasible, omitted
 
 
 def _best_of_size(utility: Utility, size: int, begin_with: Mask, limit: Limit) -> Solution | None:
     """Return the best set of exactly this size, or None if there is none."""
-    sized = replace(utility, system=utility.system.with_inequalities(exactly(utility.n_features, size)))
-    return Exact(begin_with=np.flatnonzero(begin_with)).search(sized, limit)
+    limited = replace(utility, system=utility.system.with_inequalities(exactly(utility.n_features, size)))
+    return Exact(begin_with=np.flatnonzero(begin_with)).search(limited, limit)

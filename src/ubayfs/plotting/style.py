@@ -86,8 +86,8 @@ def _fonts_of_other_scripts() -> tuple[str, ...]:
     """Return fonts of this machine for names that are not in Latin, Greek or Cyrillic letters."""
     from matplotlib.font_manager import fontManager
 
-    known = {font.name for font in fontManager.ttflist}
-    return tuple(name for name in _OTHER_FONTS if name in known)
+    installed = {font.name for font in fontManager.ttflist}
+    return tuple(name for name in _OTHER_FONTS if name in installed)
 
 
 def missing_letters(figure: Any) -> str:
@@ -223,12 +223,12 @@ def draw_blocks(ax: Any, blocks: Sequence[Sequence[str]], palette: Iterable[str]
     """
     from matplotlib.patches import Rectangle
 
-    known = list(dict.fromkeys([*palette, *chain.from_iterable(blocks)]))
+    order = list(dict.fromkeys([*palette, *chain.from_iterable(blocks)]))
     margin = right_margin(ax)
     for row, names in enumerate(blocks):
         for i, name in enumerate(names[:_MOST_CELLS]):
             cell = Rectangle(
-                (left + 3 * i, row - 0.5), 3, 1, facecolor=BLOCK_COLORS[known.index(name) % len(BLOCK_COLORS)],
+                (left + 3 * i, row - 0.5), 3, 1, facecolor=BLOCK_COLORS[order.index(name) % len(BLOCK_COLORS)],
                 edgecolor="white", linewidth=0.4, transform=margin, clip_on=False, gid="block",
             )  # fmt: skip
             ax.add_artist(cell)

@@ -57,7 +57,7 @@ class ComparisonDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
+        """Return whether a report on this selection has this figure."""
         return data.trust.validation is not None and any(row.method != OURS for row in data.trust.validation.records)
 
     @classmethod
@@ -66,10 +66,10 @@ class ComparisonDisplay(Display):
         scores = validation.scores
         records = scores[scores["metric"] == validation.main_metric].drop(columns="metric").to_dict("records")
         rows = [{str(key): value for key, value in record.items()} for record in records]
-        of_score = [field.name for field in fields(Scored)]
+        score_fields = [field.name for field in fields(Scored)]
         return cls(
             baselines=tuple(Baseline(**row) for row in rows if row["method"] != OURS),
-            ours=tuple(Scored(**{key: row[key] for key in of_score}) for row in rows if row["method"] == OURS),
+            ours=tuple(Scored(**{key: row[key] for key in score_fields}) for row in rows if row["method"] == OURS),
             metric=validation.main_metric,
             n_folds=validation.n_done,
         )
@@ -140,7 +140,7 @@ class PerformanceDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure: if sizes were tried."""
+        """Return whether a report on this selection has this figure: if sizes were tried."""
         return data.trust.validation is not None and data.trust.validation.best_size is not None
 
     @classmethod
@@ -210,9 +210,9 @@ class SurvivalDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure: if risks were predicted."""
-        found = data.trust.validation
-        return found is not None and all(_group(found.risks, high) for high in (False, True))
+        """Return whether a report on this selection has this figure: if risks were predicted."""
+        validation = data.trust.validation
+        return validation is not None and all(_group(validation.risks, high) for high in (False, True))
 
     @classmethod
     def from_selection(cls, selection: Selection, validation: Validation) -> SurvivalDisplay:
@@ -246,12 +246,13 @@ class SurvivalDisplay(Display):
         ]
 
     def _heading(self) -> tuple[str, str]:
+        # The first time at which at most half of a group is without event.
         halves = [next((t for t, share in zip(*c[:2], strict=True) if share <= 0.5), None) for c in self._curves()]
-        known = [
+        medians = [
             f"{word} {'not reached' if t is None else rounded(t)}"
             for (word, *_), t in zip(_GROUPS, halves, strict=True)
         ]
-        title = f"Does the risk tell who lives longer? Median: {', '.join(known)}"
+        title = f"Does the risk tell who lives longer? Median: {', '.join(medians)}"
         n = self.low_at_risk[0] + self.high_at_risk[0]
         details = (
             f"Share without event of {counted(n, 'sample')} with {counted(self.n_events, 'event')}; ticks: censored. "

@@ -19,7 +19,7 @@ from .dirichlet import Dirichlet
 from .generalized import GeneralizedDirichlet
 from .hyper import Hyperdirichlet
 from .knowledge import PriorKnowledge
-from .weights import DEFAULT_WEIGHT, as_weights, pool_experts, resolve_knowledge, resolve_weights
+from .weight_resolver import DEFAULT_WEIGHT, as_weights, pool_experts, resolve_knowledge, resolve_weights
 
 __all__ = [
     "DEFAULT_WEIGHT",

@@ -15,7 +15,7 @@ from ..data.blocks import Blocks
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError
 from .knowledge import PriorKnowledge
-from .weights import DEFAULT_WEIGHT, resolve_knowledge
+from .weight_resolver import DEFAULT_WEIGHT, resolve_knowledge
 
 # Draws are made in pieces of about this many numbers, so that intermediate arrays stay small.
 _CHUNK = 2**21

@@ -27,7 +27,7 @@ from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError, repr_of
 from .base import Diagnostics, Posterior, Prior, log_gamma_draws, normalized_exp
 from .set_sampler import Block, SetSampler, mean_and_error, monte_carlo_error, split_r_hat
-from .weights import DEFAULT_WEIGHT, is_feature
+from .weight_resolver import DEFAULT_WEIGHT, is_feature
 
 # Sampling continues until R-hat falls below this and the largest error by batch means below this part of the largest
 # mean.
@@ -91,6 +91,8 @@ class Hyperdirichlet(Prior):
                     f"got {repr_of(self.set_weights)}.",
                 )
             # A copy: later changes by the caller have no effect.
+            for members, weight in self.set_weights.items():
+                check_int(f"set_weights of {repr_of(members)}", weight, low=0)
             object.__setattr__(self, "set_weights", dict(self.set_weights))
         check_int("n_chains", self.n_chains, low=2, high=MOST_REPEATS)
         check_int("n_warmup", self.n_warmup, low=0, high=MOST_REPEATS)
@@ -137,10 +139,9 @@ class Hyperdirichlet(Prior):
 
     def _resolve_set_weights(self, index: FeatureIndex, blocks: Blocks) -> tuple[sparse.csr_array, NDArray[np.int64]]:
         """Return the weighted sets, a csr_array of bool of shape (n_sets, n_features), and their weights."""
-        given = self.set_weights or {}
-        multiplicity = [check_int(f"set_weights of {repr_of(key)}", weight, low=0) for key, weight in given.items()]
-        chosen = [set_members(key, index, blocks) for key in given]
-        return sets_matrix(chosen, len(index.names)), np.array(multiplicity, dtype=np.int64)
+        set_weights = self.set_weights or {}
+        members = [set_members(key, index, blocks) for key in set_weights]
+        return sets_matrix(members, len(index.names)), np.array(list(set_weights.values()), dtype=np.int64)
 
     def _sample_counts(self, grouped: GroupedSets, rng: np.random.Generator) -> list[Block]:
         """Sample until chains agree and means are accurate, or the budget is used up."""

@@ -1,238 +1,179 @@
-"""Prior weights in all the forms that a user may give them, and what else is known of the features."""
+"""Weights: what is stated of features, by one expert or by several, read from every form in which it is given.
+
+A number, a list of numbers, words of the scale, a mapping, a frame or what a study file holds become one `Weights`;
+:mod:`.weight_resolver` ties it to the features at hand. Whatever is wrong is reported: collected with its place, or
+raised.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._arguments import (
-    FeatureIndex,
-    Floats,
-    Mask,
-    as_array,
-    by_name,
-    check_choice,
-    entries_of,
-    feature_hint,
-    freeze,
-    nearest,
-)
-from ..data.blocks import Blocks
-from ..exceptions import Advice, InputError, repr_of
-from ..knowledge.matching import Matched, match_rows
-from ..knowledge.rows import Knowledge, Row, is_path, raise_problems, read_knowledge
-from ..knowledge.scale import (
-    DEFAULT_WEIGHT,
-    LARGEST_WEIGHT,
-    UNLIKELY,
-    VOTES,
-    Stated,
-    as_stated,
-    as_votes,
-    check_range,
-    votes,
-)
-from .knowledge import POOLS, Experts, FeatureList, PriorKnowledge, pooled
+from .._arguments import Floats, Mask, as_text, as_time
+from .._files import WithFiles
+from .._plain import whole
+from .._problems import Report, below, check_keys, collect_errors, raise_problem
+from ..exceptions import InputError, repr_of
+from ..knowledge.rows import is_path, read_rows
+from ..knowledge.scale import DEFAULT_WEIGHT, VOTES, Stated, as_stated, check_weight
+
+StatedOf = tuple[tuple[str | int, Stated], ...]
+
+# What a weight may be stated of, the most specific first.
+LEVELS = ("features", "patterns", "blocks")
 
 
-class Statement(NamedTuple):
-    """A weight of some features."""
+@dataclass(frozen=True)
+class Weights(WithFiles):
+    """What is stated of features, as it was written: :func:`resolve_knowledge` ties it to the features at hand.
 
-    names: list[str]
-    stated: Stated
-    source: str  # what states it, for messages
-    path: tuple[str | int, ...] = ()  # where, in a study
-    group: tuple[str, str] = ("weight", "")  # what states it of all of them: kind and name of a pattern or block
+    A feature has the weight that is stated by its name; else by a row of a table; else by a list of
+    names; else by a pattern that matches its name; else by its blocks; else the default.
 
-
-# Called with a feature and two statements that give it different weights.
-Contradiction = Callable[[str, Statement, Statement], None]
-
-
-def settle_levels(
-    levels: Iterable[tuple[Iterable[Statement], Contradiction | None]],
-    names: Sequence[str],
-    default: float,
-    n_models: int,
-) -> PriorKnowledge:
-    """Return the weight of each feature in votes, what is stated of features and of lists of them, and advice.
-
-    The most specific level comes first; a feature of which no level states anything has the default. Of different
-    weights on one level the highest counts where there is no `Contradiction`, which is advice.
+    Attributes
+    ----------
+    default : float
+        Weight, in votes, of every feature of which nothing is stated.
+    features, patterns, blocks : tuple of (str, votes or word of the scale)
+        Features may also be given by position.
+    lists : tuple of (word, tuple of str, or path)
+        Features of each word, by name, or the file that lists them.
+    reasons : tuple of (str, tuple of (str, str))
+        Why and source of features.
     """
 
-    def worth(stated: Stated) -> tuple[float, bool]:  # what orders weights: votes, and whether more than unlikely
-        return votes(stated, default, n_models), stated != UNLIKELY
+    default: float = DEFAULT_WEIGHT
+    features: StatedOf = ()
+    patterns: StatedOf = ()
+    blocks: StatedOf = ()
+    lists: tuple[tuple[str, str | tuple[str, ...]], ...] = ()
+    reasons: tuple[tuple[str | int, tuple[tuple[str, str], ...]], ...] = ()
 
-    found: dict[str, Stated] = {}
-    lists: dict[tuple[str, str, Stated], dict[str, None]] = {}
-    several: list[str] = []
-    for level, contradiction in levels:
-        for entry in (level := list(level)):
-            if worth(entry.stated)[0] > default:
-                members = lists.setdefault((*entry.group, entry.stated), {})
-                members.update(dict.fromkeys(name for name in entry.names if name not in found))
-        several += _settle(level, found, worth, contradiction)
-    weights = np.full(len(names), default, dtype=np.float64)
-    stated = {name: found[name] for name in names if name in found} if found else {}
-    for position, name in enumerate(names if stated else ()):
-        if name in stated:
-            weights[position] = worth(stated[name])[0]
-    facts = {"n": len(several), "names": several}
-    position_of = {name: position for position, name in enumerate(names)} if lists else {}
-    return PriorKnowledge(
-        freeze(weights),
-        stated,
-        advice=(Advice("highest_weight", facts),) if several else (),
-        default=default,
-        lists=tuple(
-            FeatureList(name or _as_text(weight), kind, np.array(positions), weight, worth(weight)[0])
-            for (kind, name, weight), listed in lists.items()
-            if (positions := [position_of[name] for name in listed if name in position_of])
-        ),
-    )
+    def with_paths(self, changed: Callable[[str], str]) -> Self:
+        """Return the weights with other paths of the same files."""
+        lists = tuple((word, changed(names) if isinstance(names, str) else names) for word, names in self.lists)
+        return replace(self, lists=lists)
+
+    def plain(self) -> Any:
+        """Return the weights as they are written to a file: one number if nothing else is stated."""
+        levels: dict[str, dict[str | int, Any]] = {}
+        for level in LEVELS:
+            if stated := getattr(self, level):
+                levels[level] = {name: whole(weight) for name, weight in stated}
+        for name, reasons in self.reasons:
+            features = levels.setdefault("features", {})
+            features[name] = ({"weight": features[name]} if name in features else {}) | dict(reasons)
+        lists = {word: names if isinstance(names, str) else list(names) for word, names in self.lists}
+        if not levels and not lists:
+            return whole(self.default)
+        default = {} if self.default == DEFAULT_WEIGHT else {"default": whole(self.default)}
+        return {**default, **levels, **lists}
 
 
-def _as_text(stated: Stated) -> str:
-    return stated if isinstance(stated, str) else f"{stated:g} votes"
+def file_form(value: Any) -> Any:
+    """Return weights given in Python in any form as a study file has them.
 
-
-def _settle(
-    level: Iterable[Statement],
-    found: dict[str, Stated],
-    worth: Callable[[Stated], tuple[float, bool]],
-    contradiction: Contradiction | None,
-) -> list[str]:
-    """Add what a level states of features of which no level before it states anything.
-
-    Of different weights on one level the first counts, and each pair of sources is handed to `contradiction` once;
-    where there is none, the highest counts, and the features with several weights are returned.
+    A frame has the columns feature (or block) and weight; a mapping may also name features and blocks at once.
     """
-    taken: dict[str, Statement] = {}
-    pairs: set[tuple[str, str]] = set()
-    several: dict[str, None] = {}
-    for entry in level:
-        for name in entry.names:
-            first = taken.setdefault(name, entry)
-            if name in found or worth(first.stated) == worth(entry.stated):
+    if hasattr(value, "columns"):
+        return _levels_of_frame(value)
+    if hasattr(value, "dropna"):  # a Series
+        return {"features": value.dropna().to_dict()}
+    if not isinstance(value, Mapping):
+        return Weights() if value is None else value
+    lists = {key for key, entry in value.items() if lists_names(key, entry)}
+    nested = all(isinstance(value.get(level, {}), Mapping) for level in LEVELS)
+    if nested and set(value) <= {"default", *LEVELS, *lists}:
+        return value
+    return {"features": {k: v for k, v in value.items() if k not in lists}, **{key: value[key] for key in lists}}
+
+
+def read_weights(value: Any, report: Report) -> Weights | tuple[float, ...] | None:
+    """Return weights as a study file has them: one number, one for each feature, or the keys of :class:`Weights`."""
+    if not isinstance(value, Mapping):
+        return value if isinstance(value, Weights) else _read_numbers(value, report)
+    value = check_keys(value, ("default", *LEVELS, *VOTES), "a key of weights (names belong below 'features')", report)
+    default = DEFAULT_WEIGHT
+    if value.get("default") is not None:
+        with collect_errors(report, ("default",)):
+            default = check_weight("default", value["default"])
+    reasons: dict[str | int, dict[str, str]] = {}
+    levels = {level: _stated(value.get(level), below(report, level), reasons) for level in LEVELS}
+    lists = tuple((word, _names(value[word], below(report, word))) for word in VOTES if value.get(word) is not None)
+    why = tuple((name, tuple(texts.items())) for name, texts in reasons.items())
+    return Weights(default, **levels, lists=tuple(pair for pair in lists if pair[1]), reasons=why)
+
+
+def _read_numbers(value: Any, report: Report) -> Weights | tuple[float, ...] | None:
+    """Return one number for all features, or one for each."""
+    if isinstance(value, Real):
+        with collect_errors(report):
+            return Weights(default=check_weight("weights", value))
+    elif isinstance(value, str) or not isinstance(value, Iterable):
+        report((), f"must be a number, one number per feature, or hold keys such as 'features'; got {repr_of(value)}.")
+    else:
+        numbers = []
+        for position, entry in enumerate(values := list(value)):
+            with collect_errors(report, (position,)):
+                numbers.append(check_weight("weights", entry))
+        return tuple(numbers) if len(numbers) == len(values) else None
+    return None
+
+
+def _names(value: Any, report: Report) -> str | tuple[str, ...]:
+    """Return the names of a list, or the path of its file."""
+    if is_path(value):
+        return str(value)
+    listed = read_rows(sorted(value) if isinstance(value, Set) else value, partial(report, ()))
+    return () if listed is None else tuple(row.feature for row in listed.rows if row.feature is not None)
+
+
+def _stated(value: Any, report: Report, reasons: dict[str | int, dict[str, str]]) -> StatedOf:
+    """Return the weights of a level; why and source of features are added to the reasons."""
+    if value is None:
+        return ()
+    if not isinstance(value, Mapping):
+        report((), f"must map names to weights, such as radius: 5 or radius: likely; got {repr_of(value)}.")
+        return ()
+    weights = []
+    for name, weight in value.items():
+        name = name.item() if isinstance(name, np.generic) else name
+        if isinstance(name, bool) or not isinstance(name, str | int):
+            report((), f"must be given by names (str) or positions (int); got {repr_of(name)}.")
+            continue
+        if isinstance(weight, Mapping):
+            entry = check_keys(weight, ("weight", "why", "source"), "known of a feature", below(report, name))
+            reasons[name] = {key: str(entry[key]) for key in ("why", "source") if entry.get(key) is not None}
+            weight = entry.get("weight")
+            if weight is None and reasons[name]:
                 continue
-            if contradiction is None:
-                several[name] = None
-                taken[name] = max(first, entry, key=lambda statement: worth(statement.stated))
-            elif (pair := (first.source, entry.source)) not in pairs:
-                pairs.add(pair)  # once: two patterns may share a thousand features
-                contradiction(name, first, entry)
-    found.update({name: entry.stated for name, entry in taken.items() if name not in found})
-    return list(several)
+        with collect_errors(report, (name,)):
+            weights.append((name, as_stated(weight)))
+    return tuple(weights)
 
 
-def as_weights(weights: Any) -> Any:
-    """Return weights with a path or a frame read; everything else is as it was."""
-    is_table = hasattr(weights, "columns") and not isinstance(weights, Knowledge)
-    return read_knowledge(weights) if is_table or is_path(weights) else weights
-
-
-@by_name()
-def pool_experts(experts: Mapping[str, Any], *, pool: str = "mean") -> Experts:
-    """Return what several experts state of the same features as the `weights` of one decision.
-
-    Parameters
-    ----------
-    experts : mapping of str to weights
-        What each states, by the names of the experts, in any form that :func:`decide` takes.
-    pool : {"mean", "lowest"}, default "mean"
-        How their votes become one weight. An expert who says nothing of a feature gives it the default weight;
-        "unlikely" counts 0 votes, and an ``exclude`` of price 0.5 times the share of experts who say it.
-
-    Returns
-    -------
-    experts : Experts
-        ``decide(evidence, weights=experts)`` pools them.
-
-    See Also
-    --------
-    read_knowledge : Reads what one expert states.
-
-    Examples
-    --------
-    >>> both = pool_experts({"Ada": {"TP53": "very likely"}, "Ben": {"TP53": "likely", "MYC": 3}})
-    >>> resolve_weights(both, ["TP53", "MYC", "ACTB"], n_models=20).tolist()
-    [12.5, 1.505, 0.01]
-    """
-    if not isinstance(experts, Mapping) or not experts:
-        raise InputError.of("experts", f"must map names to what each states; got {repr_of(experts)}.", experts)
-    check_choice("pool", pool, POOLS)
-    return Experts({str(name): as_weights(stated) for name, stated in experts.items()}, pool)
-
-
-def resolve_weights(weights: Any, feature_names: Any, blocks: Any = None, n_models: int | None = None) -> Floats:
-    """Return one prior weight per feature, positive and at most 1e12.
-
-    Parameters
-    ----------
-    weights : float, array-like, mapping, Series, DataFrame, path or Knowledge
-        - a number: the weight of every feature;
-        - a sequence of n_features numbers, in the order of the features;
-        - a mapping (or Series) of feature names or positions, or of block names, to votes or words of the scale ("very
-          likely", "likely", "neutral", "unlikely"). A feature that is named itself has that weight, whatever its blocks
-          say; one in several weighted blocks needs equal weights there (of gene sets, the highest counts); all others
-          get 0.01. A word may also be mapped to a list of names: ``{"likely": ["TP53", "BRCA1"]}``;
-        - a table, as :func:`~ubayfs.read_knowledge` reads it: a DataFrame or a path.
-
-        In a Series or table a missing weight leaves the default for that feature.
-    feature_names : array-like of str of shape (n_features,)
-    blocks : Blocks, mapping or DataFrame, optional
-        The blocks that `weights` may name.
-    n_models : int, optional
-        The number of models that words are measured by; needed only for words.
-
-    Returns
-    -------
-    weights : ndarray of float of shape (n_features,)
-
-    Examples
-    --------
-    >>> resolve_weights({"size": 2, "area": "likely"}, ["radius", "area", "texture"], {"size": ["radius", "area"]}, 20)
-    array([2.  , 5.  , 0.01])
-    """
-    return resolve_knowledge(weights, feature_names, blocks, n_models).weights.copy()
-
-
-def resolve_knowledge(
-    weights: Any, feature_names: Any, blocks: Any = None, n_models: int | None = None
-) -> PriorKnowledge:
-    """Return the weight of each feature, and what else `weights` say of features; see :func:`resolve_weights`."""
-    if isinstance(weights, PriorKnowledge):
-        return weights
-    if isinstance(weights, Experts):
-        stated = {n: resolve_knowledge(given, feature_names, blocks, n_models) for n, given in weights.stated.items()}
-        return pooled(stated, [str(name) for name in feature_names], weights.pool, n_models or 1)
-    weights = as_weights(weights)
-    index, known = FeatureIndex(feature_names), Blocks.of(blocks)
-    if isinstance(weights, Knowledge):
-        return _Resolver(index, known, n_models).of_table(weights)
-    if isinstance(weights, Mapping) or (hasattr(weights, "index") and hasattr(weights, "to_dict")):
-        pairs = weights.dropna() if hasattr(weights, "dropna") else weights
-        return _Resolver(index, known, n_models).of_pairs(pairs.items())
-    numbers = _from_numbers(weights, index)
-    _check_weights(numbers, index)
-    return of_numbers(numbers)
-
-
-def of_numbers(weights: Floats) -> PriorKnowledge:
-    """Return the knowledge of one number per feature: the smallest is the default, equal larger ones are a list."""
-    values, number_of, times = np.unique(weights, return_inverse=True, return_counts=True)
-    lists = tuple(
-        FeatureList(_as_text(float(values[i])), "weight", np.flatnonzero(number_of == i), *[float(values[i])] * 2)
-        for i in np.flatnonzero(times > 2)
-        if i
-    )
-    return PriorKnowledge(freeze(weights), default=float(values[0]), lists=lists)
+def _levels_of_frame(frame: Any) -> dict[str, Any]:
+    table = read_rows(frame, partial(raise_problem, ("prior", "weights")))
+    assert table is not None
+    if not {"feature", "block"} & set(table.columns) or "weight" not in table.columns:
+        raise_problem(
+            ("prior", "weights"), f"as a DataFrame need the columns 'feature' and 'weight'; got {list(table.header)}."
+        )
+    levels: dict[str, dict[str, Any]] = {"features": {}, "blocks": {}}
+    for row in table.rows:
+        level, name = ("features", row.feature) if row.feature is not None else ("blocks", str(row.block))
+        if row.weight is None:
+            continue
+        if levels[level].setdefault(str(name), row.weight) != row.weight:
+            raise_problem(("prior", "weights"), f"has more than one weight for {level[:-1]} {name!r}; keep one row.")
+    return levels
 
 
 def raised(weights: Floats) -> Mask:
@@ -244,8 +185,8 @@ def raised(weights: Floats) -> Mask:
     return np.asarray(weights > max(DEFAULT_WEIGHT, float(weights.min(initial=np.inf))))
 
 
-def is_list(key: object, value: object) -> bool:
-    """Tell whether an entry of a mapping is a word of the scale with the names that it is about."""
+def lists_names(key: object, value: object) -> bool:
+    """Return whether an entry of a mapping is a word of the scale with the names that it is about."""
     names = isinstance(value, os.PathLike) or (isinstance(value, Iterable) and not isinstance(value, Mapping | bytes))
     return isinstance(key, str) and _word(key) is not None and names and not (isinstance(value, str) and _word(value))
 
@@ -257,203 +198,83 @@ def _word(text: str) -> str | None:
         return None
 
 
-class _Resolver:
-    """Finds the weights of the features at hand: by name, by lists of names, by blocks."""
+# -- several experts ---------------------------------------------------------------------------------------------------
 
-    def __init__(self, index: FeatureIndex, blocks: Blocks, n_models: int | None) -> None:
-        self.index, self.blocks, self.n_models = index, blocks, n_models
-
-    def of_pairs(self, pairs: Iterable[tuple[Any, Any]]) -> PriorKnowledge:
-        """Resolve what a mapping states of features and blocks, or of lists of features."""
-        by_feature: list[tuple[Any, Any]] = []
-        by_block: list[Statement] = []
-        by_list: list[Statement] = []
-        advice: list[Advice] = []
-        reasons: dict[str, dict[str, str]] = {}
-        for key, value in pairs:
-            if is_list(key, value) and key not in self.index and key not in self.blocks.members:
-                listed = self._of_rows(read_knowledge(sorted(value) if isinstance(value, Set) else value, weight=key))
-                by_list += _statements(listed.rows)
-                advice += listed.advice
-                reasons |= reasons_of(listed.rows)
-            elif isinstance(key, str) and not is_feature(key, self.index, self.blocks, "weights"):
-                by_block.append(self._of_block(key, _number_or_word(value, key)))
-            else:
-                by_feature.append((key, value))
-        positions = self.index.positions([key for key, _ in by_feature], "weights")
-        entries = {str(self.index.names[i]): value for i, (_, value) in zip(positions, by_feature, strict=True)}
-        reasons |= {name: _reasons(value) for name, value in entries.items() if isinstance(value, Mapping)}
-        stated = {name: value.get("weight") if isinstance(value, Mapping) else value for name, value in entries.items()}
-        by_name = [
-            Statement([name], _number_or_word(value, name), name)
-            for name, value in stated.items()
-            if value is not None or not isinstance(entries[name], Mapping)
-        ]
-        return self._settled(by_name, by_list, by_block, tuple(advice), {k: v for k, v in reasons.items() if v})
-
-    def of_table(self, table: Knowledge) -> PriorKnowledge:
-        """Resolve what a table states."""
-        if "feature" not in table.columns:
-            table.require("block", "weight")
-        if not {"weight", "cost", "why", "source"} & set(table.columns):
-            raise InputError.of(
-                "weights",
-                f"cannot be taken from {table.name}, which has no column 'weight'. Give all its features one: "
-                "read_knowledge(..., weight='likely').",
-            )
-        problems: list[str] = []
-        matched = match_rows(table, [str(name) for name in self.index.names], problems.append)
-        costs = costs_of(table, matched.rows, problems.append)
-        raise_problems(problems)
-        by_feature = _statements(matched.rows)
-        by_block = [
-            self._of_block(row.block, row.weight)._replace(source=row.place)
-            for row in matched.rows
-            if row.feature is None and row.block is not None and row.weight is not None
-        ]
-        reasons = reasons_of(matched.rows)
-        return self._settled(by_feature, [], by_block, matched.advice, reasons, costs)
-
-    def _of_rows(self, table: Knowledge) -> Matched:
-        problems: list[str] = []
-        matched = match_rows(table, [str(name) for name in self.index.names], problems.append)
-        raise_problems(problems)
-        return matched
-
-    def _of_block(self, name: str, stated: Stated) -> Statement:
-        members = list(self.blocks.members.values())[self.blocks.position(name, "weights")]
-        positions = self.index.positions(members, f"block {name!r}")
-        names = [str(self.index.names[i]) for i in positions]
-        return Statement(names, stated, f"block {name!r}", group=("block", name))
-
-    def _settled(
-        self,
-        by_name: list[Statement],
-        by_list: list[Statement],
-        by_block: list[Statement],
-        advice: tuple[Advice, ...],
-        reasons: Mapping[str, Mapping[str, str]],
-        costs: Mapping[str, float] | None = None,
-    ) -> PriorKnowledge:
-        if self.n_models is None and any(VOTES.get(str(s.stated)) for s in (*by_name, *by_list, *by_block)):
-            rule = "in words are measured by the number of models: pass n_models, or give votes."
-            raise InputError.of("weights", rule)
-        of_blocks = None if self.blocks.are_gene_sets else _contradiction
-        levels = [(by_name, _contradiction), (by_list, None), (by_block, of_blocks)]
-        names = [str(name) for name in self.index.names]
-        known = settle_levels(levels, names, DEFAULT_WEIGHT, self.n_models or 1)
-        _check_weights(known.weights, self.index)
-        return replace(known, reasons=reasons, costs=costs, advice=(*advice, *known.advice))
+_EXPERT_KEYS: dict[str, Callable[[str, Any], str]] = {"table": as_text, "sheet": as_text, "confirmed": as_time}
 
 
-def _statements(rows: Iterable[Row]) -> list[Statement]:
-    """Return what rows state of features."""
-    return [Statement([r.feature], r.weight, r.place) for r in rows if r.feature is not None and r.weight is not None]
+@dataclass(frozen=True)
+class Expert(WithFiles):
+    """What one expert states.
+
+    Attributes
+    ----------
+    weights : Weights
+        Its default is not used: that of the study counts for everybody.
+    table : str or None
+        Path of a table with the columns feature, weight, why and source.
+    sheet : str or None
+        Of an Excel file.
+    confirmed : str or None
+        When the expert confirmed this, before seeing votes.
+    """
+
+    weights: Weights = field(default_factory=Weights)
+    table: str | None = None
+    sheet: str | None = None
+    confirmed: str | None = None
+
+    path_keys: ClassVar[tuple[str, ...]] = ("table", "weights")
+
+    def plain(self) -> dict[str, Any]:
+        """Return what is stated as it is written to a file."""
+        stated = self.weights.plain()
+        more = {key: value for key in _EXPERT_KEYS if (value := getattr(self, key)) is not None}
+        return {**more, **(stated if isinstance(stated, dict) else {})}
 
 
-def _contradiction(name: str, first: Statement, second: Statement) -> None:
-    a, b = (f"{s.stated:g}" if isinstance(s.stated, float) else repr(s.stated) for s in (first, second))
-    raise InputError.of(
-        "weights",
-        f"give feature {name!r} two values: {a} by {first.source} and {b} by {second.source}. Give this feature its "
-        "own weight, or make the two equal.",
-    )
+def expert_form(value: Any) -> Any:
+    """Return what an expert states, given in Python in any form of weights, as a study file has it."""
+    if isinstance(value, Expert | Weights) or is_path(value):
+        return value
+    about = {key: value[key] for key in _EXPERT_KEYS if key in value} if isinstance(value, Mapping) else {}
+    stated = file_form({key: entry for key, entry in value.items() if key not in about} if about else value)
+    return {**about, **stated} if isinstance(stated, Mapping) else stated
 
 
-def reasons_of(rows: Iterable[Row]) -> dict[str, dict[str, str]]:
-    """Return why and source by feature; those of several rows are put together."""
-    found: dict[str, dict[str, dict[str, None]]] = {}
-    for row in rows:
-        for key in ("why", "source"):
-            text = getattr(row, key)
-            if row.feature is not None and text is not None:
-                found.setdefault(row.feature, {}).setdefault(key, {})[text] = None
-    return {name: {key: "; ".join(texts) for key, texts in entry.items()} for name, entry in found.items()}
-
-
-def costs_of(table: Knowledge, rows: Iterable[Row], report: Callable[[str], None]) -> dict[str, float] | None:
-    """Return the costs of features; None if the table has none. Two costs of one feature are reported."""
-    if "cost" not in table.columns:
+def read_experts(value: Any, report: Report) -> dict[str, Expert] | None:
+    """Return what experts state, by their names; all that is wrong is reported."""
+    if not isinstance(value, Mapping):
+        report((), f"must map the names of experts to what each states; got {repr_of(value)}.")
         return None
-    found: dict[str, tuple[float, str]] = {}
-    for row in rows:
-        if row.feature is None or row.cost is None:
-            continue
-        cost, place = found.setdefault(row.feature, (row.cost, row.place))
-        if cost != row.cost:
-            report(f"{row.place}: feature {row.feature!r} costs {row.cost:g} here, but {cost:g} in {place}.")
-    return {name: cost for name, (cost, _) in found.items()}
+    experts = {}
+    for name, stated in value.items():
+        if not isinstance(name, str) or not name.strip():
+            report((), f"must be given by their names; got {repr_of(name)}.")
+        elif (expert := _read_expert(stated, below(report, name))) is not None:
+            experts[name] = expert
+    return experts or None
 
 
-def _reasons(value: Mapping[str, Any]) -> dict[str, str]:
-    unknown = set(value) - {"weight", "why", "source"}
-    if unknown:
-        rule = f"know 'weight', 'why' and 'source' of a feature; got {repr_of(sorted(map(str, unknown))[0])}."
-        raise InputError.of("weights", rule, value)
-    return {key: str(value[key]) for key in ("why", "source") if value.get(key) is not None}
-
-
-def _number_or_word(value: Any, key: object) -> Stated:
-    if isinstance(value, str):
-        try:
-            return as_stated(value)
-        except InputError as error:
-            raise InputError.of("weights", f"of {repr_of(key)} {error.rule}", value) from None
-    weight = as_votes(value)
-    if weight is None:
-        rule = f"must be positive numbers or words such as 'likely'; {repr_of(key)} has {repr_of(value)}."
-        raise InputError.of("weights", rule)
-    return weight
-
-
-def _check_weights(resolved: Floats, index: FeatureIndex) -> None:
-    wrong = ~(np.isfinite(resolved) & (resolved > 0))
-    if not wrong.any():
-        wrong = resolved > LARGEST_WEIGHT
-    if wrong.any():
-        first, n_wrong = int(wrong.argmax()), int(wrong.sum())
-        more = f" ({n_wrong} such weights in all)" if n_wrong > 1 else ""
-        check_range("weights", float(resolved[first]), f"feature {index.names[first]!r} has", more)
-
-
-def is_feature(name: str, index: FeatureIndex, blocks: Blocks, argument: str) -> bool:
-    """Tell whether a name means a feature (True) or a block (False); neither and both are errors."""
-    feature, block = name in index, name in blocks.members
-    if feature and block:
-        raise InputError.of(
-            argument,
-            f"names {name!r}, which is both a feature and a block; give the feature by its position "
-            "(int) or rename the block.",
-        )
-    if not feature and not block:
-        close = nearest(name, blocks.names)
-        hint = feature_hint(name, index.names) or (f" Did you mean {close!r}?" if close else "")
-        if not hint:
-            hint = " No blocks were given; pass blocks= to name them." if not len(blocks) else ""
-        raise InputError.of(argument, f"names {name!r}, which is neither a feature nor a block.{hint}")
-    return feature
-
-
-def _from_numbers(weights: Any, index: FeatureIndex) -> Floats:
-    n_features = len(index.names)
-    numbers = None
-    if isinstance(weights, Real | Iterable) and not isinstance(weights, bool | str | bytes | Set):
-        try:
-            array = as_array("weights", weights)
-            numbers = array.astype(np.float64) if array.dtype.kind in "iufO" else None
-        except (TypeError, ValueError, OverflowError):
-            pass  # refused below, with all other things that are not numbers
-    if numbers is None:
-        names = isinstance(weights, str) or all(isinstance(w, str) for w in entries_of("weights", weights) or [None])
-        hint = " Names need a weight: {'likely': names}." if names else ""
-        raise InputError.of(
-            "weights",
-            "must be a number, one number per feature, a mapping by feature or block name, or a table; "
-            f"got {repr_of(weights)}.{hint}",
-        )
-    if numbers.ndim == 0:
-        return np.full(n_features, float(numbers))
-    if numbers.shape != (n_features,):
-        found = len(numbers) if numbers.ndim == 1 else f"shape {numbers.shape}"
-        raise InputError.of("weights", f"must have one number per feature: {n_features}; got {found}.")
-    return numbers.copy()
+def _read_expert(value: Any, report: Report) -> Expert | None:
+    if isinstance(value, Expert):
+        return value
+    if isinstance(value, Weights) or value is None:
+        return Expert(value or Weights())
+    if is_path(value):
+        return Expert(table=str(value))
+    if not isinstance(value, Mapping):
+        report((), f"must be a table of what the expert states, or hold keys such as 'features'; got {repr_of(value)}.")
+        return None
+    value = check_keys(
+        value, (*_EXPERT_KEYS, *LEVELS, *VOTES), "a key of an expert (names belong below 'features')", report
+    )
+    about: dict[str, str] = {}
+    for key, check in _EXPERT_KEYS.items():
+        if value.get(key) is not None:
+            with collect_errors(report, (key,)):
+                about[key] = check(key, value[key])
+    if "sheet" in about and value.get("table") is None:
+        report(("sheet",), "names a sheet of the table of this expert, which is not given.")
+    weights = read_weights({key: entry for key, entry in value.items() if key not in _EXPERT_KEYS}, report)
+    return Expert(weights, **about) if isinstance(weights, Weights) else None

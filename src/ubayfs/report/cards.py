@@ -16,11 +16,12 @@ from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..priors.base import Posterior
 from ..summary.answer_facts import related_facts, reproducibility_facts, validation_facts
-from ..summary.facts import constraint_facts, ensemble_facts, score_facts
+from ..summary.facts import TrustFacts, Unknown
+from ..summary.problem_facts import constraint_facts, ensemble_facts, score_facts
 from ..summary.sentences import constraints_hold, proof
-from ..summary.trust_sentences import predicts, related, selected_again, three_facts
+from ..summary.trust_sentences import difference_text, mean_text, predicts, related, selected_again, three_facts
 from ..trust.assess import Assessment
-from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name
+from ..trust.prediction_metrics import method_name, metric_name
 from ..trust.related import LARGEST_Q, Related
 from ..trust.reproducibility import Reproducibility
 from ..trust.validation import Validation
@@ -124,16 +125,18 @@ def _selection(found: Selection) -> Card:
     if found.weights is not None and len(np.unique(found.weights)) > 1:
         columns["prior weight"] = [rounded(weight) for weight in found.weights]
     columns["importance"] = [rounded(value) for value in found.importance]
-    facts = {**score_facts(found), "constraints": constraint_facts(found)}
+    score = score_facts(found)
     more = counted(len(found.alternatives), "alternative")
-    lines = [proof(facts), constraints_hold(facts), *([f"{more} in .alternatives."] if found.alternatives else [])]
+    proved, hold = proof(score.proved, score.complete, score.gap), constraints_hold(constraint_facts(found))
+    lines = [proved, hold, *([f"{more} in .alternatives."] if found.alternatives else [])]
     title = f"{len(found.features):,} of {counted(len(found.feature_names), 'feature')} chosen"
     return _of_features(found, title, order, columns, bars, lines)
 
 
 def _of_most(importance: Array) -> Array:
     """Return importances as shares of the largest one."""
-    return importance / max(importance.max(initial=0.0), 1e-300)
+    shares: Array = importance / max(importance.max(initial=0.0), 1e-300)
+    return shares
 
 
 def _of_votes(found: Evidence, title: str, columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> Card:
@@ -145,7 +148,7 @@ def _of_votes(found: Evidence, title: str, columns: Mapping[str, Sequence[str]],
 
 
 def _evidence(found: Evidence) -> Card:
-    names = ensemble_facts(found)["selector_names"]
+    names = ensemble_facts(found).selector_names
     by = f" by {', '.join(names)}" if names else ""
     title = f"Votes of {counted(found.n_models, 'model')}{by} for {counted(found.n_features, 'feature')}"
     return _of_votes(found, title, {}, ())
@@ -181,9 +184,9 @@ def _strictness(value: Any) -> str:
 
 def _validation(found: Validation) -> Card:
     facts = validation_facts(found)
-    records = [row for row in facts["scores"] if row["metric"] == found.main_metric]
-    rows = tuple((method_name(row["method"]), mean_text(row), difference_text(row)) for row in records)
-    bars = tuple(row["mean"] or 0.0 for row in records) if found.main_metric in ("auc", "c_index") else ()
+    scores = [row for row in facts.scores if row.metric == found.main_metric]
+    rows = tuple((method_name(row.method), mean_text(row), difference_text(row)) for row in scores)
+    bars = tuple(row.mean or 0.0 for row in scores) if found.main_metric in ("auc", "c_index") else ()
     metric = metric_name(found.main_metric)
     title = f"{metric} on samples not used for choosing, {counted(found.n_done, 'fold')}"
     return Card(title, ("chosen by", metric, "ours minus this"), rows, bars, tuple(predicts(facts)[1]))
@@ -215,17 +218,21 @@ def _reproducibility(found: Reproducibility) -> Card:
 
 def _assessment(found: Assessment) -> Card:
     again, validation, of_related = found.reproducibility, found.validation, found.related
-    trust: dict[str, Any] = {
-        part: {"state": "undefined", "reason": "not_done", "problem": problem}
-        for part, problem in found.not_done.items()
-    }
-    if of_related is not None:
-        trust["related"] = related_facts(of_related, found.features, found.adjust_for, found.n_supported)
-    if again is not None:
-        trust["reproducibility"] = reproducibility_facts(again)
-    if validation is not None:
-        trust["validation"] = validation_facts(validation)
-    lines = [" ".join([fact["question"], *fact["sentences"]]) for fact in three_facts({**trust, "result": None})]
+
+    def unknown(part: str) -> Unknown:
+        return Unknown("undefined", "not_done", found.not_done[part])
+
+    trust = TrustFacts(
+        level=None,
+        result=None,
+        n_chosen=len(found.features),
+        validation=unknown("validation") if validation is None else validation_facts(validation),
+        related=unknown("related")
+        if of_related is None
+        else related_facts(of_related, found.features, found.adjust_for, found.n_supported),
+        reproducibility=unknown("reproducibility") if again is None else reproducibility_facts(again),
+    )
+    lines = [" ".join([fact.question, *fact.sentences]) for fact in three_facts(trust)]
     return Card(f"{counted(len(found.features), 'selected feature')}: what other samples would say", lines=tuple(lines))
 
 

@@ -8,11 +8,12 @@ from typing import Any
 from .._plain import listing
 from ..exceptions import MissingDependencyError, UBayFSError
 from ..plotting import DISPLAYS
+from ..summary.facts import Summary
 from . import tables
-from .document import Document, Fact, Figure, Listing, Section, Table
+from .document import Document, Figure, Listing, Section, Table
 
 # Heading and tables by key, in the order of a report. A display has the key of its section.
-SECTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], tuple[Table, ...]] | None]] = {
+SECTIONS: dict[str, tuple[str, Callable[[Summary], tuple[Table, ...]] | None]] = {
     "chosen": ("The chosen features, and why", tables.chosen),
     "knowledge": ("Did your knowledge make the difference?", tables.decisions),
     "left_out": ("Strong features that are not in the set", tables.left_out),
@@ -34,7 +35,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], tuple[Table, ...]] 
 _OPEN = frozenset({"chosen", "knowledge", "left_out", "methods"})
 
 
-def document(summary: Mapping[str, Any]) -> Document:
+def document(summary: Summary) -> Document:
     """Return the report on a summary."""
     misplaced = [name for name, display in DISPLAYS.items() if display.section not in SECTIONS]
     if misplaced:
@@ -44,21 +45,18 @@ def document(summary: Mapping[str, Any]) -> Document:
         )
     sections = tuple(_section(summary, key) for key in SECTIONS)
     return Document(
-        title=summary["title"],
-        headline=summary["headline"],
-        lead=summary["lead"],
-        created=summary["created"].replace("T", " ").replace("+00:00", " UTC"),
-        warnings=tuple(summary["warnings"]),
+        title=summary.title,
+        headline=summary.headline,
+        lead=summary.lead,
+        created=summary.created.replace("T", " ").replace("+00:00", " UTC"),
+        warnings=summary.warnings,
         sections=tuple(section for section in sections if not section.empty),
-        facts=tuple(
-            Fact(fact["question"], fact["value"], tuple(fact["sentences"]), fact["command"])
-            for fact in summary["facts"]
-        ),
-        names=tuple(record["feature"] for record in summary["chosen"]),
+        facts=summary.facts,
+        names=summary.names,
     )
 
 
-def _section(summary: Mapping[str, Any], key: str) -> Section:
+def _section(summary: Summary, key: str) -> Section:
     heading, tables_of = SECTIONS[key]
     return Section(
         key,
@@ -67,45 +65,45 @@ def _section(summary: Mapping[str, Any], key: str) -> Section:
         () if tables_of is None else tables_of(summary),
         _figures(summary, key),
         _listings(summary, key),
-        tuple(summary["notes"].get(key, ())),
-        tuple((tuple(entry["marks"]), entry["meaning"]) for entry in summary["legend"] if key == "chosen"),
+        summary.notes.get(key, ()),
+        tuple((entry.marks, entry.meaning) for entry in summary.legend if key == "chosen"),
         folded=key not in _OPEN,
-        brief=summary["brief"].get(key, ""),
+        brief=summary.brief.get(key, ""),
         copied=key == "methods",
     )
 
 
-def _sentences(summary: Mapping[str, Any], key: str) -> tuple[str, ...]:
+def _sentences(summary: Summary, key: str) -> tuple[str, ...]:
     """Return the sentences above the tables of a section."""
     elsewhere = {
-        "asked": summary["question"],
-        "quality": summary["verdict"],
-        "methods": [summary["methods"]["text"], *summary["methods"]["references"]],
+        "asked": summary.question,
+        "quality": summary.verdict,
+        "methods": (summary.methods.text, *summary.methods.references),
     }
-    return tuple(elsewhere.get(key, summary["sentences"].get(key, ())))
+    return elsewhere.get(key, summary.sentences.get(key, ()))
 
 
-def _figures(summary: Mapping[str, Any], key: str) -> tuple[Figure, ...]:
-    members = listing([record["feature"] for record in summary["chosen"]], 12)
+def _figures(summary: Summary, key: str) -> tuple[Figure, ...]:
+    members = listing(summary.names, 12)
     chosen = f" Chosen: {members}." if members else ""
     return tuple(
         Figure(name, display.caption, f"{display.caption}{chosen}")
         for name, display in DISPLAYS.items()
-        if display.section == key and name in summary["displays"]
+        if display.section == key and name in summary.displays
     )
 
 
-def _listings(summary: Mapping[str, Any], key: str) -> tuple[Listing, ...]:
+def _listings(summary: Summary, key: str) -> tuple[Listing, ...]:
     if key == "cite":
-        return (Listing("BibTeX", summary["citation"]["bibtex"]),)
+        return (Listing("BibTeX", summary.citation.bibtex),)
     if key != "reproduce":
         return ()
-    contents = {"The decision in full": summary["decision"]}
-    prior = summary["prior"]
-    if summary["study"] is not None:
-        contents = {"The study as used": summary["study"], **contents}
-    elif prior is not None and prior["weights"]:
-        stated = {name: prior[name] for name in ("default", "weights", "unlikely")}
+    contents = {"The decision in full": summary.decision}
+    prior = summary.prior
+    if summary.study is not None:
+        contents = {"The study as used": summary.study, **contents}
+    elif prior is not None and prior.weights:
+        stated = {"default": prior.default, "weights": dict(prior.weights), "unlikely": list(prior.unlikely)}
         contents = {"All prior weights, in votes": stated, **contents}
     return tuple(Listing(caption, _as_yaml(content)) for caption, content in contents.items())
 

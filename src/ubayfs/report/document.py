@@ -6,6 +6,8 @@ import unicodedata
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TypeVar
 
+from ..summary.facts import Fact
+
 T = TypeVar("T")
 
 
@@ -72,16 +74,6 @@ class Section:
     def empty(self) -> bool:
         """Whether there is nothing to show."""
         return not (self.sentences or self.tables or self.figures or self.listings)
-
-
-@dataclass(frozen=True)
-class Fact:
-    """What a reader must know first: a question, its answer in a word or two, then in sentences."""
-
-    question: str
-    value: str  # empty when it is not known
-    sentences: tuple[str, ...]
-    command: str = ""  # finds out what is not known
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from ..exceptions import Advice, MissingDependencyError
+from ..exceptions import MissingDependencyError
 from ..plotting import Figures, read_displays, render_figures
+from ..summary.facts import Summary
 from .content import document
 from .document import Document, made_visible
 from .sheets import render_xlsx
@@ -20,8 +21,8 @@ from .sheets import render_xlsx
 _ADDRESS = re.compile(r"(https://doi\.org/[^\s<>\"]+)")
 
 
-def render_html(summary: Mapping[str, Any], figures: Figures | None = None, report: Document | None = None) -> str:
-    """Return the report on what :func:`~ubayfs.summary.summarize` gave, also after a way through JSON, as HTML.
+def render_html(summary: Summary, figures: Figures | None = None, report: Document | None = None) -> str:
+    """Return the report on what :func:`~ubayfs.summary.summarize` gave as HTML.
 
     Its displays are drawn now, unless :func:`~ubayfs.plotting.render_figures` did it already. `report` is the document
     of the summary, if it is known.
@@ -29,10 +30,10 @@ def render_html(summary: Mapping[str, Any], figures: Figures | None = None, repo
     _template()  # whether Jinja2 is there, before any work
     report = report or document(summary)
     if figures is None:
-        figures = render_figures(read_displays(summary["displays"]))
-    known = [Advice.from_dict(given) for given in summary["advice"]]
+        figures = render_figures(read_displays(summary.displays))
+    known = [fact.advice for fact in summary.advice]
     further = [str(advice) for advice in figures.advice if advice not in known]
-    pictures = {name: figures.data_uri(name) for name in summary["displays"]}
+    pictures = {name: figures.data_uri(name) for name in summary.displays}
     report = replace(report, warnings=(*report.warnings, *further))
     return render_document(report, pictures, render_xlsx(summary) if report.names else b"")
 

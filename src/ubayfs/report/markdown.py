@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
+from ..summary.facts import Fact, Summary
 from .content import document
-from .document import Cell, Document, Fact, Listing, Section, Table, made_visible
+from .document import Cell, Document, Listing, Section, Table, made_visible
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]|#~$!^=])")
 _LEADING = re.compile(r"^(\s*)(?:([-+])|(\d+)([.)]))(?=\s|$)")
 
 
-def render_markdown(
-    summary: Mapping[str, Any], figures: Mapping[str, str] | None = None, report: Document | None = None
-) -> str:
+def render_markdown(summary: Summary, figures: Mapping[str, str] | None = None, report: Document | None = None) -> str:
     """Return the report on what :func:`~ubayfs.summary.summarize` gave as Markdown.
 
     It has those figures whose pictures are given: name of a display -> path, relative to the report. `report` is the

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import escape
 
 from .._files import protected
+from .._plain import plain
+from ..summary.facts import Summary
 from .document import visible
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -37,9 +38,9 @@ _FROZEN_HEAD = (
 _WIDEST = 40  # characters
 
 
-def chosen_rows(summary: Mapping[str, Any]) -> list[list[Any]]:
-    """Return the keys of the records of chosen features, then their values; lists are in one cell."""
-    records = summary["chosen"]
+def chosen_rows(summary: Summary) -> list[list[Any]]:
+    """Return the fields of chosen features, then their values; lists are in one cell."""
+    records = [plain(member) for member in summary.chosen]
     head: list[Any] = list(records[0]) if records else ["feature"]
     return [head, *([_flat(value) for value in record.values()] for record in records)]
 
@@ -48,7 +49,7 @@ def _flat(value: Any) -> Any:
     return "; ".join(map(str, value)) if isinstance(value, list) else value
 
 
-def render_csv(summary: Mapping[str, Any]) -> str:
+def render_csv(summary: Summary) -> str:
     """Return the chosen features, one row each; several blocks of one feature are in one cell."""
     buffer = io.StringIO()
     # Cells with a character of the line end are quoted: a lone carriage return would begin a line of its own.
@@ -59,7 +60,7 @@ def render_csv(summary: Mapping[str, Any]) -> str:
     return buffer.getvalue().replace("\r\n", "\n")
 
 
-def render_xlsx(summary: Mapping[str, Any]) -> bytes:
+def render_xlsx(summary: Summary) -> bytes:
     """Return the chosen features as an Excel workbook; the same summary gives the same bytes."""
     table = chosen_rows(summary)
     rows = "".join(f"<row>{''.join(map(_cell, row))}</row>" for row in table)

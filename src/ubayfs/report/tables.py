@@ -3,129 +3,151 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from itertools import starmap
-from typing import Any
+from typing import TypeVar
 
-from .._plain import cost_range, cost_text, counted, listing, price_text, relaxation_text, rounded
+from .._plain import cost_text, counted, listing, price_text, relaxation_text, rounded
 from ..data.target import TASKS
 from ..plotting.profile import effect_text
-from ..summary.sentences import constraint_state, target_words
+from ..summary.facts import (
+    Alternative,
+    ChosenFeature,
+    ConstraintFact,
+    ControlScore,
+    CorrelatedPair,
+    ExpertWords,
+    LeftOutFact,
+    MethodScore,
+    Opinion,
+    PriorFacts,
+    Reason,
+    Score,
+    SetChange,
+    SetSizes,
+    SizeScore,
+    Spread,
+    StandInPair,
+    SubstituteFact,
+    Summary,
+    Unknown,
+    ViolatedInequality,
+    gain_text,
+)
+from ..summary.sentences import constraint_state, number_text, target_words
 from ..summary.trust_sentences import (
-    AGAIN,
-    MARKS,
+    AGAIN_WITH_WEIGHTS,
     again_heading,
+    difference_text,
     levels_text,
     mark_text,
+    marks_of,
+    mean_text,
     replacement,
     votes_for_text,
     why_out,
     with_votes,
 )
-from ..trust.prediction_metrics import difference_text, mean_text, method_name, metric_name
+from ..trust.prediction_metrics import method_name, metric_name
 from ..trust.related import LARGEST_Q
 from .document import Cell, Column, Table
 
-Record = Mapping[str, Any]
-# Heading of a column; the key of a record whose text it shows, or how a cell, or its text, is made of a record.
-Field = tuple[Column, str | Callable[[Any], Cell | str]]
+R = TypeVar("R")
+S = TypeVar("S", bound=Score)
+# A column, and how a cell, or its text, is made of a record.
+Field = tuple[Column, Callable[[R], Cell | str]]
 
 _LISTED = 12
 
 
-def number_text(value: float | None, digits: int = 3) -> str:
-    """Return a number, or that it is not known."""
-    return "unknown" if value is None else rounded(value, digits)
+def as_table(
+    caption: str, records: Sequence[R], columns: Iterable[Field[R]], *, drop_empty: bool = False
+) -> tuple[Table, ...]:
+    """Return a table with one row per record; none without records. Columns without any content may be left out."""
+    fields = list(columns)
+    rows = [[_cell(make(record)) for _, make in fields] for record in records]
+    if drop_empty:
+        kept = [i for i in range(len(fields)) if any(row[i] != Cell("") for row in rows)]
+        fields, rows = [fields[i] for i in kept], [[row[i] for i in kept] for row in rows]
+    return (Table(caption, tuple(column for column, _ in fields), tuple(map(tuple, rows))),) if rows else ()
 
 
-def as_table(caption: str, records: Sequence[Record], columns: Iterable[Field]) -> tuple[Table, ...]:
-    """Return a table with one row per record; none without records."""
-    headings, makers = zip(*columns, strict=True)
-    rows = tuple(tuple(_cell(record, make) for make in makers) for record in records)
-    return (Table(caption, headings, rows),) if rows else ()
+def _cell(content: Cell | str) -> Cell:
+    return content if isinstance(content, Cell) else Cell(content)
 
 
-def _cell(record: Record, make: str | Callable[[Any], Cell | str]) -> Cell:
-    made = record[make] if isinstance(make, str) else make(record)
-    return made if isinstance(made, Cell) else Cell(made)
-
-
-def known_columns(caption: str, records: Sequence[Record], columns: Mapping[str, Field]) -> tuple[Table, ...]:
-    """Return a table with those columns that something is known for, by the key of the record that must be known."""
-    known = {key for record in records for key, value in record.items() if value not in (None, [], "")}
-    return as_table(caption, records, [columns[key] for key in columns if key in known]) if records else ()
-
-
-def chosen(summary: Record) -> tuple[Table, ...]:
+def chosen(summary: Summary) -> tuple[Table, ...]:
     """Return the chosen features, most important first; columns that nothing is known for are left out."""
-    ensemble = summary["ensemble"]
-    models = "" if ensemble is None else f" of {ensemble['n_models']:,}"
-    weighted = any(record.get("again_with_weights") for record in summary["chosen"])
-    columns: dict[str, Field] = {
-        "feature": (Column("Feature"), lambda r: Cell(r["feature"], badges=marks_of(r))),
-        "identical_to": (Column("Identical to"), lambda r: listing(r["identical_to"], 3)),
-        "count": (Column("Models that chose it", True), lambda r: Cell(f"{r['count']:,}{models}", r["share"])),
-        "votes_for": (Column("Of these models"), lambda r: votes_for_text(r["votes_for"])),
-        "q": (Column("Related to the target"), lambda r: related_text(r["q"], r["related"])),
-        **{key: (Column(again_heading(key, weighted)), partial(_badge, key)) for key in AGAIN},
-        "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
-        "replaceable": (Column("Best replacement"), lambda r: replacement(r) if r["replaceable"] else "none"),
-        "marks": (Column("Marks a class"), lambda r: mark_text(r["marks"])),
-        "category": (Column("Levels (samples)"), lambda r: levels_text(r["category"])),
+    ensemble = summary.ensemble
+    models = "" if ensemble is None else f" of {ensemble.n_models:,}"
+    weights = {} if summary.prior is None else summary.prior.weights
+    columns: list[Field[ChosenFeature]] = [
+        (Column("Feature"), lambda r: Cell(r.feature, badges=marks_of(r))),
+        (Column("Identical to"), lambda r: listing(r.identical_to, 3)),
+        (Column("Models that chose it", True), lambda r: _count(r.count, models, r.share)),
+        (Column("Of these models"), lambda r: votes_for_text(r.votes_for)),
+        (Column("Related to the target"), lambda r: "" if r.q is None else related_text(r.q, bool(r.related))),
+        (Column(again_heading(summary.chosen)), lambda r: _badge(r.selected_again)),
+        (Column(AGAIN_WITH_WEIGHTS), lambda r: _badge(r.again_with_weights)),
+        (Column("Chosen because of"), lambda r: Cell("", badges=r.reasons)),
+        (Column("Best replacement"), _replacement),
+        (Column("Marks a class"), lambda r: mark_text(r.marks)),
+        (Column("Levels (samples)"), lambda r: levels_text(r.category)),
         # Whether the risk is higher stands in the column of the effect.
-        "hazard_ratio": (
-            Column("Hazard per SD"),
-            lambda r: "" if (ratio := r["hazard_ratio"]) is None else f"{ratio:.2f} times",
-        ),
-        "effect": (Column("In the data"), _effect),
-        "half_low": (Column("On half of the samples", True), _shares),
-        "blocks": (Column("Blocks"), lambda r: ", ".join(r["blocks"])),
-        "stated": (Column("Prior weight", True), lambda r: number_text(w) if (w := r["stated"]) is not None else ""),
-        "why": (Column("Why (expert)"), lambda r: r["why"] or ""),
-        "source": (Column("Source"), lambda r: r["source"] or ""),
-    }
-    if ensemble is None:
-        columns["importance"] = _IMPORTANCE
-    stated = {} if summary["prior"] is None else summary["prior"]["weights"]
-    records = [{**record, "stated": stated.get(record["feature"])} for record in summary["chosen"]]
-    found = known_columns("Chosen features, most important first", records, columns)
+        (Column("Hazard per SD"), lambda r: "" if r.hazard_ratio is None else f"{r.hazard_ratio:.2f} times"),
+        (Column("In the data"), _effect),
+        (Column("On half of the samples", True), _shares),
+        (Column("Blocks"), lambda r: ", ".join(r.blocks)),
+        (Column("Prior weight", True), lambda r: rounded(weights[r.feature]) if r.feature in weights else ""),
+        (Column("Why (expert)"), lambda r: r.why or ""),
+        (Column("Source"), lambda r: r.source or ""),
+        *([_IMPORTANCE] if ensemble is None else []),
+    ]
+    found = as_table("Chosen features, most important first", summary.chosen, columns, drop_empty=True)
     return *found, *_beyond_covariates(summary)
 
 
-def _badge(key: str, record: Record) -> Cell:
-    return Cell("", badges=(record[key],))
+def _count(count: int | None, models: str, share: float | None) -> Cell:
+    return Cell("") if count is None else Cell(f"{count:,}{models}", share)
 
 
-def _beyond_covariates(summary: Record) -> tuple[Table, ...]:
+def _badge(label: str | None) -> Cell:
+    return Cell("", badges=() if label is None else (label,))
+
+
+def _replacement(member: ChosenFeature) -> str:
+    return replacement(member) if member.replaceable else "" if member.replaceable is None else "none"
+
+
+def _beyond_covariates(summary: Summary) -> tuple[Table, ...]:
     """Return how the chosen features are related to covariates, and to the target before and after adjusting."""
-    records = [record for record in summary["chosen"] if record.get("beyond")]
-    names = summary["data"]["adjust_for"]
-    columns: list[Field] = [
-        (Column("Feature"), "feature"),
-        *((Column(name, True), partial(_association_with, name)) for name in names),
-        (Column("Target, before", True), lambda r: _association(r["beyond"]["before"])),
-        (Column("Target, after", True), lambda r: _association(r["beyond"]["after"])),
-    ]
+    pairs = [(member.feature, member.beyond) for member in summary.chosen if member.beyond is not None]
+    names = summary.data.adjust_for
     them = "it" if len(names) == 1 else "them"
+    heads = ["Feature", *names, "Target, before", "Target, after"]
+    rows = tuple(
+        (
+            Cell(feature),
+            *(Cell(_association(found.covariates.get(name))) for name in names),
+            Cell(_association(found.before)),
+            Cell(_association(found.after)),
+        )
+        for feature, found in pairs
+    )
     caption = (
         f"Association with {listing(names, len(names))}, and with the target before and after adjusting for {them}"
     )
-    return as_table(caption, records, columns)
-
-
-def _association_with(name: str, record: Record) -> str:
-    return _association(record["beyond"]["covariates"].get(name))
+    return (Table(caption, tuple(Column(head, i > 0) for i, head in enumerate(heads)), rows),) if rows else ()
 
 
 def _association(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
-def _effect(record: Record) -> str:
-    if record["effect"] is None:
+def _effect(member: ChosenFeature) -> str:
+    if member.effect is None or member.effect_kind is None:
         return ""
-    clear = record.get("effect_clear", True)
-    return effect_text(record["effect_kind"], record["effect"], record["highest_in"], clear)
+    return effect_text(member.effect_kind, member.effect, member.highest_in or "", member.effect_clear is not False)
 
 
 def related_text(q: float, related: bool) -> str:
@@ -140,12 +162,13 @@ def related_text(q: float, related: bool) -> str:
     return f"{'yes' if related else 'not shown by itself'} (q {shown})"
 
 
-def _shares(record: Record) -> str:
+def _shares(member: ChosenFeature) -> str:
     """Return the range of the share of models that chose a feature, over halves."""
-    return " to ".join(dict.fromkeys(f"{100 * record[key]:.0f}" for key in ("half_low", "half_high"))) + " %"
+    ends = (f"{100 * end:.0f}" for end in (member.half_low, member.half_high) if end is not None)
+    return f"{' to '.join(dict.fromkeys(ends))} %" if member.half_low is not None else ""
 
 
-def changes_text(gained: list[str], lost: list[str]) -> str:
+def changes_text(gained: Sequence[str], lost: Sequence[str]) -> str:
     """Return how another set differs from the chosen one."""
     parts = [f"{word} {listing(names, 3)}" for word, names in (("with", gained), ("without", lost)) if names]
     return " and ".join(parts) or "the same"
@@ -157,81 +180,82 @@ def without(features: Iterable[str], others: Iterable[str]) -> list[str]:
     return [name for name in features if name not in known]
 
 
-def substitutes(summary: Record) -> tuple[Table, ...]:
+def substitutes(summary: Summary) -> tuple[Table, ...]:
     """Return what would replace each member, and features that stand in for one another."""
-    columns: dict[str, Field] = {
-        "feature": (Column("If this cannot be measured"), "feature"),
-        "replaceable": (Column("the best set has instead"), _instead),
-        "also": (Column("and no longer"), lambda r: listing(r["also"], _LISTED)),
-        "loss": (Column("Cost", True), lambda r: cost_text(r["loss_votes"], r["loss"])),
-    }
-    found = {entry["feature"]: entry for entry in summary["substitutes"]}
-    records = [  # in the order of the chosen features
-        {**found[name], "also": without(found[name]["removed"], [name])}
-        for name in (record["feature"] for record in summary["chosen"])
-        if name in found
+    columns: list[Field[SubstituteFact]] = [
+        (Column("If this cannot be measured"), lambda r: r.feature),
+        (Column("the best set has instead"), _instead),
+        (Column("and no longer"), lambda r: listing(without(r.removed, [r.feature]), _LISTED)),
+        (Column("Cost", True), lambda r: cost_text(r.loss_votes, r.loss)),
     ]
-    of_pairs: dict[str, Field] = {
-        "member": (Column("Feature"), "member"),
-        "member_votes": (Column("Votes", True), lambda r: f"{r['member_votes']:,}"),
-        "feature": (Column("Stand-in"), "feature"),
-        "votes": (Column("Its votes", True), lambda r: f"{r['votes']:,}"),
-        "votes_either": (Column("Either", True), lambda r: f"{r['votes_either']:,}"),
-        "correlation": (Column("Correlation", True), lambda r: f"{r['correlation']:.2f}"),
-    }
+    by_member = {entry.feature: entry for entry in summary.substitutes}
+    entries = [by_member[name] for name in summary.names if name in by_member]
+    of_pairs: list[Field[StandInPair]] = [
+        (Column("Feature"), lambda r: r.member),
+        (Column("Votes", True), lambda r: f"{r.member_votes:,}"),
+        (Column("Stand-in"), lambda r: r.feature),
+        (Column("Its votes", True), lambda r: f"{r.votes:,}"),
+        (Column("Either", True), lambda r: f"{r.votes_either:,}"),
+        (Column("Correlation", True), lambda r: _association(r.correlation)),
+    ]
+    pairs = "Features that models took in place of one another"
     return (
-        *known_columns("The best set without each of the chosen features", records, columns),
-        *known_columns("Features that models took in place of one another", summary["stand_ins"], of_pairs),
+        *as_table("The best set without each of the chosen features", entries, columns, drop_empty=True),
+        *as_table(pairs, summary.stand_ins, of_pairs, drop_empty=True),
     )
 
 
-def _instead(entry: Record) -> str:
-    if not entry["replaceable"]:
-        return "no set satisfies the hard constraints without it" if entry["proved"] else "no set was found in time"
-    return listing(with_votes(entry["added"], entry.get("added_votes")), _LISTED) or "nothing"
+def _instead(entry: SubstituteFact) -> str:
+    if not entry.replaceable:
+        return "no set satisfies the hard constraints without it" if entry.proved else "no set was found in time"
+    return listing(with_votes(entry.added, entry.added_votes), _LISTED) or "nothing"
 
 
-def validation(summary: Record) -> tuple[Table, ...]:
+def validation(summary: Summary) -> tuple[Table, ...]:
     """Return how ways of choosing compare on samples not used for choosing, and sizes if they were tried."""
-    found = summary["trust"]["validation"]
-    columns: dict[str, Field] = {
-        "method": (Column("Chosen by"), lambda r: method_name(r["method"])),
-        "predictor": (Column("Predictor"), "predictor"),
-        "metric": (Column("Measure"), lambda r: metric_name(r["metric"])),
-        "mean": (Column("Mean", True), mean_text),
-        "difference": (Column("Ours minus this", True), difference_text),
-    }
-    of_sizes = {key: columns[key] for key in ("metric", "mean")}
-    of_sizes = {"size": (Column("Features", True), lambda r: f"{r['size']:,}"), **of_sizes}
-    control = {key: columns[key] for key in ("predictor", "metric", "mean")}
+    found = summary.trust.validation
+    if isinstance(found, Unknown):
+        return ()
+
+    def table(caption: str, scores: Sequence[S], before: list[Field[S]], after: list[Field[S]]) -> tuple[Table, ...]:
+        measured: list[Field[S]] = [
+            (Column("Measure"), lambda r: metric_name(r.metric)),
+            (Column("Mean", True), mean_text),
+        ]
+        return as_table(caption, scores, [*before, *measured, *after], drop_empty=True)
+
+    methods: list[Field[MethodScore]] = [
+        (Column("Chosen by"), lambda r: method_name(r.method)),
+        (Column("Predictor"), lambda r: r.predictor),
+    ]
+    ours: list[Field[MethodScore]] = [(Column("Ours minus this", True), difference_text)]
+    sizes: list[Field[SizeScore]] = [(Column("Features", True), lambda r: f"{r.size:,}")]
+    controls: list[Field[ControlScore]] = [(Column("Predictor"), lambda r: r.predictor)]
     return (
-        *known_columns("On samples not used for choosing (mean and 95 % interval)", found.get("scores", []), columns),
-        *known_columns("The same with sets of other sizes", found.get("sizes", []), of_sizes),
-        *known_columns("The same with a shuffled target: what chance alone reaches", found.get("control", []), control),
+        *table("On samples not used for choosing (mean and 95 % interval)", found.scores, methods, ours),
+        *table("The same with sets of other sizes", found.sizes, sizes, []),
+        *table("The same with a shuffled target: what chance alone reaches", found.control, controls, []),
     )
 
 
-def certainty(summary: Record) -> tuple[Table, ...]:
+def certainty(summary: Summary) -> tuple[Table, ...]:
     """Return how sure the models are of each chosen feature on these samples."""
-    if summary["ensemble"] is None:
+    if summary.ensemble is None:
         return ()
-    level = f"{100 * summary['level']:.0f} % interval"
-    columns: dict[str, Field] = {
-        "feature": (Column("Feature"), "feature"),
-        "importance": _IMPORTANCE,
-        "low": (Column(level, True), _interval),
-        "probability": (
-            Column("Selection probability", True), lambda r: Cell(f"{r['probability']:.2f}", r["probability"]),
-        ),
-        "without_prior": (Column("Also without prior"), lambda r: yes_no(r["without_prior"])),
-        "without_constraints": (Column("Also without constraints"), lambda r: yes_no(r["without_constraints"])),
-    }  # fmt: skip
-    return known_columns("How sure the models are on these samples", summary["chosen"], columns)
+    columns: list[Field[ChosenFeature]] = [
+        (Column("Feature"), lambda r: r.feature),
+        _IMPORTANCE,
+        (Column(f"{100 * summary.level:.0f} % interval", True), _interval),
+        (Column("Selection probability", True), _probability),
+        (Column("Also without prior"), lambda r: yes_no(r.without_prior)),
+        (Column("Also without constraints"), lambda r: yes_no(r.without_constraints)),
+    ]
+    return as_table("How sure the models are on these samples", summary.chosen, columns, drop_empty=True)
 
 
-def yes_no(chosen: bool) -> str:
-    """Return whether something holds, in a word."""
-    return "yes" if chosen else "no"
+def yes_no(holds: bool | None) -> str:
+    """Return whether something holds, in a word; nothing if that is not known."""
+    return "" if holds is None else "yes" if holds else "no"
 
 
 def _share(value: float) -> str:
@@ -239,208 +263,207 @@ def _share(value: float) -> str:
     return f"{value:.4f}" if value >= 0.00005 or value == 0 else "< 0.0001"
 
 
-def _interval(record: Record) -> str:
-    low, high = _share(record["low"]), _share(record["high"])
-    return f"{low} to {high}" if low != high else high
+def _interval(member: ChosenFeature) -> str:
+    ends = dict.fromkeys(_share(end) for end in (member.low, member.high) if end is not None)
+    return " to ".join(ends)
 
 
-_IMPORTANCE: Field = (Column("Importance", True), lambda r: Cell(_share(r["importance"]), r["importance"]))
+def _probability(member: ChosenFeature) -> Cell:
+    probability = member.probability
+    return Cell("") if probability is None else Cell(f"{probability:.2f}", probability)
 
 
-def marks_of(record: Record) -> tuple[str, ...]:
-    """Return the marks of a feature."""
-    return tuple(mark for key, mark in MARKS.items() if record.get(key))
+def _importance(member: ChosenFeature) -> Cell:
+    importance = member.importance
+    return Cell("") if importance is None else Cell(_share(importance), importance)
 
 
-def constraints(summary: Record) -> tuple[Table, ...]:
+_IMPORTANCE: Field[ChosenFeature] = (Column("Importance", True), _importance)
+
+
+def constraints(summary: Summary) -> tuple[Table, ...]:
     """Return the constraints, and the inequalities of them that are violated most."""
-    entries = summary["constraints"]
-    violated = not all(entry["holds"] for entry in entries)
-    factor: Field = Column("What is left of the admissibility", True), lambda r: number_text(r["admissibility"])
-    columns: list[Field] = [
-        (Column("Constraint"), lambda r: Cell(r["label"], badges=("prior",) * r["from_prior"])),
-        (Column("Inequalities", True), lambda r: "" if (n := r["n_inequalities"]) is None else f"{n:,}"),
+    entries = summary.constraints
+    left = Column("What is left of the admissibility", True)
+    columns: list[Field[ConstraintFact]] = [
+        (Column("Constraint"), lambda r: Cell(r.label, badges=("prior",) * r.from_prior)),
+        (Column("Inequalities", True), lambda r: "" if r.n_inequalities is None else f"{r.n_inequalities:,}"),
         *([(Column("Price", True), _price)] if any(map(_price, entries)) else []),
         (Column("Strictness (rho)", True), _rho),
         (Column("Holds"), lambda r: Cell("", badges=(constraint_state(r),))),
-        *([(Column("Violated by", True), _amount), factor] if violated else []),
-        (Column("Costs", True), _cost),
-        (Column("The set without it"), _changed),
     ]
-    of_worst: list[Field] = [
-        (Column("Inequality"), "label"),
-        (Column("rho", True), lambda r: relaxation_text(r["rho"])),
-        (Column("Violated by", True), lambda r: rounded(r["violation"])),
-        factor,
+    if not all(entry.holds for entry in entries):
+        columns += [(Column("Violated by", True), _amount), (left, lambda r: rounded(r.admissibility))]
+    columns += [(Column("Costs", True), _cost), (Column("The set without it"), _changed)]
+    of_worst: list[Field[ViolatedInequality]] = [
+        (Column("Inequality"), lambda r: r.label),
+        (Column("rho", True), lambda r: relaxation_text(r.rho)),
+        (Column("Violated by", True), lambda r: rounded(r.violation)),
+        (left, lambda r: rounded(r.admissibility)),
     ]
-    worst = [violation for entry in entries if entry["n_inequalities"] != 1 for violation in entry["worst"]]
+    worst = [violation for entry in entries if entry.n_inequalities != 1 for violation in entry.worst]
     return (
         *as_table("Constraints and what they cost", entries, columns),
         *as_table("Inequalities that are violated most", worst, of_worst),
     )
 
 
-def _cost(entry: Record) -> str:
-    if (more := entry["one_more"]) is not None:
-        return f"{cost_range(more, 'gain')} for one more place"
-    return cost_range(entry, "cost")
+def _cost(entry: ConstraintFact) -> str:
+    return entry.cost_text if entry.one_more is None else f"{gain_text(entry.one_more)} for one more place"
 
 
-def _changed(entry: Record) -> str:
+def _changed(entry: ConstraintFact) -> str:
     """Return how the set would change without a constraint, or with one more place."""
-    if (more := entry["one_more"]) is not None:
-        return changes_text(more["added"], more["removed"])
-    return "" if entry["cost"] is None else changes_text(entry["added_without"], entry["removed_without"])
+    if (more := entry.one_more) is not None:
+        return changes_text(more.added, more.removed)
+    return "" if entry.cost is None else changes_text(entry.added_without or (), entry.removed_without or ())
 
 
-def _rho(entry: Record) -> str:
-    return "" if entry["rho"] is None else relaxation_text(entry["rho"], entry["rho_highest"])
+def _rho(entry: ConstraintFact) -> str:
+    return "" if entry.rho is None else relaxation_text(entry.rho, entry.rho_highest)
 
 
-def _price(entry: Record) -> str:
-    return "" if entry.get("price") is None else price_text(entry["price"], entry["price_votes"])
+def _price(entry: ConstraintFact) -> str:
+    return "" if entry.price is None else price_text(entry.price, entry.price_votes)
 
 
-def _amount(entry: Record) -> str:
-    if entry["holds"]:
+def _amount(entry: ConstraintFact) -> str:
+    if entry.holds:
         return ""
-    if entry["n_inequalities"] in (1, None):
-        return rounded(entry["violation"])
-    return f"up to {rounded(entry['violation'])} ({entry['n_violated']:,} of {entry['n_inequalities']:,} inequalities)"
+    if entry.n_inequalities in (1, None):
+        return rounded(entry.violation)
+    return f"up to {rounded(entry.violation)} ({entry.n_violated:,} of {entry.n_inequalities:,} inequalities)"
 
 
-def alternatives(summary: Record) -> tuple[Table, ...]:
+def alternatives(summary: Summary) -> tuple[Table, ...]:
     """Return the next best sets."""
-    others = [{"position": position, **other} for position, other in enumerate(summary["alternatives"], start=1)]
-    columns: list[Field] = [
-        (Column("Alternative"), lambda r: str(r["position"])),
-        (Column("Score", True), lambda r: number_text(r["value"], 6)),
-        (Column("Lower by", True), _lower_by),
-        (Column("Added"), lambda r: listing(r["added"], _LISTED)),
-        (Column("Removed"), lambda r: listing(r["removed"], _LISTED)),
-        (Column("Similarity (Jaccard)", True), lambda r: f"{r['jaccard']:.2f}"),
+    columns: list[Field[tuple[int, Alternative]]] = [
+        (Column("Alternative"), lambda r: str(r[0])),
+        (Column("Score", True), lambda r: number_text(r[1].value, 6)),
+        (Column("Lower by", True), lambda r: _lower_by(r[1])),
+        (Column("Added"), lambda r: listing(r[1].added, _LISTED)),
+        (Column("Removed"), lambda r: listing(r[1].removed, _LISTED)),
+        (Column("Similarity (Jaccard)", True), lambda r: f"{r[1].jaccard:.2f}"),
     ]
-    return as_table("Sets as good or nearly as good", others, columns)
+    return as_table("Sets as good or nearly as good", list(enumerate(summary.alternatives, start=1)), columns)
 
 
-def _lower_by(other: Record) -> Cell:
-    return Cell("", badges=("as good",)) if other["as_good"] else Cell(number_text(other["loss"]))
+def _lower_by(other: Alternative) -> Cell:
+    return Cell("", badges=("as good",)) if other.as_good else Cell(number_text(other.loss))
 
 
-def data(summary: Record) -> tuple[Table, ...]:
+def data(summary: Summary) -> tuple[Table, ...]:
     """Return the data at a glance."""
-    found = summary["data"]
-    task = TASKS.get(found["task"], TASKS["unsupervised"])
-    total = sum(label["count"] for label in found["classes"])
-    shares = [
-        f"{label['label']}: {label['count']:,} ({100 * label['count'] / total:.0f} %)" for label in found["classes"]
-    ]
-    spread, constant = found["range"], found["n_constant"]
-    named = f"{constant:,}, never chosen: {listing(found['constant'], len(found['constant']))}" if constant else ""
-    more = (constant or 0) - len(found["constant"])
+    found = summary.data
+    task = TASKS.get(found.task or "", TASKS["unsupervised"])
+    total = sum(each.count for each in found.classes)
+    shares = [f"{each.label}: {each.count:,} ({100 * each.count / total:.0f} %)" for each in found.classes]
+    spread, constant = found.range, found.n_constant
+    named = f"{constant:,}, never chosen: {listing(found.constant, len(found.constant))}" if constant else ""
+    more = (constant or 0) - len(found.constant)
     return _facts(
         "Data",
         {
-            "File": found["file"],
-            "Target": target_words(found["target"]),
-            "Samples": f"{found['n_samples']:,}" if found["n_samples"] else "",
-            "Features": f"{found['n_features']:,}",
-            "Task": found["task"],
+            "File": found.file,
+            "Target": target_words(found.target),
+            "Samples": f"{found.n_samples:,}" if found.n_samples else "",
+            "Features": f"{found.n_features:,}",
+            "Task": found.task,
             **({task.counts_title: listing(shares, _LISTED)} if shares else {}),
             **({task.numbers_title: _range(spread)} if spread else {}),
-            "Median follow-up": rounded(found["follow_up"]) if found.get("follow_up") is not None else "",
-            "Adjusted for": listing(names := found.get("adjust_for") or [], len(names)),
-            "Groups": f"{found['groups']:,}; samples of one group stay together" if found["groups"] is not None else "",
+            "Median follow-up": rounded(found.follow_up) if found.follow_up is not None else "",
+            "Adjusted for": listing(found.adjust_for, len(found.adjust_for)),
+            "Groups": f"{found.groups:,}; samples of one group stay together" if found.groups is not None else "",
             "Constant features": named + (f" and {more:,} more" if more else ""),
         },
     )
 
 
-def _facts(caption: str, entries: Mapping[str, Any]) -> tuple[Table, ...]:
-    rows = tuple((Cell(name), Cell(str(value))) for name, value in entries.items() if value)
+def _facts(caption: str, entries: Mapping[str, str | None]) -> tuple[Table, ...]:
+    rows = tuple((Cell(name), Cell(value)) for name, value in entries.items() if value)
     return (Table(caption, (Column(""), Column("")), rows),)
 
 
-def _range(spread: Mapping[str, float]) -> str:
-    return f"{rounded(spread['lowest'])} to {rounded(spread['highest'])}, median {rounded(spread['median'])}"
+def _range(spread: Spread) -> str:
+    lowest, median, highest = map(number_text, (spread.lowest, spread.median, spread.highest))
+    return f"{lowest} to {highest}, median {median}"
 
 
-def ensemble(summary: Record) -> tuple[Table, ...]:
+def ensemble(summary: Summary) -> tuple[Table, ...]:
     """Return how the evidence was made."""
-    found = summary["ensemble"]
+    found = summary.ensemble
     if found is None:
         return ()
-    failures = "; ".join(f"{failure['times']} times {failure['error']}" for failure in found["failures"])
+    failures = "; ".join(f"{failure.times} times {failure.error}" for failure in found.failures)
     return _facts(
         "Ensemble",
         {
-            "Models": f"{found['n_models']:,}",
-            "Selector": ", ".join(found["selector_names"]),
-            "Samples per model": "" if found["train_size"] is None else f"{100 * found['train_size']:g} %",
-            "Size of their sets": _sizes(found["set_sizes"]),
-            "Features with a vote": f"{found['n_voted']:,} of {summary['n_features']:,}",
-            "Failed runs": f"{found['n_failures']:,}: {failures}" if found["n_failures"] else "",
+            "Models": f"{found.n_models:,}",
+            "Selector": ", ".join(found.selector_names),
+            "Samples per model": "" if found.train_size is None else f"{100 * found.train_size:g} %",
+            "Size of their sets": _sizes(found.set_sizes),
+            "Features with a vote": f"{found.n_voted:,} of {summary.n_features:,}",
+            "Failed runs": f"{found.n_failures:,}: {failures}" if found.n_failures else "",
         },
     ) + certainty(summary)
 
 
-def _sizes(sizes: Record) -> str:
-    if sizes["smallest"] == sizes["largest"]:
-        return counted(sizes["largest"], "feature")
-    return f"{sizes['smallest']} to {sizes['largest']} features, median {sizes['median']:g}"
+def _sizes(sizes: SetSizes) -> str:
+    if sizes.smallest == sizes.largest:
+        return counted(sizes.largest, "feature")
+    return f"{sizes.smallest} to {sizes.largest} features, median {sizes.median:g}"
 
 
-def correlation(summary: Record) -> tuple[Table, ...]:
+def correlation(summary: Summary) -> tuple[Table, ...]:
     """Return the pairs of chosen features that are correlated most, if the data are known."""
-    found = summary["correlation"]
-    columns: list[Field] = [
-        (Column("Feature"), "first"),
-        (Column("Feature"), "second"),
-        (Column("Spearman correlation", True), lambda pair: Cell(f"{pair['value']:.2f}", abs(pair["value"]))),
+    columns: list[Field[CorrelatedPair]] = [
+        (Column("Feature"), lambda pair: pair.first),
+        (Column("Feature"), lambda pair: pair.second),
+        (Column("Spearman correlation", True), lambda pair: Cell(f"{pair.value:.2f}", abs(pair.value))),
     ]
-    return () if found is None else as_table("Strongest pairs", found["strongest"], columns)
+    return () if summary.correlation is None else as_table("Strongest pairs", summary.correlation.strongest, columns)
 
 
 # -- what experts know -------------------------------------------------------------------------------------------------
 
 
-def stated(summary: Record) -> tuple[Table, ...]:
+def stated(summary: Summary) -> tuple[Table, ...]:
     """Return the features of which an expert gave reasons, or all of which several experts stated something."""
-    prior = summary["prior"] or {}
-    if prior.get("experts"):
+    prior = summary.prior
+    if prior is None:
+        return ()
+    if prior.experts:
         return _opinions(prior)
-    records = prior.get("reasons", [])
-    columns: dict[str, Field] = {
-        "feature": (Column("Feature"), "feature"),
-        "weight": (Column("Stated"), lambda r: _weight(r["weight"])),
-        "why": (Column("Why"), "why"),
-        "source": (Column("Source"), "source"),
-        "chosen": (Column("Chosen"), lambda r: yes_no(r["chosen"])),
-    }
-    return known_columns("What the expert stated of features, and why", records, columns)
-
-
-def _opinions(prior: Record) -> tuple[Table, ...]:
-    """Return what each of several experts stated of features and why, those on which they disagree most first."""
-    columns: list[Field] = [
-        (Column("Feature"), lambda r: Cell(r["feature"], badges=marks_of(r))),
-        (Column("Who stated what, and why"), lambda r: "; ".join(starmap(_opinion, r["experts"].items()))),
-        (Column("Together, in votes", True), _together),
-        (Column("Votes apart", True), lambda r: number_text(r["disagreement"])),
-        (Column("Chosen"), lambda r: yes_no(r["chosen"])),
+    columns: list[Field[Reason]] = [
+        (Column("Feature"), lambda r: r.feature),
+        (Column("Stated"), lambda r: _weight(r.weight)),
+        (Column("Why"), lambda r: r.why),
+        (Column("Source"), lambda r: r.source),
+        (Column("Chosen"), lambda r: yes_no(r.chosen)),
     ]
-    return as_table("What the experts stated of features, and why", prior["opinions"], columns)
+    return as_table("What the expert stated of features, and why", prior.reasons, columns, drop_empty=True)
 
 
-def _opinion(expert: str, stated: Record) -> str:
+def _opinions(prior: PriorFacts) -> tuple[Table, ...]:
+    """Return what each of several experts stated of features and why, those on which they disagree most first."""
+    columns: list[Field[Opinion]] = [
+        (Column("Feature"), lambda r: Cell(r.feature, badges=("after votes",) * bool(r.changed_after_votes))),
+        (Column("Who stated what, and why"), lambda r: "; ".join(starmap(_opinion, r.experts.items()))),
+        (Column("Together, in votes", True), _together),
+        (Column("Votes apart", True), lambda r: number_text(r.disagreement)),
+        (Column("Chosen"), lambda r: yes_no(r.chosen)),
+    ]
+    return as_table("What the experts stated of features, and why", prior.opinions, columns)
+
+
+def _opinion(expert: str, words: ExpertWords) -> str:
     """Return what an expert stated of a feature, and why."""
-    votes = _weight(stated.get("weight"), " votes")
-    return f"{expert}: {' - '.join(filter(None, (votes, stated.get('why'), stated.get('source'))))}"
+    return f"{expert}: {' - '.join(filter(None, (_weight(words.weight, ' votes'), words.why, words.source)))}"
 
 
-def _together(record: Record) -> str:
-    price = "" if record["price"] is None else f", price {record['price']:.0%}"
-    return "" if record["weight"] is None else f"{_weight(record['weight'])}{price}"
+def _together(opinion: Opinion) -> str:
+    price = "" if opinion.price is None else f", price {opinion.price:.0%}"
+    return "" if opinion.weight is None else f"{_weight(opinion.weight)}{price}"
 
 
 def _weight(weight: float | str | None, unit: str = "") -> str:
@@ -448,41 +471,54 @@ def _weight(weight: float | str | None, unit: str = "") -> str:
     return "" if weight is None else weight if isinstance(weight, str) else f"{number_text(weight)}{unit}"
 
 
-def decisions(summary: Record) -> tuple[Table, ...]:
+@dataclass(frozen=True)
+class _WithLess:
+    """What would be chosen without a part of what was stated."""
+
+    part: str
+    removed: Sequence[str]
+    added: Sequence[str]
+
+
+def decisions(summary: Summary) -> tuple[Table, ...]:
     """Return what would be chosen with less of what the expert stated, if that is another set."""
-    before, sets, weights = [record["feature"] for record in summary["chosen"]], summary["sets"], summary["agreement"]
-    constraints = any(not entry["from_prior"] for entry in summary["constraints"])
-    found = {
-        "your weights": weights and sets["without_prior"],
-        "half of your weights": weights and (half := weights["at"]["half"]) and {"features": half},
-        "your constraints, at most the same size": constraints and sets["without_constraints"],
-        "both: the votes alone": weights and constraints and sets["data_alone"],
+    before, sets, agreed = summary.names, summary.sets, summary.agreement
+    constrained = any(not entry.from_prior for entry in summary.constraints)
+    others = {
+        "your weights": _features(sets.without_prior) if agreed else None,
+        "half of your weights": (agreed.at["half"] or None) if agreed else None,
+        "your constraints, at most the same size": _features(sets.without_constraints) if constrained else None,
+        "both: the votes alone": _features(sets.data_alone) if agreed and constrained else None,
     }
-    records = [
-        {"left_out": words, "removed": without(before, other["features"]), "added": without(other["features"], before)}
-        for words, other in found.items()
-        if other
+    entries = [
+        _WithLess(part, without(before, features), without(features, before))
+        for part, features in others.items()
+        if features is not None
     ]
-    columns: list[Field] = [
-        (Column("Without"), "left_out"),
-        (Column("Would stay", True), lambda r: f"{len(before) - len(r['removed'])} of {len(before)}"),
-        (Column("Removed"), lambda r: listing(r["removed"], 12)),
-        (Column("Added"), lambda r: listing(r["added"], 12)),
+    columns: list[Field[_WithLess]] = [
+        (Column("Without"), lambda r: r.part),
+        (Column("Would stay", True), lambda r: f"{len(before) - len(r.removed)} of {len(before)}"),
+        (Column("Removed"), lambda r: listing(r.removed, 12)),
+        (Column("Added"), lambda r: listing(r.added, 12)),
     ]
-    differ = any(record["removed"] or record["added"] for record in records)
-    return as_table("What would be chosen with less of what you stated", records if differ else [], columns)
+    differ = any(entry.removed or entry.added for entry in entries)
+    return as_table("What would be chosen with less of what you stated", entries if differ else [], columns)
 
 
-def left_out(summary: Record) -> tuple[Table, ...]:
+def _features(change: SetChange | None) -> tuple[str, ...] | None:
+    return None if change is None else change.features
+
+
+def left_out(summary: Summary) -> tuple[Table, ...]:
     """Return features with many votes that are not in the set."""
-    columns: list[Field] = [
-        (Column("Feature"), "feature"),
-        (Column("Votes", True), lambda r: "" if (n := r["count"]) is None else f"{n:,}"),
+    columns: list[Field[LeftOutFact]] = [
+        (Column("Feature"), lambda r: r.feature),
+        (Column("Votes", True), lambda r: "" if r.count is None else f"{r.count:,}"),
         (Column("Why it is out"), why_out),
         (Column("Taking it would cost", True), _loss),
     ]
-    return as_table("Strongest by votes and weights", summary["left_out"], columns)
+    return as_table("Strongest by votes and weights", summary.left_out, columns)
 
 
-def _loss(entry: Record) -> str:
-    return ("" if entry.get("proved", True) else "at most ") + cost_text(entry["loss_votes"], entry["loss"])
+def _loss(entry: LeftOutFact) -> str:
+    return ("" if entry.proved else "at most ") + cost_text(entry.loss_votes, entry.loss)

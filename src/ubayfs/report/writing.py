@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from .._files import as_path, save_content
-from .._plain import listing
+from .._plain import listing, plain
 from ..data.feature_data import FeatureData
 from ..decision.selection import Selection
 from ..exceptions import InputError, UBayFSError
-from ..summary import summarize
+from ..summary import Summary, summarize
 from ..trust.trust import Trust
 from .html import render_html
 from .markdown import render_markdown
 
 
-def render_json(summary: Mapping[str, Any]) -> str:
+def render_json(summary: Summary) -> str:
     """Return what :func:`~ubayfs.summary.summarize` gave as strict JSON: no NaN, no Infinity."""
-    return json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(plain(summary), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 # By the suffix of the file.
-RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+RENDERERS: dict[str, Callable[[Summary], str]] = {
     ".html": render_html,
     ".md": render_markdown,
     ".json": render_json,

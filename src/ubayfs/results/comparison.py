@@ -23,16 +23,27 @@ from ..constraints.sizes import SUPPORTED
 from ..data.feature_data import FeatureData
 from ..decision.selection import Selection
 from ..decision.workflow import Decision
+from ..ensemble.evidence import Evidence
 from ..exceptions import UBayFSError
-from ..study import ResolvedStudy, resolve_study
+from ..study import ResolvedStudy, Study, resolve_study
 from .result import Result, StoredResult
-
-AnyResult = Result | StoredResult
 
 _TOGETHER = "differences taken together"
 _COMPARED = ("data", "evidence", "decision", "blocks")  # sections; weights are compared feature by feature
 _OF_PRIOR = {("prior", "kind"), ("prior", "pool"), ("prior", "experts"), ("prior", "trust_in_lists")}
 _SHOWN = 10  # changed weights that the text lists
+
+
+@dataclass(frozen=True, eq=False)
+class Undocumented:
+    """A decision without a summary, to be compared with results."""
+
+    study: Study
+    evidence: Evidence
+    selection: Selection
+
+
+AnyResult = Result | StoredResult | Undocumented
 
 
 @dataclass(frozen=True)
@@ -181,7 +192,7 @@ def _causes(
     first: AnyResult, second: AnyResult, studies: tuple[ResolvedStudy, ResolvedStudy]
 ) -> tuple[dict[str, tuple[str, ...]], str]:
     """Return which part of the knowledge alone changes each feature; or nothing, and why it could not be tried."""
-    old, new = (study.decision.but(n_alternatives=0) for study in studies)
+    old, new = (study.decision.replace(n_alternatives=0) for study in studies)
     swaps = {
         "evidence": (second.evidence, old, studies[0].data),
         "prior": (first.evidence, _with_part(old, new, "prior"), studies[0].data),
@@ -207,7 +218,7 @@ def _with_part(decision: Decision, other: Decision, part: str) -> Decision:
         *(constraint for constraint in demands.constraints if not constraint.from_prior),
         *(constraint for constraint in knowledge.constraints if constraint.from_prior),
     ]
-    return decision.but(**{**taken, "constraints": constraints})
+    return decision.replace(**{**taken, "constraints": constraints})
 
 
 def _differences(

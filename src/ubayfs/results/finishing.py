@@ -16,7 +16,7 @@ from ..exceptions import Advice, InputError, UBayFSError
 from ..plotting import Figures, read_displays, render_figures
 from ..study.resolve import ResolvedStudy
 from ..study.study import Study
-from ..summary import advice_facts, known_correlations, summarize
+from ..summary import Answer, Summary, known_correlations, summarize, with_advice
 from .result import Result, StoredResult
 from .trust_work import TrustWork
 
@@ -49,14 +49,14 @@ def check_fingerprint(study: Study, data: FeatureData | None, evidence: Evidence
 def finished(
     work: TrustWork,
     selection: Selection,
-    known: Mapping[str, Any],
+    known: Answer,
     *,
     earlier: StoredResult | None = None,
     drawn: Callable[[Mapping[str, Any]], Figures] | None = None,
     advice: Iterable[Advice] = (),
     note: Callable[[str], None] = lambda text: None,
-) -> tuple[Result, Figures, list[dict[str, Any]]]:
-    """Summarize a decision and draw what is not drawn yet; also returns the advice of the figures.
+) -> tuple[Result, Figures]:
+    """Summarize a decision and draw what is not drawn yet.
 
     `known` is what :func:`~ubayfs.summary.answer` returned for it, `earlier` a result whose figures and correlations
     are used again, `drawn` gives figures that are drawn already for displays, `note` is called with what must be known
@@ -76,20 +76,17 @@ def finished(
             warnings=advice,
             trust=work.trust,
         )
-    displays = summary["displays"]
     drawn = drawn if earlier is None else earlier.figures
-    figures = render_figures(read_displays(displays), outputs.figures, drawn and drawn(displays))
-    of_figures = advice_facts(figures.advice)
-    summary["advice"] += of_figures
-    summary["warnings"] += [given["message"] for given in of_figures]
-    return Result(study.standalone, work.evidence, selection, summary, work.trust), figures, of_figures
+    figures = render_figures(read_displays(summary.displays), outputs.figures, drawn and drawn(summary.displays))
+    summary = with_advice(summary, figures.advice)
+    return Result(study.standalone, work.evidence, selection, summary, work.trust), figures
 
 
 def _with_data(
     study: ResolvedStudy,
     evidence: Evidence,
     selection: Selection,
-    before: Mapping[str, Any] | None,
+    before: Summary | None,
     note: Callable[[str], None],
 ) -> tuple[ResolvedStudy, Selection]:
     """Return study and selection with what a report shows of the data: correlations among the chosen features.

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._files import FIGURE_FORMATS, read_bytes, read_json, write_atomically
-from .._plain import listing
+from .._plain import decode, listing
 from ..data.feature_data import FeatureData
 from ..data.reading_rules import target_columns
 from ..decision.selection import FORMAT as SELECTION_FORMAT
@@ -44,7 +44,7 @@ from ..plotting import DISPLAYS, Figures, read_displays, render_figures
 from ..report import render_csv, render_html, render_json, render_markdown
 from ..report.content import document
 from ..study import Study
-from ..summary import FORMAT
+from ..summary import FORMAT, Summary
 from ..trust.trust import Trust
 from .file_set import MANIFEST, FileSet
 from .stored_evidence import DECISION, EVIDENCE, STUDY, StoredEvidence, refused, searchable
@@ -68,12 +68,12 @@ _OURS = (
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A decision, the study and the evidence that it rests on, its summary in plain types, and what it may claim."""
+    """A decision, the study and the evidence that it rests on, its summary, and what it may claim."""
 
     study: Study  # as used
     evidence: Evidence
     selection: Selection
-    summary: Mapping[str, Any]  # from ubayfs.summary.summarize
+    summary: Summary
     trust: Trust | None = None
 
 
@@ -105,27 +105,32 @@ class StoredResult(StoredEvidence):
         return selection
 
     @cached_property
-    def summary(self) -> Mapping[str, Any]:
+    def summary(self) -> Summary:
         """What the reports say."""
         path, content = self.directory / _SUMMARY, self._any_summary
         if "format" not in content:
             raise InputError(f"{path} is not the summary of a result: it has no 'format'.")
         if content["format"] != FORMAT:
             raise self._of_another_version(path)
-        try:  # what a report can be made of is a summary
-            read_displays(content["displays"])
-            for render in (render_json, render_markdown):
-                render(content).encode()
+        try:
+            summary = decode(Summary, content, lenient=True)
+            displays = {name: display for name, display in summary.displays.items() if name in DISPLAYS}
+            summary = replace(summary, displays=displays)  # without those that earlier versions had
+            read_displays(displays)
+            json.dumps(content, allow_nan=False, ensure_ascii=False).encode()
+            render_markdown(summary).encode()  # what a report can be made of is a summary
             self.figures({})
+        except InputError as error:
+            raise InputError(f"{path} is damaged: {error}") from error
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
             what = f"{type(error).__name__} {error} on using it"
             raise InputError(f"{path} is damaged: {what}. Write the result again.") from error
-        return content
+        return summary
 
     @property
     def of_another_version(self) -> bool:
         """Whether its summary cannot be read by this version; evidence and study can be used all the same."""
-        return self._any_summary.get("format", FORMAT) != FORMAT
+        return bool(self._any_summary.get("format", FORMAT) != FORMAT)
 
     @cached_property
     def _any_summary(self) -> dict[str, Any]:
@@ -328,7 +333,7 @@ def _stage(folder: Path, directory: Path, result: Result, table: Table | None, f
 
         write_table(_reduced(_table_of(study) if table is None else table, result), folder / _DATA)
     if figures is None:
-        figures = render_figures(read_displays(summary["displays"]), study.outputs.figures)
+        figures = render_figures(read_displays(summary.displays), study.outputs.figures)
     result.evidence.save(folder / EVIDENCE)
     if result.trust is not None and not result.trust.empty:
         write_atomically(folder / _TRUST, result.trust.encode())

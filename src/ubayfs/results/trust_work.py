@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..constraints.sizes import asks_for_supported
+from ..constraints.sizes import has_data_driven_size
 from ..decision.selection import Selection
 from ..ensemble.checkpoint import identity
 from ..ensemble.evidence import Evidence
@@ -48,7 +48,7 @@ def decision_digest(study: ResolvedStudy, evidence: Evidence) -> str:
     asked, trust = study.standalone.to_dict(), study.study.trust
     decision = {key: value for key, value in asked.get("decision", {}).items() if key != "n_alternatives"}
     folds: list[Any] = [trust.cv, trust.n_repeats, trust.sizes, trust.seed]
-    if any(map(asks_for_supported, study.decision.constraints)):
+    if any(map(has_data_driven_size, study.decision.constraints)):
         folds += [trust.max_supported, trust.n_shuffles]
     ensemble = [identity(evidence.settings), evidence.settings.get("n_models")]
     parts = [*(asked.get(key) for key in ("prior", "blocks", "constraints")), decision, folds, ensemble]
@@ -147,7 +147,7 @@ class TrustWork:
     def _find_halves(self) -> None:
         known, n = self.trust.halves, self.study.study.trust.n_splits
         if known is None or known.n_splits < n or not known.complete:
-            halves = self._part("reproducibility", "half-splits", "splits", collect_halves, n_splits=n, known=known)
+            halves = self._part("reproducibility", "half-splits", "splits", collect_halves, n_splits=n, earlier=known)
             if halves is not None and halves.n_done:
                 self.trust = replace(self.trust, halves=halves)
 
@@ -215,7 +215,7 @@ def _validated(
     section = study.study.trust
     folds: dict[str, Any] = {"cv": section.cv, "n_repeats": section.n_repeats, "sizes": section.sizes or None}
     options = Options(**folds, random_state=random_state, n_jobs=n_jobs, on_progress=on_progress)
-    procedure = Procedure.of(data, ensemble)
+    procedure = Procedure.from_arguments(data, ensemble)
     most, n_shuffles = section.max_supported, section.n_shuffles
     decision, decide_for = sized_in_parts(procedure, study.decision, most, n_shuffles, study.prior)
     return validate_procedure(procedure, decision, options, study.prior, decide_for, checkpoint)

@@ -53,14 +53,14 @@ class ActiveSets:
 
     def __init__(self, gram: Floats, c: Floats, weights: Floats, penalty: Floats) -> None:
         self._gram, self._c, self._penalty = gram, c, penalty[:, None]
-        self._own = np.arange(len(gram))
+        self._problems = np.arange(len(gram))
         n_active = (weights != 0).sum(axis=1)
         self._columns = np.argsort(weights == 0, axis=1, kind="stable")[:, : n_active.max(initial=0)]
         self._filled = np.arange(self._columns.shape[1]) < n_active[:, None]
-        self._weights = self._of_slots(weights)
+        self._weights = self._in_slots(weights)
         self._signs = np.sign(self._weights)
-        self._rows = gram[self._own[:, None], self._columns] * self._filled[:, :, None]
-        self._right = self._of_slots(c)
+        self._rows = gram[self._problems[:, None], self._columns] * self._filled[:, :, None]
+        self._right = self._in_slots(c)
         inside = np.take_along_axis(self._rows, self._columns[:, None, :], axis=2) * self._filled[:, None, :]
         empty = np.eye(inside.shape[1]) * ~self._filled[:, None, :]
         self._inverse = np.linalg.inv(inside + empty) - empty
@@ -76,12 +76,13 @@ class ActiveSets:
 
     def improve(self) -> bool:
         """Move weights, and let columns leave or enter; return whether all problems are solved."""
+        # G_AA^-1 (c_A - penalty * signs), and how far each weight may go on the way there before its sign changes.
         best = (self._inverse @ (self._right - self._penalty * self._signs)[:, :, None])[:, :, 0]
         crossing = self._filled & (best * self._signs <= 0)
         falls = np.where(crossing, np.abs(self._weights) + np.abs(best), 1.0)
         way = np.where(crossing, np.abs(self._weights) / np.where(falls > 0, falls, 1.0), np.inf)
         first = way.argmin(axis=1)
-        shortest = way[self._own, first]
+        shortest = way[self._problems, first]
         self._weights += np.minimum(shortest, 1.0)[:, None] * (best - self._weights)
         blocked = np.isfinite(shortest)
         if blocked.any():
@@ -91,14 +92,14 @@ class ActiveSets:
         entering = self._violators(~blocked)
         for rank in range(_TOGETHER):
             column = entering.argmax(axis=1)
-            late = np.flatnonzero(entering[self._own, column] > VIOLATION)
+            late = np.flatnonzero(entering[self._problems, column] > VIOLATION)
             if len(late) == 0:
                 return rank == 0 and not blocked.any()
             entering[late, column[late]] = 0.0
             self._admit(late, column[late], swap=rank == 0)
         return False
 
-    def _of_slots(self, values: Array) -> Array:
+    def _in_slots(self, values: Array) -> Array:
         return np.take_along_axis(values, self._columns, axis=1) * self._filled
 
     def _correlations(self) -> Floats:
@@ -115,6 +116,7 @@ class ActiveSets:
 
     def _drop(self, problems: Ints, slots: Ints) -> None:
         """Let the column of one slot leave in each of some problems."""
+        # Without slot s the inverse is P - P_s P_s' / P_ss, by the formula of block inverses.
         column = self._inverse[problems, :, slots]
         pivot = column[np.arange(len(problems)), slots]
         self._inverse[problems] -= column[:, :, None] * (column / pivot[:, None])[:, None, :]
@@ -131,11 +133,11 @@ class ActiveSets:
         the fit as it is and makes the weights smaller, until one of them is 0. Without that it stays outside.
         """
         across = self._rows[problems, :, columns]
-        own = self._gram[problems, columns, columns]
+        squares = self._gram[problems, columns, columns]
         explained = (self._inverse[problems] @ across[:, :, None])[:, :, 0]
-        left = own - (across * explained).sum(axis=1)
+        remainder = squares - (across * explained).sum(axis=1)  # what active columns leave of its length: G_jj - g'Pg
         signs = np.sign(self._last[problems, columns])
-        dependent, start = left <= COLLINEAR * own, np.zeros(len(problems))
+        dependent, start = remainder <= COLLINEAR * squares, np.zeros(len(problems))
         if dependent.any():
             if swap:
                 start[dependent] = self._give_way(problems[dependent], explained[dependent], signs[dependent])
@@ -143,15 +145,16 @@ class ActiveSets:
             problems, columns, signs, start = problems[free], columns[free], signs[free], start[free]
             if len(problems) == 0:
                 return
-            across, own = self._rows[problems, :, columns], own[free]
+            across, squares = self._rows[problems, :, columns], squares[free]
             explained = (self._inverse[problems] @ across[:, :, None])[:, :, 0]
-            left = own - (across * explained).sum(axis=1)
+            remainder = squares - (across * explained).sum(axis=1)
         if self._filled[problems].all(axis=1).any():
             self._add_slots()
             explained = enlarged(explained, (len(explained), self._filled.shape[1]))
+        # With the new column the inverse gains v v' / remainder, where v = (Pg, -1).
         slots = self._filled[problems].argmin(axis=1)
         explained[np.arange(len(problems)), slots] = -1.0
-        self._inverse[problems] += explained[:, :, None] * (explained / left[:, None])[:, None, :]
+        self._inverse[problems] += explained[:, :, None] * (explained / remainder[:, None])[:, None, :]
         self._filled[problems, slots] = True
         self._columns[problems, slots] = columns
         self._weights[problems, slots] = start
@@ -161,6 +164,7 @@ class ActiveSets:
 
     def _give_way(self, problems: Ints, explained: Floats, signs: Floats) -> Floats:
         """Move weights along what explains a column until one of them is 0, and return the weight for the column."""
+        # x_j is the sum of explained_i x_i: a weight on it, and explained_i times less on these, fits the same.
         direction = -explained * signs[:, None]
         weights = self._weights[problems]
         shrinking = weights * direction < 0
@@ -179,11 +183,11 @@ class ActiveSets:
         for name in ("_columns", "_filled", "_weights", "_signs", "_right", "_rows"):
             array = getattr(self, name)
             setattr(self, name, enlarged(array, (len(array), array.shape[1] + _ROOM, *array.shape[2:])))
-        self._inverse = enlarged(self._inverse, (len(self._own), *[self._filled.shape[1]] * 2))
+        self._inverse = enlarged(self._inverse, (len(self._problems), *[self._filled.shape[1]] * 2))
 
 
 def enlarged(array: Array, shape: tuple[int, ...]) -> Array:
     """Return an array of a larger shape that begins with this one, and is 0 elsewhere."""
-    found = np.zeros(shape, dtype=array.dtype)
-    found[tuple(map(slice, array.shape))] = array
-    return found
+    larger = np.zeros(shape, dtype=array.dtype)
+    larger[tuple(map(slice, array.shape))] = array
+    return larger

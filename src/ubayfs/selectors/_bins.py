@@ -40,12 +40,12 @@ _ROUNDING = 1 + 1e-6
 class Kinds:
     """Rows that have the same outputs are of one kind."""
 
-    of_rows: Ints  # (n_samples,)
+    row_kinds: Ints  # (n_samples,)
     high: Mask  # whether an output is high, (n_kinds, n_outputs)
 
     @classmethod
-    def of(cls, outputs: Floats) -> Kinds | None:
-        """Tell kinds of rows apart by outputs of shape (n_samples, n_outputs).
+    def from_outputs(cls, outputs: Floats) -> Kinds | None:
+        """Return the kinds of rows with outputs of shape (n_samples, n_outputs).
 
         None if an output has more than two values, or these do not have the same distance as those of others.
         """
@@ -54,8 +54,8 @@ class Kinds:
         distances = largest - low
         if not (high | (outputs == low)).all() or (distances[distances > 0] != distances.max()).any():
             return None
-        kinds, of_rows = np.unique(high, axis=0, return_inverse=True)
-        return cls(of_rows.reshape(-1), kinds)
+        high_of_kind, row_kinds = np.unique(high, axis=0, return_inverse=True)
+        return cls(row_kinds.reshape(-1), high_of_kind)
 
     @property
     def are_classes(self) -> bool:
@@ -89,21 +89,22 @@ class Counts:
 
     def bounds(self, kinds: Kinds) -> Floats:
         """Return shares of the impurity that no split by a column exceeds, of shape (n_columns,)."""
-        of_kinds = self.in_bins[:, 0].sum(axis=1, dtype=np.int64)
-        n_rows, n_high = int(of_kinds.sum()), of_kinds @ kinds.high
+        kind_sizes = self.in_bins[:, 0].sum(axis=1, dtype=np.int64)
+        n_rows, n_high = int(kind_sizes.sum()), kind_sizes @ kinds.high
         bounds = np.empty(len(self.shifts))
         exact = self.shifts == 0
         for columns, corners in ((np.flatnonzero(exact), False), (np.flatnonzero(~exact), True)):
             for part in feature_chunks(len(columns), max(_PASS_ENTRIES // (4 * self.in_bins.shape[2]), 1)):
-                own = part if len(columns) == len(exact) else columns[part]
-                counts = self.in_bins[:, own].astype(np.int32 if n_rows < _SMALL_NODE else np.int64)
+                members = part if len(columns) == len(exact) else columns[part]
+                counts = self.in_bins[:, members].astype(np.int32 if n_rows < _SMALL_NODE else np.int64)
                 in_bin = _added(counts)
                 n_behind = np.cumsum(in_bin, axis=1, dtype=in_bin.dtype)
                 best = [
                     _best(_added(counts[is_high]), n_behind, in_bin if corners else None, n_rows, total)
                     for is_high, total in zip(kinds.high.T, n_high.tolist(), strict=True)
                 ]
-                bounds[own] = _added(best).max(axis=1)
+                bounds[members] = _added(best).max(axis=1)
+        # The denominator sum(K (N - K)) is that of the whole node, the same for every column.
         return bounds * (_ROUNDING / (n_high * (n_rows - n_high)).sum())
 
 
@@ -120,7 +121,7 @@ class Binning:
 
     def count(self, rows: Ints, kinds: Kinds, like: Sequence[Counts] = ()) -> list[Counts]:
         """Count some rows: in bins that fit their number, or in those of other counts."""
-        found = []
+        counts = []
         for columns, same in zip_longest(self._columns, like):
             n_values = self._n_values[columns]
             fitting = np.log2(np.maximum(n_values / max(len(rows) // BIN_ROWS, 1), 1.0))
@@ -129,9 +130,9 @@ class Binning:
             )
             n_bins = int((n_values - 1 >> shifts).max()) + 1
             in_bins = np.empty((len(kinds.high), len(columns), n_bins), dtype=self._ranks.dtype)
-            _count(self._ranks, columns, shifts, rows, kinds.of_rows[rows], in_bins)
-            found.append(Counts(columns, shifts, in_bins))
-        return found
+            _count(self._ranks, columns, shifts, rows, kinds.row_kinds[rows], in_bins)
+            counts.append(Counts(columns, shifts, in_bins))
+        return counts
 
 
 def bounds_of(counts: Sequence[Counts], kinds: Kinds) -> Floats:
@@ -146,16 +147,17 @@ def _count(ranks: Array, columns: Ints, shifts: Array, rows: Ints, kinds: Ints, 
     """Count kinds of some rows in bins of some columns; `kinds` has shape (n_rows,)."""
     n_kinds, _, n_bins = in_bins.shape
     n_columns = min(max(_PASS_ENTRIES // max(len(rows), n_kinds * n_bins), 1), len(columns))
+    # One number for kind, column and bin, so that one bincount counts them all.
     first = n_bins * (np.arange(n_columns) + n_columns * kinds[:, None])
     for block in feature_chunks(len(columns), n_columns * max(_READ_COLUMNS // n_columns, 1)):
-        own = columns[block]
-        start, stop = own[0], own[-1] + 1
-        of_rows = ranks[rows, start:stop]
-        bins = (of_rows if len(own) == stop - start else of_rows[:, own - start]) >> shifts[block]
-        for part in feature_chunks(len(own), n_columns):
-            keys = bins[:, part] + first[:, : len(own[part])]
-            found = np.bincount(keys.reshape(-1), minlength=n_kinds * n_columns * n_bins)
-            in_bins[:, block][:, part] = found.reshape(n_kinds, n_columns, n_bins)[:, : len(own[part])]
+        members = columns[block]
+        start, stop = members[0], members[-1] + 1
+        node_ranks = ranks[rows, start:stop]
+        bins = (node_ranks if len(members) == stop - start else node_ranks[:, members - start]) >> shifts[block]
+        for part in feature_chunks(len(members), n_columns):
+            keys = bins[:, part] + first[:, : len(members[part])]
+            counts = np.bincount(keys.reshape(-1), minlength=n_kinds * n_columns * n_bins)
+            in_bins[:, block][:, part] = counts.reshape(n_kinds, n_columns, n_bins)[:, : len(members[part])]
 
 
 def _added(arrays: Sequence[Array] | Array) -> Array:
@@ -178,4 +180,5 @@ def _best(high: Array, n_behind: Array, in_bin: Array | None, n_rows: int, n_hig
 
     if in_bin is None:
         return ratio(n_behind, high_behind)
+    # Two corners of the box: of the bin all high rows and no low ones go left, or all low rows and no high ones.
     return np.maximum(ratio(n_behind - in_bin + high, high_behind), ratio(n_behind - high, high_behind - high))

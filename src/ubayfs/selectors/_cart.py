@@ -84,9 +84,9 @@ def column_ranks(X: Array) -> Array:
         ascending = np.take_along_axis(columns, rows, axis=1)
         lower = np.zeros(columns.shape, dtype=ranks.dtype)
         np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1, out=lower[:, 1:])
-        own = np.empty_like(lower)
-        np.put_along_axis(own, rows, lower, axis=1)
-        ranks[:, part] = own.T
+        in_rows = np.empty_like(lower)
+        np.put_along_axis(in_rows, rows, lower, axis=1)
+        ranks[:, part] = in_rows.T
 
     each_block(rank, feature_chunks(n_features, max(_PASS_ENTRIES // n_samples, _WRITTEN_COLUMNS)))
     return ranks
@@ -118,8 +118,8 @@ def tree_importances(
     """
     importances = []
     for group in feature_chunks(len(subsamples), max(_GROUP_ENTRIES // ranks.size, 1)):
-        own = outputs[:, group] if outputs.ndim == 3 else outputs
-        importances.extend(_Trees(ranks, own, subsamples[group], rngs[group], min_samples_leaf).grow(max_depth))
+        targets = outputs[:, group] if outputs.ndim == 3 else outputs
+        importances.extend(_Trees(ranks, targets, subsamples[group], rngs[group], min_samples_leaf).grow(max_depth))
     return importances
 
 
@@ -166,7 +166,7 @@ class _Group:
     forbidden: Mask  # where there may be no split, (n_nodes, width)
 
     @classmethod
-    def of(cls, level: _Nodes, nodes: Ints, ranks: Array, kinds: Kinds | None, min_samples_leaf: int) -> _Group:
+    def from_nodes(cls, level: _Nodes, nodes: Ints, ranks: Array, kinds: Kinds | None, min_samples_leaf: int) -> _Group:
         """Describe some nodes of a level."""
         sizes = level.sizes[nodes][:, None]
         places = np.arange(sizes.max())
@@ -175,9 +175,9 @@ class _Group:
         rows = level.slots[slots] % len(ranks)
         squares: Squares
         if kinds is not None and len(kinds.high) == 2:
-            squares = TwoClasses(kinds.of_rows[rows], absent, ranks)
+            squares = TwoClasses(kinds.row_kinds[rows], absent, ranks)
         elif kinds is not None and kinds.are_classes and len(places) <= LARGEST_NODE:
-            squares = ManyClasses(kinds.of_rows[rows], absent, ranks)
+            squares = ManyClasses(kinds.row_kinds[rows], absent, ranks)
         else:
             squares = Outputs(np.where(absent, 0, level.units[:, slots]), absent, ranks)
         n_left, n_right = places + 1, sizes - places - 1
@@ -211,7 +211,7 @@ class _Trees:
         self, ranks: Array, outputs: Floats, subsamples: Mask, rngs: Generators, min_samples_leaf: int
     ) -> None:
         self._ranks, self._rngs, self._min_samples_leaf = ranks, rngs, min_samples_leaf
-        self._kinds = Kinds.of(outputs) if outputs.ndim == 2 else None  # None where nothing is counted
+        self._kinds = Kinds.from_outputs(outputs) if outputs.ndim == 2 else None  # None where nothing is counted
         self._counts: dict[int, list[Counts]] = {}  # of nodes of this level, by their first slots
         by_tree = outputs.T[:, None, :] if outputs.ndim == 2 else outputs
         in_trees = np.where(subsamples, by_tree, 0.0)  # (n_outputs, n_trees, n_samples)
@@ -236,14 +236,17 @@ class _Trees:
                 break
             nodes = self._children(nodes, shares, right)
         trees, features, gains = (np.concatenate(levels) for levels in zip(*used, strict=True))
-        return [_shares_of_features(features[own], gains[own]) for own in np.arange(len(self._rngs))[:, None] == trees]
+        return [
+            _shares_of_features(features[in_tree], gains[in_tree])
+            for in_tree in np.arange(len(self._rngs))[:, None] == trees
+        ]
 
     def _best_splits(self, nodes: _Nodes) -> tuple[Ints, Floats, Mask]:
         """Return the feature that splits each node, the share of its scatter (-1: none), and which slots go right."""
         shares = np.empty(len(nodes.sizes))
         tied = np.empty((len(shares), self._ranks.shape[1]), dtype=bool)
         groups = [
-            _Group.of(nodes, numbers, self._ranks, self._kinds, self._min_samples_leaf)
+            _Group.from_nodes(nodes, numbers, self._ranks, self._kinds, self._min_samples_leaf)
             for numbers in self._similar(nodes.sizes)
         ]
         for group in groups:
@@ -258,9 +261,9 @@ class _Trees:
         starts = _starts(nodes.sizes)
         for group in groups:
             ranks = self._ranks[group.rows, features[group.nodes][:, None]]
-            of_splits, codes = group.shares(ranks[None])
+            split_shares, codes = group.shares(ranks[None])
             # Of equally good thresholds the lowest, as in scikit-learn.
-            last_left = np.argmax(of_splits[0] >= shares[group.nodes][:, None] - TIE, axis=1)[:, None]
+            last_left = np.argmax(split_shares[0] >= shares[group.nodes][:, None] - TIE, axis=1)[:, None]
             threshold = ranks_of(np.take_along_axis(codes[0], last_left, axis=1))
             places = starts[group.nodes][:, None] + np.arange(ranks.shape[1])
             right[places[~group.absent]] = (ranks > threshold)[~group.absent]
@@ -287,9 +290,9 @@ class _Trees:
         n_slots, n_features = group.rows.size, self._ranks.shape[1]
         best = np.empty((n_features, len(group.nodes)))
         for block in feature_chunks(n_features, max(_READ_ENTRIES // n_slots, _READ_COLUMNS)):
-            of_rows, of_block = self._ranks[group.rows.reshape(-1), block], best[block]
-            for part in feature_chunks(len(of_block), max(_PASS_ENTRIES // n_slots, 1)):
-                of_block[part] = group.best_shares(of_rows[:, part].T)
+            node_ranks, block_best = self._ranks[group.rows.reshape(-1), block], best[block]
+            for part in feature_chunks(len(block_best), max(_PASS_ENTRIES // n_slots, 1)):
+                block_best[part] = group.best_shares(node_ranks[:, part].T)
         return best
 
     def _is_counted(self, group: _Group, kinds: Kinds) -> bool:
@@ -327,11 +330,11 @@ class _Trees:
             if len(larger) < _fewest_counted(kinds):
                 continue
             counts = self._counts[slots[0]]
-            of_smaller = self._binning.count(smaller % n_samples, kinds, counts)
-            rest = [some.without(few) for some, few in zip(counts, of_smaller, strict=True)]
+            smaller_counts = self._binning.count(smaller % n_samples, kinds, counts)
+            rest = [some.without(few) for some, few in zip(counts, smaller_counts, strict=True)]
             inherited[larger[0]] = [some.coarser(len(larger)) for some in rest]
             if len(smaller) >= _fewest_counted(kinds):
-                inherited[smaller[0]] = [some.coarser(len(smaller)) for some in of_smaller]
+                inherited[smaller[0]] = [some.coarser(len(smaller)) for some in smaller_counts]
         self._counts = inherited
 
     def _children(self, nodes: _Nodes, shares: Floats, right: Mask) -> _Nodes:

@@ -25,7 +25,7 @@ class CoxSteps:
     n_more = N_STEPS - 1
 
     def __init__(self, columns: LassoColumns, target: Target) -> None:
-        self._columns, self._risk_sets = columns, RiskSets.of(target.time, target.event)
+        self._columns, self._risk_sets = columns, RiskSets.from_times(target.time, target.event)
         self._response = np.zeros(columns.subsamples.shape)
         self._root = np.ones(columns.subsamples.shape)
         n_models = len(columns.subsamples)
@@ -36,6 +36,7 @@ class CoxSteps:
         """Take weights and responses at the present fits."""
         members = self._columns.subsamples
         eta = np.where(members, self._response - self.fits.residuals() / self._root, 0.0)
+        # A constant changes nothing in the partial likelihood.
         eta = np.where(members, eta - eta.sum(axis=1, keepdims=True) / self._columns.sizes[:, None], 0.0)
         eta = np.clip(eta, -LARGEST, LARGEST)
         e = members * np.exp(eta)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .._arguments import Array, Floats, Mask
-from ..data.correlation import PairSums, own_correlations
+from ..data.correlation import PairSums, pairwise_correlations
 from ..data.hazards import RiskSets
 from ..data.ordered_pairs import OrderedPairs
 from ..data.survival import FEWEST_EVENTS
@@ -33,7 +33,7 @@ def check_events(target: Target, subsamples: Mask) -> None:
 def martingale_residuals(target: Target, subsamples: Mask) -> Floats:
     """Return null martingale residuals of a survival target within each run, 0 outside; (n_models, n_samples)."""
     check_events(target, subsamples)
-    return RiskSets.of(target.time, target.event).null_residuals(subsamples)
+    return RiskSets.from_times(target.time, target.event).null_residuals(subsamples)
 
 
 def residual_directions(target: Target, subsamples: Mask) -> Floats:
@@ -54,20 +54,21 @@ def correlation_with(directions: Floats, subsamples: Mask) -> Statistic:
         if present is None:
             around_mean, condition = scatter(subsamples[runs], x)
             return np.abs(directions[runs].astype(x.dtype, copy=False) @ x / np.sqrt(around_mean)), condition
-        found = PairSums.of(subsamples[runs].astype(np.float64), directions[runs], x, present)
-        rho = found.rho
+        sums = PairSums.from_columns(subsamples[runs].astype(np.float64), directions[runs], x, present)
+        rho = sums.rho
         if len(rho) == 1:  # the last resort of run_scores: sums of one run alone
             rows = subsamples[runs][0]
-            rho = own_correlations(directions[runs][0, rows], np.where(present, x, np.nan)[rows])[None]
-        share = found.n / subsamples[runs].sum(axis=1, keepdims=True)
-        return where_two(np.abs(rho * np.sqrt(share)), found.condition, found.n)
+            rho = pairwise_correlations(directions[runs][0, rows], np.where(present, x, np.nan)[rows])[None]
+        # By chance rho^2 is inversely proportional to n: times the share, chance is equal with and without gaps.
+        share = sums.n / subsamples[runs].sum(axis=1, keepdims=True)
+        return where_two(np.abs(rho * np.sqrt(share)), sums.condition, sums.n)
 
     return statistic
 
 
 def pair_advice(target: Target) -> tuple[Advice, ...]:
     """Return advice if a survival target has too many pairs to be counted."""
-    n_pairs = OrderedPairs.of(target.time, target.event).n_all
+    n_pairs = OrderedPairs.from_times(target.time, target.event).n_all
     return (Advice("pairs_approximated", {"n_pairs": n_pairs, "most": MOST_PAIRS}),) if n_pairs > MOST_PAIRS else ()
 
 
@@ -79,17 +80,17 @@ def survival_agreement(target: Target, subsamples: Mask) -> Callable[[Array], Fl
     samples that have it.
     """
     check_events(target, subsamples)
-    pairs = OrderedPairs.of(target.time, target.event)
+    pairs = OrderedPairs.from_times(target.time, target.event)
     if pairs.n_all > MOST_PAIRS:
         return None
     n_pairs, sizes = pairs.n_pairs(subsamples)[:, None], subsamples.sum(axis=1)[:, None]
 
     def agreement(block: Array) -> Floats:
         present = present_in(block)
-        found = pairs.agreement(block, subsamples)
+        surplus = pairs.agreement(block, subsamples)
         if present is None:
-            return found / np.maximum(n_pairs, 1)
+            return surplus / np.maximum(n_pairs, 1)
         share = (subsamples.astype(np.float32) @ present.astype(np.float32)).astype(np.float64) / sizes
-        return found / np.maximum(pairs.n_present(present, subsamples), 1) * np.sqrt(share)
+        return surplus / np.maximum(pairs.n_present(present, subsamples), 1) * np.sqrt(share)
 
     return agreement

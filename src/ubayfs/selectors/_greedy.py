@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arguments import Array, Floats, Ints, Mask
 from ..data.categories import CategoryTable
-from ..data.correlation import PairSums, own_correlations
+from ..data.correlation import PairSums, pairwise_correlations
 from ..data.matrix import feature_chunks
 from .base import TIE
 from .categories import LevelCorrelations, left_by_levels
@@ -37,7 +37,7 @@ _FEWEST_SHARED = 3
 Relevance = Callable[[Array], Array]
 
 # Positions of categories and their relevance, of shape (n_turns, n_models, n_categories); that of codes does not count.
-Known = tuple[Ints, Array]
+CategoryRelevance = tuple[Ints, Array]
 
 
 def mutual_information(rho: Array) -> Array:
@@ -48,7 +48,7 @@ def mutual_information(rho: Array) -> Array:
     >>> mutual_information(np.array([0.0, 0.6, -1.0])).round(6)
     array([-0.      ,  0.223144,  7.712474])
     """
-    rho = np.minimum(np.abs(rho), _LARGEST_ASSOCIATION)
+    rho = np.minimum(np.abs(rho), _LARGEST_ASSOCIATION)  # finite for a copy; and 1 - rho^2 keeps its digits in factors
     return -0.5 * np.log((1.0 - rho) * (1.0 + rho))
 
 
@@ -59,16 +59,17 @@ class GreedySearch:
     """
 
     def __init__(
-        self, X: Array, runs: Runs, relevance: Relevance, n_turns: int = 1, known: Known | None = None
+        self, X: Array, runs: Runs, relevance: Relevance, n_turns: int = 1, categories: CategoryRelevance | None = None
     ) -> None:
-        self._table, self._runs, self._of_numbers, self._known = X, runs, relevance, known
+        self._table, self._runs = X, runs
+        self._number_relevance, self._category_relevance = relevance, categories
         self._subsamples = subsamples = runs.subsamples
         self._X: Array = X.coded if isinstance(X, CategoryTable) else X
         self._chosen: list[_Chosen] = []
         bounds = np.empty((n_turns, X.shape[1]))
-        of_all = (n_turns, len(subsamples), X.shape[1])
+        shape = (n_turns, len(subsamples), X.shape[1])
         # In single precision it only screens; what decides is computed in double precision.
-        self._kept = np.empty(of_all) if X.dtype == np.float64 and np.prod(of_all) <= _KEPT_ENTRIES else None
+        self._kept = np.empty(shape) if X.dtype == np.float64 and np.prod(shape) <= _KEPT_ENTRIES else None
         gaps = np.zeros(X.shape[1], dtype=bool)
 
         def compare_with_target(part: slice) -> None:
@@ -99,6 +100,7 @@ class GreedySearch:
         lowest = np.full((len(self._bounds), 1), np.inf)
         np.minimum.at(lowest[:, 0], turns, scores.max(axis=1))
         needed = (self._bounds[:, self._waiting] >= lowest).any(axis=0)
+        # Redundancy is never negative: a feature whose relevance is below every current best cannot be the next one.
         if needed.any():
             self._waiting = self._waiting[np.argsort(~needed, kind="stable")]  # they come first
             self._activate(max(int(needed.sum()), len(self.active.positions)))
@@ -106,39 +108,39 @@ class GreedySearch:
         best = scores.max(axis=1)
         tied = scores >= best[:, None] - TIE
         places = np.where(tied, self.active.positions, self._table.shape[1]).argmin(axis=1)
-        left = np.isfinite(best)
-        self._choose(places, left)
-        return np.where(left, self.active.positions[places], -1)
+        has_pick = np.isfinite(best)
+        self._choose(places, has_pick)
+        return np.where(has_pick, self.active.positions[places], -1)
 
     def _relevance(self, columns: Ints, block: Array) -> Array:
         """Return the relevance of features, whose values are a block."""
-        if self._known is None:
-            return self._of_numbers(block)
-        categories, of_categories = self._known
-        values, numbers = np.empty((*of_categories.shape[:2], len(columns))), ~np.isin(columns, categories)
+        if self._category_relevance is None:
+            return self._number_relevance(block)
+        categories, stored = self._category_relevance
+        values, numbers = np.empty((*stored.shape[:2], len(columns))), ~np.isin(columns, categories)
         if numbers.any():
-            values[..., numbers] = self._of_numbers(block[:, numbers])
+            values[..., numbers] = self._number_relevance(block[:, numbers])
         order = np.argsort(categories)
         places = order[np.searchsorted(categories, columns[~numbers], sorter=order)]
-        values[..., ~numbers] = of_categories[..., places]
+        values[..., ~numbers] = stored[..., places]
         return values
 
     def _scores(self, turns: Ints) -> Floats:
-        of_turn = self.relevance[0] if len(self.relevance) == 1 else self.relevance[turns, np.arange(len(turns))]
-        return np.asarray(of_turn - self.redundancy / max(len(self._chosen), 1))
+        relevance = self.relevance[0] if len(self.relevance) == 1 else self.relevance[turns, np.arange(len(turns))]
+        return np.asarray(relevance - self.redundancy / max(len(self._chosen), 1))
 
-    def _choose(self, places: Ints, left: Mask) -> None:
+    def _choose(self, places: Ints, has_pick: Mask) -> None:
         """Let each run that has any left choose an active feature, by its place."""
         runs, active = np.arange(len(places)), self.active
         self.relevance[:, runs, places] = -np.inf
         first, widths = (np.cumsum(active.widths) - active.widths)[places], active.widths[places]
         choices = []
         for number in range(int(widths.max(initial=1))):
-            columns, there = first + np.minimum(number, widths - 1), left & (number < widths)
+            columns, there = first + np.minimum(number, widths - 1), has_pick & (number < widths)
             centering = active.centering.take(columns)
             lengths, alone = (np.where(there, pairs[runs, runs], 0) for pairs in (centering.lengths, centering.alone))
             choices.append(_Choice(active.coded[columns], centering.scale, centering.center, lengths, alone > 0))
-        self._chosen.append(_Chosen(choices, *self._levels.of_each_run(active.positions[places])))
+        self._chosen.append(_Chosen(choices, *self._levels.per_run(active.positions[places])))
         self.redundancy += self._redundancy(self._chosen[-1], active)
 
     def _activate(self, n_more: int) -> None:
@@ -153,10 +155,10 @@ class GreedySearch:
             values = self._relevance(columns, block) if self._kept is None else self._kept[..., columns]
             if isinstance(self._table, CategoryTable):
                 block = self._X[:, self._coding(columns)[0]].astype(np.float64)
-            own = self._runs.centering(block)
-            varies = _by_feature(np.logical_or, (own.lengths > 0) | own.alone, widths[part])
+            block_centering = self._runs.centering(block)
+            varies = _by_feature(np.logical_or, (block_centering.lengths > 0) | block_centering.alone, widths[part])
             relevance[..., part] = np.where(varies, values, -np.inf)
-            centering.append(own)
+            centering.append(block_centering)
         features = _Features(new, coded, widths, Centering.joined(centering))
         redundancy = np.zeros(relevance.shape[1:])
         for chosen in self._chosen:
@@ -174,11 +176,12 @@ class GreedySearch:
 
     def _redundancy(self, chosen: _Chosen, features: _Features) -> Floats:
         """Return the redundancy of features with the chosen one of each run, of shape (n_models, n_features)."""
-        found = [self._correlations(choice, features.coded, features.centering) for choice in chosen.columns]
+        correlations = [self._correlations(choice, features.coded, features.centering) for choice in chosen.columns]
         if not isinstance(self._table, CategoryTable):
-            return mutual_information(found[0])
-        rho = np.stack(found, axis=1)  # (n_models, n_columns_of_chosen, n_coded)
+            return mutual_information(correlations[0])
+        rho = np.stack(correlations, axis=1)  # (n_models, n_columns_of_chosen, n_coded)
         solved, p = self._levels.solved(rho, features.positions, features.widths)
+        # trace(R_11^-1 R_12 R_22^-1 R_21), Pillai's trace of the columns of both features; rho^2 of two numbers
         trace = _by_feature(np.add, (chosen.inverse @ rho * solved).sum(axis=1), features.widths)
         q, n = chosen.ranks[:, None], self._runs.degrees[:, None]
         several = (p > 1) | (q > 1)
@@ -209,7 +212,7 @@ class GreedySearch:
         for run in np.flatnonzero(centering.alone.any(axis=1)).tolist():
             rows, alone = self._subsamples[run], centering.alone[run]
             direction = self._directions(choice, slice(run, run + 1))[0, rows]
-            rho[run, alone] = direction @ self._runs.own_columns(self._X, run, columns[alone])
+            rho[run, alone] = direction @ self._runs.unit_columns(self._X, run, columns[alone])
         return rho
 
     def _directions(self, choice: _Choice, runs: slice) -> Floats:
@@ -218,14 +221,14 @@ class GreedySearch:
         values = np.empty((len(numbers), len(self._X)))
         # A few runs at a time: temporary arrays would take several times as much.
         for part in feature_chunks(len(numbers), max(_DIRECTION_ENTRIES // len(self._X), 1)):
-            own = slice(numbers[part][0], numbers[part][-1] + 1)
-            values[part] = choice.centered(self._X, self._subsamples, own)
+            part_runs = slice(numbers[part][0], numbers[part][-1] + 1)
+            values[part] = choice.centered(self._X, self._subsamples, part_runs)
         values = self._runs.project(runs, values)
         lengths = choice.lengths[runs]
         values /= np.where(lengths > 0, lengths, np.inf)[:, None]
         for number in np.flatnonzero(choice.alone[runs]).tolist():
             run = numbers[number]
-            values[number, self._subsamples[run]] = self._runs.own_columns(self._X, run, choice.columns[[run]])[:, 0]
+            values[number, self._subsamples[run]] = self._runs.unit_columns(self._X, run, choice.columns[[run]])[:, 0]
         return values
 
 
@@ -285,14 +288,16 @@ class _Choice:
         They count by the root of the share of these samples.
         `x` is the block, centered; both have NaN in gaps. The result has shape (n_runs, k).
         """
-        own = np.where(subsamples[runs], X[:, self.columns[runs]].astype(np.float64).T, np.nan)
-        values = own * self.scale[runs, None] - self.center[runs, None]
-        there, present = ~np.isnan(own), ~np.isnan(x)
-        found = PairSums.of(there.astype(np.float64), np.where(there, values, 0.0), np.where(present, x, 0.0), present)
-        enough = found.n >= _FEWEST_SHARED
-        rho = np.where(enough, found.rho, 0.0)
-        doubtful = enough & ~has_digits(found.condition)
+        raw = np.where(subsamples[runs], X[:, self.columns[runs]].astype(np.float64).T, np.nan)
+        values = raw * self.scale[runs, None] - self.center[runs, None]
+        there, present = ~np.isnan(raw), ~np.isnan(x)
+        sums = PairSums.from_columns(
+            there.astype(np.float64), np.where(there, values, 0.0), np.where(present, x, 0.0), present
+        )
+        enough = sums.n >= _FEWEST_SHARED
+        rho = np.where(enough, sums.rho, 0.0)
+        doubtful = enough & ~has_digits(sums.condition)
         for run in np.flatnonzero(doubtful.any(axis=1)).tolist():
             rows = there[run]
-            rho[run, doubtful[run]] = own_correlations(own[run, rows], block[np.ix_(rows, doubtful[run])])
-        return np.asarray(rho * np.sqrt(found.n / subsamples[runs].sum(axis=1)[:, None]))
+            rho[run, doubtful[run]] = pairwise_correlations(raw[run, rows], block[np.ix_(rows, doubtful[run])])
+        return np.asarray(rho * np.sqrt(sums.n / subsamples[runs].sum(axis=1)[:, None]))

@@ -91,7 +91,7 @@ class KernelBounds:
         # One matrix for all sums: of the rows of each run, then of its vectors.
         self._sums = np.concatenate([self._members, vectors.reshape(-1, n_samples).astype(self._dtype)]).T
 
-    def of(self, X: Array) -> NDArray[np.float32]:
+    def bound(self, X: Array) -> NDArray[np.float32]:
         """Return numbers, of shape (2, n_models, n_features), that no relevance and no |HKH| exceeds."""
         bounds = np.empty((2, len(self._sizes), X.shape[1]), dtype=np.float32)
         for part in blocks_of(*X.shape):
@@ -117,8 +117,10 @@ class KernelBounds:
             size = max(1, _BLOCK_ENTRIES // (2 * int(n_waves[order[0]]) * sum(self._sums.shape)))
             size = min(size, int(np.count_nonzero(n_waves[order] <= 1.25 * n_waves[order[0]])))
             block, order = order[:size], order[size:]
-            found = self._of_block(x[block], deviations[block], 2 * np.pi / periods[block], int(n_waves[block[-1]]))
-            for bound, better in zip(bounds, found, strict=True):
+            better_bounds = self._block_bounds(
+                x[block], deviations[block], 2 * np.pi / periods[block], int(n_waves[block[-1]])
+            )
+            for bound, better in zip(bounds, better_bounds, strict=True):
                 bound[:, wide[block]] = np.where(usable[block].T, better.T, bound[:, wide[block]])
 
     def _deviations(self, x: Floats) -> Floats:
@@ -126,7 +128,7 @@ class KernelBounds:
         means = x @ self._rows.T / self._sizes
         return np.sqrt(np.maximum(x**2 @ self._rows.T / self._sizes - means**2, 0.0))
 
-    def _of_block(self, x: Floats, deviations: Floats, steps: Floats, n_waves: int) -> tuple[Floats, Floats]:
+    def _block_bounds(self, x: Floats, deviations: Floats, steps: Floats, n_waves: int) -> tuple[Floats, Floats]:
         """Return both bounds, of shape (k, n_models), for features of shape (k, n_samples)."""
         relevance, squares = self._by_waves(x, deviations, steps, n_waves)
         phases = steps[:, None] * n_waves / 2  # the largest ones
@@ -151,6 +153,7 @@ class KernelBounds:
         widths = deviations * steps[:, None]
         amplitudes = _amplitudes(widths, n_waves).astype(self._dtype)
         constant = widths / np.sqrt(2 * np.pi) * self._sizes  # what wave 0 adds to each row sum
+        # The formulas of the module, wave 0 apart: f_r has sum 0, so that it adds nothing to <K, B>.
         relevance = np.einsum("kqm,kqm->km", amplitudes, from_vectors)
         total = constant * self._sizes + np.einsum("kqm,kqm->km", amplitudes, from_rows)
         squares = constant * self._sizes / np.sqrt(2)

@@ -33,6 +33,7 @@ def gaussian_kernel(x: Floats) -> Floats:
 
 def centered(kernel: Floats) -> tuple[Floats, float]:
     """Return HKH scaled to Frobenius norm 1, and the norm that it had."""
+    # HKH = K - row means - column means + mean of all; K is symmetric, so that both have the same means.
     average = kernel.mean(axis=0)
     kernel = kernel - (average[:, None] - average.mean())
     kernel -= average

@@ -41,7 +41,7 @@ class LassoColumns:
         Whether there are bent columns.
     factor : float
         What bent columns and products are divided by.
-    own : ndarray of shape (n_models, n_own, n_samples), and ndarray of int of shape (n_own,)
+    run_columns : ndarray of shape (n_models, k, n_samples), and ndarray of int of shape (k,)
         Straight columns that differ from run to run, of variance 1 there and 0 outside, and their features, which have
         no bent columns.
     """
@@ -53,14 +53,14 @@ class LassoColumns:
         bases: Sequence[Floats],
         curves: bool,
         factor: float,
-        own: tuple[Floats, Ints],
+        run_columns: tuple[Floats, Ints],
     ) -> None:
         self.n_features, n_samples = scores.straight.shape
         self._scores, self._factor = scores, factor
         self.subsamples, self.bases = subsamples, bases
         self.sizes = subsamples.sum(axis=1)
         self.samples = [np.flatnonzero(rows) for rows in subsamples]
-        self._own, self._own_features = own
+        self._run_columns, self._run_features = run_columns
         self.n_columns = self.n_features * (2 if curves else 1)
         self._directions = np.zeros((len(bases), max(basis.shape[1] for basis in bases), n_samples))
         for directions, basis, rows in zip(self._directions, bases, subsamples, strict=True):
@@ -98,10 +98,10 @@ class LassoColumns:
             vary = self._vary(part.start + gaps)
             for first in range(part.start, self.n_columns, self.n_features):
                 self._scale[:, first + gaps] *= vary
-        inside = (self._own_features >= part.start) & (self._own_features < part.stop)
-        features = self._own_features[inside]
+        inside = (self._run_features >= part.start) & (self._run_features < part.stop)
+        features = self._run_features[inside]
         if len(features):
-            squares = (self._own[:, inside] ** 2).sum(axis=2)
+            squares = (self._run_columns[:, inside] ** 2).sum(axis=2)
             self._scale[:, features] = np.where(squares > 0, 1.0 / self.sizes[:, None], 0.0)
 
     @staticmethod
@@ -109,34 +109,35 @@ class LassoColumns:
         """Return sums of squares outside of bases in each run, of shape (n_models, k); 0 where nothing is left."""
         squares = weights @ (rows**2).T
         inside = directions.reshape(-1, rows.shape[1]) @ rows.T
+        # |x - Q Q'x|^2 = |x|^2 - |Q'x|^2 with Q orthonormal
         total = squares - (inside.reshape(len(directions), -1, len(rows)) ** 2).sum(axis=1)
         return np.where(total > NOTHING_LEFT * squares, total, 0.0)
 
     def _vary(self, features: Ints) -> Mask:
         rows = self._scores.rows(features)
-        found = np.empty((len(self.subsamples), len(features)), dtype=bool)
-        for vary, mask in zip(found, self.subsamples, strict=True):
-            own = rows[:, mask]
-            vary[:] = np.fmin.reduce(own, axis=1) < np.fmax.reduce(own, axis=1)
-        return found
+        varying = np.empty((len(self.subsamples), len(features)), dtype=bool)
+        for vary, mask in zip(varying, self.subsamples, strict=True):
+            in_run = rows[:, mask]
+            vary[:] = np.fmin.reduce(in_run, axis=1) < np.fmax.reduce(in_run, axis=1)
+        return varying
 
-    def _products(self, vectors: Floats, runs: Ints, rows: Floats, part: slice, own: Floats) -> Floats:
-        """Return products of vectors of some runs with columns of some features; those in `own` differ among runs."""
+    def _products(self, vectors: Floats, runs: Ints, rows: Floats, part: slice, run_columns: Floats) -> Floats:
+        """Return products of vectors of some runs with columns of some features; `run_columns` differ among runs."""
         products = vectors @ rows.T
-        inside = np.flatnonzero((self._own_features >= part.start) & (self._own_features < part.stop))
+        inside = np.flatnonzero((self._run_features >= part.start) & (self._run_features < part.stop))
         if len(inside):
-            columns = own[runs[:, None], inside]
-            products[:, self._own_features[inside] - part.start] = (columns @ vectors[:, :, None])[:, :, 0]
+            columns = run_columns[runs[:, None], inside]
+            products[:, self._run_features[inside] - part.start] = (columns @ vectors[:, :, None])[:, :, 0]
         return products
 
     def _correlations(self, vectors: Floats, runs: Ints, part: slice) -> list[tuple[slice, Floats]]:
         """Return the correlations of vectors of some runs with the columns of some features, and their positions."""
         (place, rows), *bent = self._made(part)
-        found = [(place, self._products(vectors, runs, rows, part, self._own))]
-        found += [(place, vectors @ rows.T) for place, rows in bent]
-        for place, products in found:
+        correlations = [(place, self._products(vectors, runs, rows, part, self._run_columns))]
+        correlations += [(place, vectors @ rows.T) for place, rows in bent]
+        for place, products in correlations:
             products *= self._scale[runs, place]
-        return found
+        return correlations
 
     def largest(self, vectors: Floats, runs: Ints) -> Floats:
         """Return the largest absolute correlation of each vector with any column, of shape (n_vectors,).
@@ -146,26 +147,26 @@ class LassoColumns:
         largest: list[Floats] = []
 
         def find(part: slice) -> None:
-            largest.extend(np.abs(found).max(axis=1) for _, found in self._correlations(vectors, runs, part))
+            largest.extend(np.abs(values).max(axis=1) for _, values in self._correlations(vectors, runs, part))
 
         each_block(find, self._blocks())
         return np.max(largest, axis=0)
 
-    def above(self, vectors: Floats, runs: Ints, levels: Floats, known: Mask, n_most: int) -> list[Ints]:
-        """Return the columns whose correlation with a vector is above its level, at most `n_most` of those not known.
+    def above(self, vectors: Floats, runs: Ints, levels: Floats, members: Mask, n_most: int) -> list[Ints]:
+        """Return the columns, no members yet, whose correlation with a vector is above its level: at most `n_most`.
 
-        `levels` has shape (n_vectors,), `known` shape (n_vectors, n_columns).
+        `levels` has shape (n_vectors,), `members` shape (n_vectors, n_columns).
         """
         parts: list[tuple[Ints, Ints, Floats]] = []
 
         def find(part: slice) -> None:
-            for place, found in self._correlations(vectors, runs, part):
-                sizes = np.abs(found)
-                which, columns = np.nonzero((sizes > levels[:, None]) & ~known[:, place])
+            for place, correlations in self._correlations(vectors, runs, part):
+                sizes = np.abs(correlations)
+                which, columns = np.nonzero((sizes > levels[:, None]) & ~members[:, place])
                 parts.append((which, columns + place.start, sizes[which, columns]))
 
         each_block(find, self._blocks())
-        which, columns, sizes = (np.concatenate(own) for own in zip(*parts, strict=True))
+        which, columns, sizes = (np.concatenate(entries) for entries in zip(*parts, strict=True))
         order = np.lexsort((columns, -sizes, which))
         starts = np.searchsorted(which[order], np.arange(len(vectors) + 1))
         return [columns[order[a : min(b, a + n_most)]] for a, b in pairwise(starts.tolist())]
@@ -175,15 +176,15 @@ class LassoColumns:
     def _values(self, run: int, features: Ints) -> Floats:
         """Return what products are made of, of shape (k, n_samples): straight columns, clipped; 0 for gaps."""
         rows = np.nan_to_num(self._scores.rows(features), nan=0.0, copy=False)
-        self._put_own(rows, run, features)
+        self._put_run_columns(rows, run, features)
         return _clipped(rows)
 
-    def _put_own(self, rows: Floats, run: int, features: Ints) -> None:
-        """Put the columns of the run in the rows of features that have their own."""
-        if len(self._own_features) == 0:
+    def _put_run_columns(self, rows: Floats, run: int, features: Ints) -> None:
+        """Put the columns of the run in the rows of features whose columns differ from run to run."""
+        if len(self._run_features) == 0:
             return
-        here = np.flatnonzero(np.isin(features, self._own_features))
-        rows[here] = self._own[run, np.searchsorted(self._own_features, features[here])]
+        here = np.flatnonzero(np.isin(features, self._run_features))
+        rows[here] = self._run_columns[run, np.searchsorted(self._run_features, features[here])]
 
     def best_products(self, vectors: Floats, runs: Ints, heads: Ints, levels: Floats, n_most: int) -> list[Pairs]:
         """Return the products with one of the first features of a run that correlate most with each vector.
@@ -205,22 +206,25 @@ class LassoColumns:
             Features in ascending order, and so are the pairs; each once.
         """
         parts: list[tuple[Ints, Ints, Ints, Floats]] = []
-        of_heads = np.zeros((*heads.shape, self.subsamples.shape[1]))
+        head_values = np.zeros((*heads.shape, self.subsamples.shape[1]))
         for run, features in enumerate(heads):
-            of_heads[run, features >= 0] = self._values(run, features[features >= 0]) * self.subsamples[run]
-        own, every = _clipped(self._own), np.arange(len(heads))
+            head_values[run, features >= 0] = self._values(run, features[features >= 0]) * self.subsamples[run]
+        run_columns, all_runs = _clipped(self._run_columns), np.arange(len(heads))
 
         def find(part: slice) -> None:
             rows = _clipped(np.nan_to_num(self._scores.rows(part), nan=0.0, copy=False))
             squares = rows**2
             for head in range(heads.shape[1]):
-                first = of_heads[:, head]
-                whole = self._products(first**2, every, squares, part, own**2)
+                first = head_values[:, head]
+                whole = self._products(first**2, all_runs, squares, part, run_columns**2)
+                # |xz|^2 - sum_d (d'xz)^2, the squares of a product xz outside of the basis; d'xz is (d x)'z: no product
+                # is made.
                 total = whole.copy()
                 for direction in range(self._directions.shape[1]):
-                    total -= self._products(first * self._directions[:, direction], every, rows, part, own) ** 2
+                    weighted = first * self._directions[:, direction]
+                    total -= self._products(weighted, all_runs, rows, part, run_columns) ** 2
                 total[total <= NOTHING_LEFT * whole] = np.inf
-                sizes = np.abs(self._products(vectors * first[runs], runs, rows, part, own))
+                sizes = np.abs(self._products(vectors * first[runs], runs, rows, part, run_columns))
                 sizes /= self._factor * np.sqrt(total * self.sizes[:, None])[runs]
                 which, columns = np.nonzero(sizes > levels[:, None])
                 partners = columns + part.start
@@ -229,16 +233,16 @@ class LassoColumns:
                 parts.append((which, heads[runs[which], head], partners, sizes[which, columns]))
 
         each_block(find, self._blocks())
-        which, first, second, sizes = (np.concatenate(own) for own in zip(*parts, strict=True))
+        which, first, second, sizes = (np.concatenate(entries) for entries in zip(*parts, strict=True))
         low, high = np.minimum(first, second), np.maximum(first, second)
         order = np.lexsort((high, low, which))
         starts = np.searchsorted(which[order], np.arange(len(vectors) + 1))
-        found: list[Pairs] = []
+        pairs: list[Pairs] = []
         for start, stop in pairwise(starts.tolist()):
-            mine = order[start:stop]
-            best = mine[np.sort(best_first(sizes[mine] / sizes[mine].max(initial=1e-300), n_most))]
-            found.append(list(zip(low[best].tolist(), high[best].tolist(), strict=True)))
-        return found
+            places = order[start:stop]
+            best = places[np.sort(best_first(sizes[places] / sizes[places].max(initial=1e-300), n_most))]
+            pairs.append(list(zip(low[best].tolist(), high[best].tolist(), strict=True)))
+        return pairs
 
     # -- the columns of a run ----------------------------------------------------------------------------------------
 
@@ -248,23 +252,23 @@ class LassoColumns:
         Column 2p + i is the product of the i-th of `pairs`.
         """
         rows = self.samples[run]
-        found = np.empty((len(columns), len(rows)))
+        values = np.empty((len(columns), len(rows)))
         single = columns < 2 * self.n_features
         features = columns[single] % self.n_features
         made = self._scores.rows(features)
         bent = columns[single] >= self.n_features
         made[bent] = self._scores.bent(made[bent], features[bent])
-        self._put_own(made, run, features)
-        found[single] = made[:, rows]
+        self._put_run_columns(made, run, features)
+        values[single] = made[:, rows]
         if self._scores.with_gaps[features].any():
-            np.nan_to_num(found, nan=0.0, copy=False)
+            np.nan_to_num(values, nan=0.0, copy=False)
         if not single.all():
             chosen = np.array([pairs[i] for i in columns[~single] - 2 * self.n_features])
             first, second = (self._values(run, features)[:, rows] for features in chosen.T)
-            found[~single] = first * second
-        found = outside(self.bases[run], found.T).T
-        size = np.sqrt((found**2).mean(axis=1)) * np.where(columns < self.n_features, 1.0, self._factor)
-        return np.ascontiguousarray(found / np.where(size > 0, size, 1.0)[:, None])
+            values[~single] = first * second
+        values = outside(self.bases[run], values.T).T
+        size = np.sqrt((values**2).mean(axis=1)) * np.where(columns < self.n_features, 1.0, self._factor)
+        return np.ascontiguousarray(values / np.where(size > 0, size, 1.0)[:, None])
 
 
 def _clipped(values: Floats) -> Floats:

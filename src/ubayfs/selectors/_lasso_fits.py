@@ -53,14 +53,14 @@ class LassoFits:
         The products that each lasso has.
     heads : ndarray of int of shape (n_models, n_heads)
         The features that products were made with, of largest weight first, -1 where there are fewer.
-    of_runs : list of lists of int
+    lassos_of_runs : list of lists of int
         The lassos of each run.
     """
 
     def __init__(self, columns: LassoColumns, targets: Floats, runs: Ints) -> None:
         self._columns, self._targets, self._runs = columns, targets, runs
         self.n_features = columns.n_features
-        self.of_runs = [np.flatnonzero(runs == run).tolist() for run in range(len(columns.sizes))]
+        self.lassos_of_runs = [np.flatnonzero(runs == run).tolist() for run in range(len(columns.sizes))]
         self.pairs: list[Pairs] = [() for _ in runs]
         self.heads = np.empty((len(columns.sizes), 0), dtype=np.intp)
         self._root: Floats | None = None  # of the weights of samples, (n_lassos, n_samples)
@@ -70,7 +70,7 @@ class LassoFits:
     def _begin(self) -> None:
         """Empty the working sets."""
         n_lassos = len(self._runs)
-        self._known = np.zeros((n_lassos, self._columns.n_columns), dtype=bool)
+        self._is_member = np.zeros((n_lassos, self._columns.n_columns), dtype=bool)
         self.members = [np.empty(0, dtype=np.intp) for _ in range(n_lassos)]
         self._gram = [np.empty((0, 0)) for _ in range(n_lassos)]  # products of the columns
         self._c, self.weights = ([np.empty(0) for _ in range(n_lassos)] for _ in range(2))
@@ -81,12 +81,13 @@ class LassoFits:
         Where no column has anything to do with the target it is 1, above all correlations.
         """
         largest = self._columns.largest(self._gradients(), self._runs)
-        of_runs = np.zeros(len(self._columns.sizes))
-        np.maximum.at(of_runs, self._runs, largest)
-        return np.where(of_runs > _UNRELATED, of_runs, 1.0)[self._runs]
+        largest_of_runs = np.zeros(len(self._columns.sizes))
+        np.maximum.at(largest_of_runs, self._runs, largest)
+        return np.where(largest_of_runs > _UNRELATED, largest_of_runs, 1.0)[self._runs]
 
     def descend(self, top: Floats, penalty: Floats) -> None:
         """Solve all lassos, from the penalties `top` where they are 0."""
+        # Before each level those columns join that correlate above it with the residual of the last one.
         levels = [top * (penalty / top) ** (k / N_STEPS) for k in range(1, N_STEPS)]
         for level, following in zip([top, *levels], [*levels, penalty], strict=True):
             if level is not top:
@@ -96,10 +97,10 @@ class LassoFits:
 
     def settle(self, penalty: Floats) -> None:
         """Solve all lassos, and look at all columns until none violates the penalty."""
-        left: Iterable[int] = range(len(penalty))
+        extended: Iterable[int] = range(len(penalty))
         self._solve(penalty)
-        while left := self._join(left, (1.0 - NEAR) * penalty):
-            self._solve(penalty, left)
+        while extended := self._join(extended, (1.0 - NEAR) * penalty):
+            self._solve(penalty, extended)
         self._first_of_copies(penalty)
 
     def add_products(self, heads: Ints, penalty: Floats, n_most: int) -> None:
@@ -118,10 +119,10 @@ class LassoFits:
         """
         self._targets, self._root, self._bases = targets, root, bases
         active = [np.flatnonzero(weights) for weights in self.weights]
-        known = [(self.members[lasso][own], self.weights[lasso][own]) for lasso, own in enumerate(active)]
+        kept = [(self.members[lasso][places], self.weights[lasso][places]) for lasso, places in enumerate(active)]
         self._begin()
-        for lasso, (members, weights) in enumerate(known):
-            self._known[lasso, members[members < self._columns.n_columns]] = True
+        for lasso, (members, weights) in enumerate(kept):
+            self._is_member[lasso, members[members < self._columns.n_columns]] = True
             self._extend(lasso, members)
             self.weights[lasso] = weights
 
@@ -129,21 +130,23 @@ class LassoFits:
 
     def _join(self, lassos: Iterable[int], levels: Floats) -> list[int]:
         """Let columns join that correlate with the residual above the level; return the lassos that got any."""
-        own = np.fromiter(lassos, dtype=np.intp)
-        joining = self._columns.above(self._gradients(own), self._runs[own], levels[own], self._known[own], JOINING)
-        extended = [(lasso, new) for lasso, new in zip(own.tolist(), joining, strict=True) if len(new)]
+        asked = np.fromiter(lassos, dtype=np.intp)
+        members = self._is_member[asked]
+        joining = self._columns.above(self._gradients(asked), self._runs[asked], levels[asked], members, JOINING)
+        extended = [(lasso, new) for lasso, new in zip(asked.tolist(), joining, strict=True) if len(new)]
         for lasso, new in extended:
-            self._known[lasso, new] = True
+            self._is_member[lasso, new] = True
             self._extend(lasso, new)
         return [lasso for lasso, _ in extended]
 
     def _extend(self, lasso: int, new: Ints) -> None:
         before = self.members[lasso]
         self.members[lasso] = np.concatenate([before, new])
-        every = self._take(lasso, self.members[lasso])
-        k, (more, n_samples) = len(before), every.shape
+        columns = self._take(lasso, self.members[lasso])
+        k, (more, n_samples) = len(before), columns.shape
         target = self._targets[lasso, self._columns.samples[self._runs[lasso]]]
-        products = every[k:] @ np.column_stack([every.T, target]) / n_samples
+        # Only products with new columns are missing: G_new = X_new' X / n and c_new = X_new' y / n.
+        products = columns[k:] @ np.column_stack([columns.T, target]) / n_samples
         gram = enlarged(self._gram[lasso], (more, more))
         gram[k:], gram[:k, k:] = products[:, :more], products[:, :k].T
         self._gram[lasso], self._c[lasso] = gram, np.append(self._c[lasso], products[:, more])
@@ -151,41 +154,44 @@ class LassoFits:
 
     def _take(self, lasso: int, columns: Ints) -> Floats:
         run = int(self._runs[lasso])
-        found = self._columns.take(run, columns, self.pairs[lasso])
+        values = self._columns.take(run, columns, self.pairs[lasso])
         if self._root is None:
-            return found
-        return outside(self._bases[run], (found * self._root[lasso, self._columns.samples[run]]).T).T
+            return values
+        # Weighted least squares is least squares of rows times the roots of their weights.
+        return outside(self._bases[run], (values * self._root[lasso, self._columns.samples[run]]).T).T
 
     def _solve(self, penalty: Floats, lassos: Sequence[int] | None = None) -> None:
         """Solve lassos on their working sets."""
-        own = [lasso for lasso in (range(len(penalty)) if lassos is None else lassos) if len(self.members[lasso])]
-        widest = max((len(self.members[lasso]) for lasso in own), default=1)
+        solvable = [lasso for lasso in (range(len(penalty)) if lassos is None else lassos) if len(self.members[lasso])]
+        widest = max((len(self.members[lasso]) for lasso in solvable), default=1)
 
         def solve(part: slice) -> None:
-            some = own[part]
+            some = solvable[part]
             width = max(len(self.members[lasso]) for lasso in some)
             gram = np.stack([enlarged(self._gram[lasso], (width, width)) for lasso in some])
-            c, weights = (np.stack([enlarged(of[lasso], (width,)) for lasso in some]) for of in (self._c, self.weights))
-            for lasso, found in zip(some, minimize(gram, c, weights, penalty[some]), strict=True):
-                self.weights[lasso] = found[: len(self.members[lasso])]
+            # Columns of zeros fill up: their correlation is 0, so that they never enter.
+            c = np.stack([enlarged(self._c[lasso], (width,)) for lasso in some])
+            weights = np.stack([enlarged(self.weights[lasso], (width,)) for lasso in some])
+            for lasso, solution in zip(some, minimize(gram, c, weights, penalty[some]), strict=True):
+                self.weights[lasso] = solution[: len(self.members[lasso])]
 
-        each_block(solve, feature_chunks(len(own), max(1, CACHE_ENTRIES // widest**2)))
+        each_block(solve, feature_chunks(len(solvable), max(1, CACHE_ENTRIES // widest**2)))
 
     def residuals(self, lassos: Ints | None = None) -> Floats:
         """Return what is left of the targets, of shape (n_lassos, n_samples)."""
-        own = np.arange(len(self._runs)) if lassos is None else lassos
-        found = self._targets[own].copy()
-        for row, lasso in zip(found, own.tolist(), strict=True):
+        asked = np.arange(len(self._runs)) if lassos is None else lassos
+        residuals = self._targets[asked].copy()
+        for row, lasso in zip(residuals, asked.tolist(), strict=True):
             active = np.flatnonzero(self.weights[lasso])
             if len(active):
                 fitted = self.weights[lasso][active] @ self._take(lasso, self.members[lasso][active])
                 row[self._columns.samples[self._runs[lasso]]] -= fitted
-        return found
+        return residuals
 
     def _gradients(self, lassos: Ints | None = None) -> Floats:
         """Return the vectors whose correlations with columns the penalty bounds, of shape (n_lassos, n_samples)."""
-        found = self.residuals(lassos)
-        return found if self._root is None else found * (self._root if lassos is None else self._root[lassos])
+        residuals = self.residuals(lassos)
+        return residuals if self._root is None else residuals * (self._root if lassos is None else self._root[lassos])
 
     def _first_of_copies(self, penalty: Floats) -> None:
         """Give the weight of a column to the first of its copies in the run, if it is not that itself."""
@@ -194,8 +200,8 @@ class LassoFits:
         ):
             others = np.flatnonzero((np.abs(c - gram @ weights) >= level) & (weights == 0))
             for column in np.flatnonzero(weights).tolist() if len(others) else ():
-                sizes, own = gram[others, others], gram[column, column]
-                same = np.abs(gram[others, column]) >= (1.0 - COLLINEAR) * np.maximum(sizes, own)
+                sizes, square = gram[others, others], gram[column, column]
+                same = np.abs(gram[others, column]) >= (1.0 - COLLINEAR) * np.maximum(sizes, square)
                 copies = others[same & (members[others] < members[column])]
                 if len(copies):
                     first = copies[members[copies].argmin()]

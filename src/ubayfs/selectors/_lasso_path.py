@@ -218,10 +218,10 @@ class LassoPath:
         penalty = self.top
         # Cycling needs ties that rounding errors break now this way, now that; then the walk just ends.
         for _ in range(10 * min(self._X.shape) + 100):
-            found = self._next_event(penalty, floor)
-            if found is None:
+            event = self._next_event(penalty, floor)
+            if event is None:
                 return
-            penalty, feature = found
+            penalty, feature = event
             enters = feature not in self.active
             if not enters:
                 self._drop(feature)
@@ -250,8 +250,9 @@ class LassoPath:
         point, column = self._point, self._X[:, feature]
         weighted = point.curved(column)
         cross = self._Z.T @ weighted
-        own = float(weighted @ column)
-        if own - cross @ self._newton_direction(cross) <= COLLINEAR * own:
+        square = float(weighted @ column)
+        # What is left of the column, weighted by the curvature, beyond the active ones: the Schur complement.
+        if square - cross @ self._newton_direction(cross) <= COLLINEAR * square:
             self._barred[feature] = True
             self._update_candidates()
             return False
@@ -289,6 +290,7 @@ class LassoPath:
         """Move the coefficients to the solution at `penalty` with the present columns and signs."""
         n, last_size = self._n, np.inf
         for _ in range(_MAX_REPETITIONS):
+            # Minus the gradient of the objective; the equations of the module ask for 0.
             gradient = self._Z.T @ self._point.residual / n - penalty * self._signs
             size = float(np.abs(gradient).max(initial=0.0))
             # Near the solution a step squares the error, unless only rounding errors are left.
@@ -318,7 +320,7 @@ class LassoPath:
         for repetition in range(_MAX_REPETITIONS):
             # Where classes are separable, weights grow like -log(penalty): no straight line is good for long.
             lowest = max(floor, 0.5 * penalty if self._loss.curves else 0.0)
-            direction = self._newton_direction(self._signs)
+            direction = self._newton_direction(self._signs)  # of the coefficients while the penalty falls by 1
             distance, feature = self._nearest(penalty, direction, penalty - lowest)
             if feature is not None and 0 <= distance <= self._tie:
                 return penalty, feature
@@ -352,11 +354,11 @@ class LassoPath:
         a member then, and the others are below it at both.
         """
         vectors = np.array([self._point.residual / self._n, self._point.curved(self._Z @ direction)])
-        found = self._nearest_member(penalty, direction, vectors)
-        way = min(max(found[0], 0.0), reach) + self._tie
+        nearest = self._nearest_member(penalty, direction, vectors)
+        way = min(max(nearest[0], 0.0), reach) + self._tie
         ends, levels = np.array([vectors[0], vectors[0] + way * vectors[1]]), np.array([penalty, penalty - way])
         if self._working_set.others_are_below(ends, levels - self._tie):
-            return found
+            return nearest
         self._working_set.renew(ends, levels)
         self._update_candidates()
         return self._nearest_member(penalty, direction, vectors)
@@ -367,6 +369,8 @@ class LassoPath:
         The rows of `vectors` are those whose products with a column are its correlation and the change of that.
         """
         correlations, changes = self._working_set.products(vectors)
+        # While the penalty falls by t, a correlation c becomes c - t * change: c - penalty grows at the rate
+        # 1 - change, -c - penalty at the rate 1 + change, and an active weight times its sign falls to 0.
         excess = np.concatenate(
             [correlations - penalty, -penalty - correlations, -(self._signs * self._coefficients)[self._n_free :]]
         )

@@ -51,7 +51,7 @@ class ScoreColumns:
     with_gaps: Mask
 
     @classmethod
-    def of(cls, X: Array, without: Ints) -> ScoreColumns:
+    def from_table(cls, X: Array, without: Ints) -> ScoreColumns:
         """Make the columns of a table of shape (n_samples, n_features), 0 for features that shall be `without`."""
         n_samples, n_features = X.shape
         bend, with_gaps = np.zeros((3, n_features)), np.zeros(n_features, dtype=bool)
@@ -104,7 +104,9 @@ def _straight(block: Array) -> Floats:
     n_present = x.shape[1] - absent.sum(axis=1, keepdims=True)
     x[absent] = 0.0
     x *= power_of_two(np.abs(x).max(axis=1, keepdims=True))
-    s = ndtri(ranks / np.maximum(n_present, 1) + 0.5)
+    s = ndtri(
+        ranks / np.maximum(n_present, 1) + 0.5
+    )  # Phi^-1((rank - 1/2) / n) from ranks around their mean (n + 1) / 2
     a = _standardized(_standardized(x, absent, n_present) + s, absent, n_present)
     a[absent] = np.nan
     return a
@@ -136,7 +138,8 @@ def _bend(rows: Floats) -> Floats:
     squares = _clipped_square(a)
     whole, size = (squares**2).sum(axis=1), (a**2).sum(axis=1)
     center = squares.sum(axis=1) / n
+    # Least squares of the square on a, which has mean 0.
     slope = ((squares - center[:, None]) * a).sum(axis=1) / np.where(size > 0, size, 1.0)
-    left = (((squares - center[:, None] - slope[:, None] * a) * present) ** 2).sum(axis=1)
-    known = left > NOTHING_LEFT * whole
-    return np.array([center, slope, np.sqrt(n / np.where(known, left, np.inf))])
+    remainder = (((squares - center[:, None] - slope[:, None] * a) * present) ** 2).sum(axis=1)
+    bends = remainder > NOTHING_LEFT * whole
+    return np.array([center, slope, np.sqrt(n / np.where(bends, remainder, np.inf))])

@@ -46,8 +46,8 @@ class TwoClasses:
         `ranks` and both results have shape (n_columns, n_nodes, width).
         """
         codes = _in_order(ranks, self._low)
-        of_second = _running_sums(codes & codes.dtype.type(1), np.int32)
-        squares = np.multiply(of_second, self._n_rows, dtype=np.float64)
+        n_second_left = _running_sums(codes & codes.dtype.type(1), np.int32)
+        squares = np.multiply(n_second_left, self._n_rows, dtype=np.float64)
         squares -= self._expected
         squares *= squares
         return squares, codes
@@ -63,15 +63,15 @@ class ManyClasses:
         sizes = in_class.sum(axis=1)  # (n_nodes, n_classes)
         by_class = np.sort(np.where(absent, n_classes, classes), axis=1)
         starts = np.cumsum(sizes, axis=1) - sizes
-        own = np.minimum(by_class, n_classes - 1)  # class of each place once places are sorted by class
-        number = np.arange(absent.shape[1]) - np.take_along_axis(starts, own, axis=1)
-        steps = (2 * number + 1) + (np.take_along_axis(sizes, own, axis=1) << 32)
+        sorted_class = np.minimum(by_class, n_classes - 1)  # class of each place once places are sorted by class
+        number = np.arange(absent.shape[1]) - np.take_along_axis(starts, sorted_class, axis=1)
+        steps = (2 * number + 1) + (np.take_along_axis(sizes, sorted_class, axis=1) << 32)
         self._steps = np.where(absent, 0, steps).reshape(-1)
         self._classes = _low(classes, absent, ranks) << 8 * ranks.itemsize
         self._low = _low(np.arange(absent.size).reshape(absent.shape), absent, ranks)
-        of_squares = (sizes**2).sum(axis=1, keepdims=True)
-        self._factors = n_rows.astype(np.float64) ** 2, 2.0 * n_rows * n_left, of_squares * n_left**2
-        self.scatter = n_rows**2 - of_squares
+        squared_sizes = (sizes**2).sum(axis=1, keepdims=True)
+        self._factors = n_rows.astype(np.float64) ** 2, 2.0 * n_rows * n_left, squared_sizes * n_left**2
+        self.scatter = n_rows**2 - squared_sizes
 
     def __call__(self, ranks: Array) -> tuple[Floats, Array]:
         """Return squares and codes."""
@@ -79,9 +79,9 @@ class ManyClasses:
         codes.sort(axis=2)
         codes = _in_order(codes.astype(ranks.dtype), self._low)
         sums = np.cumsum(self._steps.take(_places(codes), mode="clip"), axis=2)
-        of_squares, of_products, last = self._factors
-        squares = np.multiply(sums & (2**32 - 1), of_squares)
-        squares -= np.multiply(sums >> 32, of_products)
+        square_factor, product_factor, last = self._factors
+        squares = np.multiply(sums & (2**32 - 1), square_factor)
+        squares -= np.multiply(sums >> 32, product_factor)
         squares += last
         return squares, codes
 
@@ -151,7 +151,7 @@ def ranks_of(codes: Array) -> Array:
 
 
 def equal_to_next(codes: Array) -> Mask:
-    """Tell where a rank equals the next one; behind the last of a node, that is the first of another."""
+    """Return where a rank equals the next one; behind the last of a node, that is the first of another."""
     ranks = ranks_of(codes).reshape(-1)
     equal = np.zeros(codes.shape, dtype=bool)
     np.equal(ranks[:-1], ranks[1:], out=equal.reshape(-1)[:-1])

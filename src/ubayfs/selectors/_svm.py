@@ -105,6 +105,7 @@ class LinearMachines:
         if self._gram is not None:
             gram = self._gram[chosen[:, None], chosen]
             average = gram.sum(axis=0) / n_chosen
+            # The free intercept centers the rows: H G H with H = I - 11'/n, as the columns are centered below.
             gram -= average + average[:, None] - average.sum() / n_chosen
             gram.flat[:: n_chosen + 1] += penalty
             solution = solve_positive(gram, deviation)
@@ -143,7 +144,7 @@ class LinearMachines:
                 low, at_low, turns = float(turns[middle]), at_middle, turns[middle + 1 :]
             else:
                 high, at_high, turns = float(turns[middle]), at_middle, turns[:middle]
-        return low + (high - low) * at_low / (at_low - at_high)
+        return low + (high - low) * at_low / (at_low - at_high)  # no turn between them: the derivative is a line
 
     def _turns(self, gap: Floats, df: Floats) -> Floats:
         """Return, in order, the steps between 0 and 1 at which a row begins or ceases to cost something."""

@@ -155,9 +155,9 @@ class SupportSelector(ForeignSelector):
     """The features that a scikit-learn selector (anything with ``get_support``) keeps."""
 
     def _choose(self, X: Array, y: Array | None, n_features: int, rng: np.random.Generator) -> Ints:
-        own = self.foreign.get_params(deep=False)
-        sizes = [p for p in _SIZE_PARAMETERS if p in own] + ["max_features"] * (
-            {"max_features", "threshold"} <= set(own)
+        parameters = self.foreign.get_params(deep=False)
+        sizes = [p for p in _SIZE_PARAMETERS if p in parameters] + ["max_features"] * (
+            {"max_features", "threshold"} <= set(parameters)
         )
         fitted = _fitted_clone(self.foreign, X, y, rng, **dict.fromkeys(sizes, n_features))
         selected = np.flatnonzero(np.asarray(fitted.get_support()))
@@ -256,7 +256,7 @@ def check_task(selectors: Sequence[ElementarySelector], task: str) -> None:
     """
     for selector in selectors:
         if task not in selector.tasks:
-            able = ", ".join(repr(name) for name, known in sorted(SELECTORS.items()) if task in known.tasks)
+            able = ", ".join(repr(name) for name, candidate in sorted(SELECTORS.items()) if task in candidate.tasks)
             # The order of TASKS, so that messages are stable.
             only = ", ".join(name for name in TASKS if name in selector.tasks)
             rule = f"{selector.name!r} cannot do task {task!r}, only {only}. Selectors that can: {able}."

@@ -46,10 +46,10 @@ class Residuals(Runs):
 
     def __init__(self, design: Floats, subsamples: Mask) -> None:
         super().__init__(subsamples)
-        self._own = [basis_of(design[rows]) for rows in subsamples]
-        most = max(basis.shape[1] for basis in self._own)
+        self._run_bases = [basis_of(design[rows]) for rows in subsamples]
+        most = max(basis.shape[1] for basis in self._run_bases)
         self._bases = np.zeros((len(subsamples), most, subsamples.shape[1]))
-        for bases, basis, rows in zip(self._bases, self._own, subsamples, strict=True):
+        for bases, basis, rows in zip(self._bases, self._run_bases, subsamples, strict=True):
             bases[: basis.shape[1], rows] = basis.T
 
     def squares(self, runs: slice, x: Array) -> tuple[Array, Array, Array]:
@@ -63,15 +63,15 @@ class Residuals(Runs):
         raw = weights @ x**2
         if len(weights) == 1:
             rows = self.subsamples[runs][0]
-            left = np.zeros_like(x)
-            left[rows] = outside(self._own[runs][0].astype(x.dtype, copy=False), x[rows])
-            total = (left**2).sum(axis=0)
+            remainder = np.zeros_like(x)
+            remainder[rows] = outside(self._run_bases[runs][0].astype(x.dtype, copy=False), x[rows])
+            total = (remainder**2).sum(axis=0)
             around_mean = ((x[rows] - x[rows].mean(axis=0)) ** 2).sum(axis=0)
-            x, total = left, np.where(total > DETERMINED_FEATURE * around_mean, total, 0)[None]
+            x, total = remainder, np.where(total > DETERMINED_FEATURE * around_mean, total, 0)[None]
         else:
             bases = self._bases[runs].astype(x.dtype, copy=False)
             inside = (bases.reshape(-1, len(x)) @ x).reshape(*bases.shape[:2], x.shape[1])
-            total = raw - (inside**2).sum(axis=1)
+            total = raw - (inside**2).sum(axis=1)  # T = W @ x^2 - sum (Q'x)^2
         return x, total, total / np.maximum(raw, _TINY[x.dtype])
 
     def explained(self, x: Floats, directions: Floats) -> tuple[Floats, Floats]:
@@ -94,29 +94,29 @@ class Residuals(Runs):
     @property
     def bases(self) -> list[Floats]:
         """Of each run, an orthonormal basis of the constant and the covariates, of shape (n_samples_of_run, rank)."""
-        return self._own
+        return self._run_bases
 
     @property
     def degrees(self) -> Floats:
         """Number of samples of each run minus the rank of constant and covariates, of shape (n_models,)."""
-        return np.array([len(basis) - basis.shape[1] for basis in self._own], dtype=np.float64)
+        return np.array([len(basis) - basis.shape[1] for basis in self._run_bases], dtype=np.float64)
 
-    def of_target(self, target: Target) -> list[Floats]:
+    def target_remainders(self, target: Target) -> list[Floats]:
         """Return what is left of the target in each run, of shape (n_samples_of_run, n_columns)."""
         if target.task == "survival":
             check_events(target, self.subsamples)
-        found = []
-        for basis, rows in zip(self._own, self.subsamples, strict=True):
-            share, left = target_left(basis, target, rows)
+        remainders = []
+        for basis, rows in zip(self._run_bases, self.subsamples, strict=True):
+            share, remainder = target_left(basis, target, rows)
             if len(basis) <= basis.shape[1] + 1 or share < DETERMINED:
                 raise UBayFSError("covariates determine the target in the subsample; a larger train_size may help.")
-            found.append(left)
-        return found
+            remainders.append(remainder)
+        return remainders
 
     def project(self, runs: slice, values: Floats) -> Floats:
         """Return vectors of some runs, of shape (n_runs, n_samples) and 0 outside the run, without covariates."""
         bases = self._bases[runs]
-        for _ in range(2):
+        for _ in range(2):  # the second time removes what the rounding of the first has left inside
             inside = bases @ values[:, :, None]
             values = values - (inside.transpose(0, 2, 1) @ bases)[:, 0]
         return values
@@ -126,17 +126,17 @@ class Residuals(Runs):
         return total, condition
 
     def _vary(self, run: int, block: Floats) -> Mask:
-        """Tell which columns vary in a run, beyond covariates."""
+        """Return which columns vary in a run, beyond covariates."""
         vary = super()._vary(run, block)
         if vary.any():
-            own = standardized(block[np.ix_(self.subsamples[run], vary)])
-            vary[vary] = (outside(self._own[run], own) ** 2).sum(axis=0) / len(own) > DETERMINED_FEATURE
+            columns = standardized(block[np.ix_(self.subsamples[run], vary)])
+            vary[vary] = (outside(self._run_bases[run], columns) ** 2).sum(axis=0) / len(columns) > DETERMINED_FEATURE
         return vary
 
-    def own_columns(self, X: Array, run: int, columns: Ints) -> Floats:
+    def unit_columns(self, X: Array, run: int, columns: Ints) -> Floats:
         """Return columns from the samples of a run alone, without covariates, of length 1."""
-        left = outside(self._own[run], standardized(X[np.ix_(self.subsamples[run], columns)]))
-        return left / np.linalg.norm(left, axis=0)
+        remainder = outside(self._run_bases[run], standardized(X[np.ix_(self.subsamples[run], columns)]))
+        return remainder / np.linalg.norm(remainder, axis=0)
 
 
 class JointSelector(ElementarySelector):
@@ -173,8 +173,8 @@ def share_beyond(residuals: Residuals, target: Target, each: bool = False) -> St
 
     def statistic(runs: slice, x: Array) -> tuple[Array, Array]:
         x, total, condition = residuals.squares(runs, x)
-        own = directions[:, runs].astype(x.dtype, copy=False)
-        explained = ((own.reshape(-1, len(x)) @ x) ** 2).reshape(*own.shape[:2], -1)
+        run_directions = directions[:, runs].astype(x.dtype, copy=False)
+        explained = ((run_directions.reshape(-1, len(x)) @ x) ** 2).reshape(*run_directions.shape[:2], -1)
         shares = np.clip((explained if each else explained.sum(axis=0)) / total, 0.0, 1.0)
         return np.where(total > 0, shares, -np.inf), condition
 
@@ -190,20 +190,20 @@ def categories_beyond(residuals: Residuals, target: Target, X: CategoryTable, ea
     """
     directions = _target_directions(residuals, target, each)
     q, degrees = (directions**2).sum(axis=2).round(), residuals.degrees  # 1 for a direction, 0 for none
-    found = np.empty((*(q.shape if each else q.shape[1:]), len(X.several)))
+    shares = np.empty((*(q.shape if each else q.shape[1:]), len(X.several)))
     for place, feature in enumerate(X.several.tolist()):
         columns = X.columns(feature).astype(np.float64)
         trace, p = residuals.explained(columns, directions)
         trace, n_directions = (trace, q) if each else (trace.sum(axis=0), q.sum(axis=0))
         rest = degrees - n_directions
         share = 1.0 - left_by_levels(trace, p, n_directions, rest)
-        found[..., place] = np.where(p > 0, share, -np.inf)
-    return found
+        shares[..., place] = np.where(p > 0, share, -np.inf)
+    return shares
 
 
 def _target_directions(residuals: Residuals, target: Target, each: bool) -> Floats:
     """Return what is left of the target in each run, of shape (n_directions, n_models, n_samples), 0 outside."""
-    bases = [target_directions(left, each) for left in residuals.of_target(target)]
+    bases = [target_directions(remainder, each) for remainder in residuals.target_remainders(target)]
     directions = np.zeros((max(basis.shape[1] for basis in bases), *residuals.subsamples.shape))
     for run, (basis, rows) in enumerate(zip(bases, residuals.subsamples, strict=True)):
         directions[: basis.shape[1], run, rows] = basis.T
@@ -238,11 +238,11 @@ def associations_beyond(
         weighted = rho * (counts / subsamples.sum(axis=1))[:, :, None]
         return np.asarray(weighted.sum(axis=0, keepdims=True), dtype=rho.dtype)
 
-    def of_numbers(block: Array) -> Array:
+    def number_associations(block: Array) -> Array:
         rho = associations(run_scores(statistic, subsamples, block))
         return rho if in_turns else rho[0]
 
-    return of_numbers, lambda X: associations(categories_beyond(residuals, target, X, each=True))
+    return number_associations, lambda X: associations(categories_beyond(residuals, target, X, each=True))
 
 
 # -- for selectors that do not know covariates -------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def without_covariates(values: Array, basis: Floats) -> Array:
     basis : ndarray of shape (n_samples_of_run, rank)
         Orthonormal, see :func:`~ubayfs.data.covariates.basis_of`.
     """
-    found = np.empty_like(values)
+    remainders = np.empty_like(values)
     for part in feature_chunks(values.shape[1], max(1, _CACHE_ENTRIES // max(len(values), 1))):
         x = values[:, part].astype(np.float64)
         absent = np.isnan(x)
@@ -275,16 +275,17 @@ def without_covariates(values: Array, basis: Floats) -> Array:
         if not gaps.all():
             x[:, ~gaps] = outside(basis, x[:, ~gaps])
         x[:, np.einsum("ij,ij->j", x, x) <= least] = 0.0
-        found[:, part] = x / scale
-    return found
+        remainders[:, part] = x / scale
+    return remainders
 
 
 def _outside_of_present(basis: Floats, x: Floats, absent: Mask) -> Floats:
     """Return what is left of columns, changed in place, in the samples that have them, and 0 elsewhere."""
     products = (basis[:, :, None] * basis[:, None, :]).reshape(len(basis), -1)
+    # Without some rows the basis is not orthonormal: each column has normal equations with the rows that it has.
     grams = ((~absent).T.astype(np.float64) @ products).reshape(-1, basis.shape[1], basis.shape[1])
     inverses = np.linalg.pinv(grams, rcond=NOTHING_LEFT, hermitian=True)
-    for _ in range(2):
+    for _ in range(2):  # as in `project`
         coefficients = (inverses @ (basis.T @ x).T[:, :, None])[:, :, 0]
         x -= basis @ coefficients.T
         x[absent] = 0.0
@@ -299,9 +300,9 @@ def target_without_covariates(basis: Floats, target: Target) -> Target:
     """
     if target.values is None:
         return target
-    share, left = target_left(basis, target)
+    share, remainder = target_left(basis, target)
     if share < DETERMINED:
         raise UBayFSError("covariates determine the target in the subsample; a larger train_size may help.")
     if not target.is_numeric:
         return target
-    return Target(target.task, left[:, 0], left[:, 0])
+    return Target(target.task, remainder[:, 0], remainder[:, 0])

@@ -50,24 +50,28 @@ def unexplained(share: Array, d1: Array, d2: Array, c1: Array, c2: Array) -> Flo
     """
     from scipy.special import betainc, betaincinv
 
-    share, known = np.clip(share, 0.0, 1.0), (d1 > 0) & (d2 > 0) & (c1 > 0) & (c2 > 0)
-    d1, d2, c1, c2 = (np.where(known, degrees, 1.0) for degrees in (d1, d2, c1, c2))
+    share, comparable = np.clip(share, 0.0, 1.0), (d1 > 0) & (d2 > 0) & (c1 > 0) & (c2 > 0)
+    d1, d2, c1, c2 = (np.where(comparable, degrees, 1.0) for degrees in (d1, d2, c1, c2))
     p = betainc(d2 / 2, d1 / 2, 1.0 - share)
     rest = np.where(
         p > _SMALLEST_P, betaincinv(c2 / 2, c1 / 2, np.maximum(p, _SMALLEST_P)), (1.0 - share) * (c1 + c2) / d2
     )
-    return np.where(known, np.minimum(rest, 1.0), 1.0)
+    return np.where(comparable, np.minimum(rest, 1.0), 1.0)
 
 
-def left_by_levels(trace: Array, p: Array, q: Array, rest: Array, of_number: tuple[Any, Any] | None = None) -> Floats:
+def left_by_levels(
+    trace: Array, p: Array, q: Array, rest: Array, number_degrees: tuple[Any, Any] | None = None
+) -> Floats:
     """Return 1 minus the share of scatter of a number that has the p-value of Pillai's trace of p columns and q others.
 
     `rest` are the degrees of freedom that the q columns leave; of one column the trace is the share that p columns
-    explain. The degrees of freedom of the number are q and `rest` unless others are given.
+    explain. The degrees of freedom of the number are q and `rest`, or `number_degrees`.
     """
+    # Pillai's trace of s = min(p, q) canonical correlations; its approximate F has s max(p, q) and s (rest - p + s)
+    # degrees of freedom.
     s = np.minimum(p, q)
     share = trace / np.maximum(s, 1.0)
-    return unexplained(share, s * np.maximum(p, q), s * (rest - p + s), *(of_number or (q, rest)))
+    return unexplained(share, s * np.maximum(p, q), s * (rest - p + s), *(number_degrees or (q, rest)))
 
 
 def whitening(gram: Floats, least: Floats) -> tuple[Floats, Floats]:
@@ -98,7 +102,7 @@ class _Block:
 
 def _blocks(X: CategoryTable, features: Ints, n_rows: int) -> list[_Block]:
     """Return categories with their indicators, one column per level, also of two."""
-    found = []
+    blocks = []
     most = max((len(X.levels[int(j)].labels) for j in features), default=1)
     for part in feature_chunks(len(features), max(1, _BLOCK_ENTRIES // (n_rows * most))):
         codes = X[:, features[part]].astype(np.float64)
@@ -106,8 +110,8 @@ def _blocks(X: CategoryTable, features: Ints, n_rows: int) -> list[_Block]:
         owners, first = np.repeat(np.arange(len(widths)), widths), np.cumsum(widths) - widths
         level = np.arange(len(owners)) - first[owners]
         x = (codes[:, owners] == level).astype(np.float64)
-        found.append(_Block(np.arange(len(features))[part], x, (~np.isnan(codes)).astype(np.float64), first))
-    return found
+        blocks.append(_Block(np.arange(len(features))[part], x, (~np.isnan(codes)).astype(np.float64), first))
+    return blocks
 
 
 def shares_between(X: CategoryTable, features: Ints, class_weights: Floats) -> tuple[Floats, Floats]:
@@ -123,11 +127,11 @@ def shares_between(X: CategoryTable, features: Ints, class_weights: Floats) -> t
     weights = class_weights.reshape(-1, n_samples)
     for block in _blocks(X, features, len(weights)):
         counts = (weights @ block.x).reshape(n_classes, n_models, -1)
-        of_level, of_class = counts.sum(axis=0), block.sums(counts)
-        n, levels, classes = of_class.sum(axis=0), block.sums((of_level > 0) * 1.0), (of_class > 0).sum(axis=0)
+        level_sizes, class_sizes = counts.sum(axis=0), block.sums(counts)
+        n, levels, classes = class_sizes.sum(axis=0), block.sums((level_sizes > 0) * 1.0), (class_sizes > 0).sum(axis=0)
         # Divided by the counts of classes first, which are those of the whole category.
         owners = np.repeat(np.arange(len(block.first)), np.diff([*block.first, counts.shape[2]]))
-        parts = (counts**2 / np.maximum(of_class, 1.0)[..., owners]).sum(axis=0) / np.maximum(of_level, 1.0)
+        parts = (counts**2 / np.maximum(class_sizes, 1.0)[..., owners]).sum(axis=0) / np.maximum(level_sizes, 1.0)
         trace, p, q = block.sums(parts) - 1.0, levels - 1.0, classes - 1.0
         rest = left_by_levels(trace, p, q, n - classes)
         scores[:, block.places] = np.where(levels > 1, 1.0 - rest, -np.inf)
@@ -145,37 +149,39 @@ def associations(
     n_models), is the standard deviation under chance of the association of numbers: t times it is the result. None:
     it is the correlation r of t, counted by the root of the share of samples that have the category.
     """
-    found = np.empty((*outputs.shape[:2], len(features)))
+    strengths = np.empty((*outputs.shape[:2], len(features)))
     members = subsamples.astype(np.float64)
     n_members = members.sum(axis=1)[:, None]
     for block in _blocks(X, features, len(members) * (len(outputs) + 1)):
         ordered = np.array([X.levels[int(j)].ordered for j in features[block.places]])
-        of_level = members @ block.x
-        n, levels = block.sums(of_level), block.sums((of_level > 0) * 1.0)
+        level_sizes = members @ block.x
+        n, levels = block.sums(level_sizes), block.sums((level_sizes > 0) * 1.0)
         codes = np.where(block.present > 0, X[:, features[block.places]].astype(np.float64), 0.0)
-        for position, own in enumerate(outputs):
-            y = np.where(subsamples, own - (own * members).sum(axis=1, keepdims=True) / n_members, 0.0)
-            of_y, of_squares = y @ block.present, y**2 @ block.present
-            total = of_squares - of_y**2 / np.maximum(n, 1.0)
-            between = block.sums((y @ block.x) ** 2 / np.maximum(of_level, 1.0)) - of_y**2 / np.maximum(n, 1.0)
+        for position, output in enumerate(outputs):
+            y = np.where(subsamples, output - (output * members).sum(axis=1, keepdims=True) / n_members, 0.0)
+            y_sums, y_squares = y @ block.present, y**2 @ block.present
+            # sum y^2 - (sum y)^2 / n, and sum_l (sum_l y)^2 / n_l - (sum y)^2 / n, over the samples with the category
+            total = y_squares - y_sums**2 / np.maximum(n, 1.0)
+            between = block.sums((y @ block.x) ** 2 / np.maximum(level_sizes, 1.0)) - y_sums**2 / np.maximum(n, 1.0)
             if ordered.any():
-                between = np.where(ordered, _by_codes(members, y, codes, of_y, n), between)
+                between = np.where(ordered, _by_codes(members, y, codes, y_sums, n), between)
             share = np.where(total > 0, between / np.where(total > 0, total, 1.0), 0.0)
             d1 = np.where(ordered, np.minimum(levels - 1.0, 1.0), levels - 1.0)
             rest = left_by_levels(share, d1, np.ones_like(n), n - 2.0)
             if scale is None:
-                found[position][:, block.places] = np.sqrt((1.0 - rest) * n / n_members)
+                strengths[position][:, block.places] = np.sqrt((1.0 - rest) * n / n_members)
             else:
+                # t^2 = (n - 2) R2 / (1 - R2)
                 t = np.sqrt(np.maximum(n - 2.0, 0.0) * (1.0 - rest) / np.maximum(rest, _LEAST_LEFT))
-                found[position][:, block.places] = t * scale[position][:, None]
-    return found
+                strengths[position][:, block.places] = t * scale[position][:, None]
+    return strengths
 
 
-def _by_codes(members: Floats, y: Floats, codes: Floats, of_y: Floats, n: Floats) -> Floats:
+def _by_codes(members: Floats, y: Floats, codes: Floats, y_sums: Floats, n: Floats) -> Floats:
     """Return the scatter of y that the codes of ordered levels explain."""
     sums, n = members @ codes, np.maximum(n, 1.0)
     scatter = members @ codes**2 - sums**2 / n
-    return np.where(scatter > 0, (y @ codes - of_y * sums / n) ** 2 / np.where(scatter > 0, scatter, 1.0), 0.0)
+    return np.where(scatter > 0, (y @ codes - y_sums * sums / n) ** 2 / np.where(scatter > 0, scatter, 1.0), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +199,7 @@ class NetScores:
     n_pairs: Floats
 
     @classmethod
-    def of(cls, contrasts: Sequence[Contrast], subsamples: Mask) -> NetScores:
+    def from_contrasts(cls, contrasts: Sequence[Contrast], subsamples: Mask) -> NetScores:
         """Count the pairs of classes that are compared, all together."""
         scores, n_pairs = np.zeros(subsamples.shape), np.zeros(len(subsamples))
         for contrast in contrasts:
@@ -225,30 +231,31 @@ class LevelCorrelations:
     def __init__(self, X: Any, runs: Runs) -> None:
         self._X, self._runs = X, runs
         several = X.several.tolist() if isinstance(X, CategoryTable) else ()
-        self._known: dict[int, tuple[Floats, Floats] | None] = dict.fromkeys(several)
+        self._inverses: dict[int, tuple[Floats, Floats] | None] = dict.fromkeys(several)
 
-    def _of(self, feature: int) -> tuple[Floats, Floats]:
+    def _inverse_of(self, feature: int) -> tuple[Floats, Floats]:
         """Return the inverses, of shape (n_models, k, k), and their ranks, of shape (n_models,)."""
-        known = self._known[feature]
-        if known is None:
+        inverse = self._inverses[feature]
+        if inverse is None:
             gram = self._runs.gram(self._X.columns(feature).astype(np.float64))
             squares = np.diagonal(gram, axis1=1, axis2=2)
             whitened, ranks = whitening(gram, squares.sum(axis=1))
             whitened *= np.sqrt(np.maximum(squares, 0.0))[:, :, None]
-            known = whitened @ whitened.transpose(0, 2, 1), np.maximum(ranks, 1.0)
-            self._known[feature] = known
-        return known
+            # W W' is the pseudoinverse of the gram matrix; times the columns' lengths, that of their correlations.
+            inverse = whitened @ whitened.transpose(0, 2, 1), np.maximum(ranks, 1.0)
+            self._inverses[feature] = inverse
+        return inverse
 
-    def of_each_run(self, features: Ints) -> tuple[Floats, Floats]:
+    def per_run(self, features: Ints) -> tuple[Floats, Floats]:
         """Return the inverse and the rank of one feature per run, of shapes (n_models, k, k) and (n_models,)."""
-        found = {feature: self._of(feature) for feature in set(features.tolist()) & self._known.keys()}
-        widest = max((inverses.shape[1] for inverses, _ in found.values()), default=1)
+        inverses = {feature: self._inverse_of(feature) for feature in set(features.tolist()) & self._inverses.keys()}
+        widest = max((matrices.shape[1] for matrices, _ in inverses.values()), default=1)
         inverse, ranks = np.zeros((len(features), widest, widest)), np.ones(len(features))
         inverse[:, 0, 0] = 1.0
         for run, feature in enumerate(features.tolist()):
-            if feature in found:
-                own, ranks[run] = (of_runs[run] for of_runs in found[feature])
-                inverse[run, : len(own), : len(own)] = own
+            if feature in inverses:
+                matrix, ranks[run] = (values[run] for values in inverses[feature])
+                inverse[run, : len(matrix), : len(matrix)] = matrix
         return inverse, ranks
 
     def solved(self, rho: Floats, features: Ints, widths: Ints) -> tuple[Floats, Floats]:
@@ -257,10 +264,10 @@ class LevelCorrelations:
         `rho` and the result have shape (n_models, m, n_coded); the ranks come with it, of shape (n_models, n_features).
         """
         first, solved, ranks = np.cumsum(widths) - widths, rho.copy(), np.ones((len(rho), len(features)))
-        for place in np.flatnonzero(np.isin(features, list(self._known))).tolist():
-            own = slice(first[place], first[place] + widths[place])
-            inverse, ranks[:, place] = self._of(int(features[place]))
-            solved[:, :, own] = rho[:, :, own] @ inverse
+        for place in np.flatnonzero(np.isin(features, list(self._inverses))).tolist():
+            columns = slice(first[place], first[place] + widths[place])
+            inverse, ranks[:, place] = self._inverse_of(int(features[place]))
+            solved[:, :, columns] = rho[:, :, columns] @ inverse
         return solved, ranks
 
 

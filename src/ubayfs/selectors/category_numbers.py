@@ -59,8 +59,8 @@ def _indicators(X: CategoryTable, coded: Array) -> Floats:
     """Return the columns of categories, filled up with 0, of shape (n_categories, n_samples, n_levels)."""
     widths = np.diff(X.starts)[X.several]
     columns = np.zeros((len(widths), len(coded), widths.max()))
-    for own, start, width in zip(columns, X.starts[X.several], widths, strict=True):
-        own[:, :width] = coded[:, start : start + width]
+    for padded, start, width in zip(columns, X.starts[X.several], widths, strict=True):
+        padded[:, :width] = coded[:, start : start + width]
     return columns
 
 

@@ -69,13 +69,13 @@ class Concordance:
         if self._few_pairs:
             return np.stack([_by_signs(block, self._subsamples, contrast) for contrast in self._contrasts])
         if n_pairs is None:
-            sides = [[(self._subsamples & of).sum(axis=1) for of in (c.upper, c.lower)] for c in self._contrasts]
+            sides = [[(self._subsamples & side).sum(axis=1) for side in (c.upper, c.lower)] for c in self._contrasts]
             n_pairs = np.prod(sides, axis=1)[:, :, None]
         return self._by_sorting(block, np.broadcast_to(n_pairs, (*n_pairs.shape[:2], block.shape[1])))
 
     @cached_property
     def _marks(self) -> list[tuple[_Marks, _Marks]]:
-        marks = partial(_Marks.of, self._subsamples)
+        marks = partial(_Marks.from_members, self._subsamples)
         return [(marks(contrast.upper, 255), marks(contrast.lower, 1)) for contrast in self._contrasts]
 
     def _by_sorting(self, block: Array, n_pairs: Array) -> Floats:
@@ -83,7 +83,7 @@ class Concordance:
         counts = np.empty(n_pairs.shape)
         step = max(1, _CACHE_ENTRIES // (n_models * (n_samples // _BLOCK + 1)))
         for part in feature_chunks(block.shape[1], step):
-            orders = _Ordered.of(block[:, part])
+            orders = _Ordered.from_columns(block[:, part])
             for count, pairs, (upper, lower) in zip(counts, n_pairs, self._marks, strict=True):
                 count[:, part] = orders.twice_passed(upper, lower).T - pairs[:, part]
         return counts
@@ -118,7 +118,7 @@ class _Marks:
     packed: bool
 
     @classmethod
-    def of(cls, subsamples: Mask, members: Mask, value: int) -> _Marks:
+    def from_members(cls, subsamples: Mask, members: Mask, value: int) -> _Marks:
         """Mark members of a class, a mask of shape (n_samples,)."""
         marks = np.zeros((len(members) + 1, len(subsamples)), dtype=np.uint8)
         np.logical_and(subsamples.T, members[:, None], out=marks[:-1])
@@ -149,7 +149,7 @@ class _Ordered:
     ties: Ints  # rows that have ties, and with ties reversed, (2, n_columns_with_ties, most of them); -1: none
 
     @classmethod
-    def of(cls, block: Array) -> _Ordered:
+    def from_columns(cls, block: Array) -> _Ordered:
         """Sort columns of shape (n_samples, k)."""
         columns = np.ascontiguousarray(block.T)
         rows = np.argsort(columns, axis=1)

@@ -45,8 +45,8 @@ class Cox(JointSelector):
     def _choose(self, X: Array, target: Target, runs: Runs, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features by correlation, from three matrix products for all runs."""
         if isinstance(runs, Residuals):
-            statistic, of_categories = share_beyond(runs, target), partial(categories_beyond, runs, target)
-            return best_of_each_run(statistic, X, runs.subsamples, n_features, of_categories)
+            statistic, category_scores = share_beyond(runs, target), partial(categories_beyond, runs, target)
+            return best_of_each_run(statistic, X, runs.subsamples, n_features, category_scores)
         directions = residual_directions(target, runs.subsamples)
 
         def associated(X: CategoryTable) -> Floats:

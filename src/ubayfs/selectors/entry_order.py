@@ -58,6 +58,6 @@ def _losses(target: Target) -> list[Loss]:
     """Return the loss of each model: one, or one for each of several classes."""
     if target.task == "survival":
         check_events(target, np.ones((1, len(target.event)), dtype=bool))
-        return [partial_likelihood(RiskSets.of(target.time, target.event))]
+        return [partial_likelihood(RiskSets.from_times(target.time, target.event))]
     outputs = output_columns(target).T
     return [squares(y) for y in outputs] if target.is_numeric else [logistic((y + 1) / 2) for y in outputs]

@@ -58,18 +58,18 @@ class Fisher(JointSelector):
 
         def best_by(target: Target) -> list[Ints]:
             if isinstance(runs, Residuals):
-                statistic, of_categories = share_beyond(runs, target), partial(categories_beyond, runs, target)
+                statistic, category_scores = share_beyond(runs, target), partial(categories_beyond, runs, target)
             else:
                 statistic = _share_between_classes(target, runs.subsamples)
-                of_categories = partial(_share_of_categories, target, subsamples=runs.subsamples)
-            return best_of_each_run(statistic, X, runs.subsamples, n_features, of_categories)
+                category_scores = partial(_share_of_categories, target, subsamples=runs.subsamples)
+            return best_of_each_run(statistic, X, runs.subsamples, n_features, category_scores)
 
         if self.classes == "weighted" or not is_nominal(target):
             return best_by(target)
         # Of the best n of each class, one is left at every turn: fewer than n features have been chosen before.
         best = [best_by(class_against_rest(target, code)) for code in range(target.n_classes)]
         turns = class_turns(target, runs.subsamples, rngs, n_features)
-        return [_in_turns([of_class[run] for of_class in best], order) for run, order in enumerate(turns.T)]
+        return [_in_turns([class_best[run] for class_best in best], order) for run, order in enumerate(turns.T)]
 
 
 def _share_of_categories(target: Target, X: CategoryTable, subsamples: Mask) -> Floats:
@@ -83,8 +83,8 @@ def _in_turns(best: Sequence[Ints], turns: Ints) -> Ints:
     """Return for each turn the first of its class that is not chosen yet."""
     chosen: dict[int, None] = {}
     for turn in turns.tolist():
-        left = (column for column in best[turn].tolist() if column not in chosen)
-        chosen.update(dict.fromkeys(islice(left, 1)))
+        remaining = (column for column in best[turn].tolist() if column not in chosen)
+        chosen.update(dict.fromkeys(islice(remaining, 1)))
     return np.array(list(chosen), dtype=np.intp)
 
 
@@ -92,7 +92,7 @@ def _share_between_classes(target: Target, subsamples: Mask) -> Statistic:
     classes = ClassCounts(np.asarray(target.values), target.n_classes, subsamples)
 
     def statistic(runs: slice, x: Array, present: Mask | None = None) -> tuple[Array, Array]:
-        counts = classes.of(present, runs)
+        counts = classes.counts(present, runs)
         n = counts.sum(axis=0).astype(x.dtype)
         total, condition = scatter(subsamples[runs], x, n)
         sizes = np.maximum(counts, 1.0).astype(x.dtype)  # an absent class has sums of zero
@@ -103,7 +103,7 @@ def _share_between_classes(target: Target, subsamples: Mask) -> Statistic:
         scores = np.clip(between / total, 0.0, 1.0)
         if present is None:
             return scores, condition
-        share = n / classes.of(None, runs).sum(axis=0).astype(x.dtype)
+        share = n / classes.counts(None, runs).sum(axis=0).astype(x.dtype)
         return where_two(scores * share, condition, n)
 
     return statistic

@@ -60,7 +60,7 @@ class HSIC(ElementarySelector):
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose at most `n_features` columns on each subsample, first to enter first."""
         factors = [kernel_factor(_target_kernel(target.take(rows))) for rows in subsamples]
-        bounds = KernelBounds(subsamples, factors).of(X)
+        bounds = KernelBounds(subsamples, factors).bound(X)
         return [
             _Path(FeatureKernels(X, rows), _target_kernel(target.take(rows)), *bounds[:, run]).walk(n_features)
             for run, rows in enumerate(subsamples)
@@ -147,9 +147,9 @@ class _Path:
                 looked_at = self._look_at(earlier, falls[earlier], _BATCH if fall < penalty else _FIRST_BATCH)
                 falls[looked_at] = self._falls(looked_at, penalty, direction)
             elif new := int(np.count_nonzero(self._relevance[:_BATCH] >= penalty - fall - TIE)):
-                known = len(self._features)
+                n_known = len(self._features)
                 self._get_to_know(new)
-                falls = np.append(falls, self._falls(slice(known, None), penalty, direction))
+                falls = np.append(falls, self._falls(slice(n_known, None), penalty, direction))
             else:
                 together = np.flatnonzero(falls <= fall + TIE)
                 return fall, int(together[np.argmin(self._features[together])]) if len(together) else -1
@@ -197,12 +197,12 @@ class _Path:
     def _admit(self, place: int) -> None:
         """Let a feature enter with weight 0, unless the active kernels determine its own."""
         self._may_enter[place] = False
-        own = self._gram(place)
-        if 1 - own @ np.linalg.solve(self._gram(self._active), own) <= COLLINEAR:
+        products = self._gram(place)
+        if 1 - products @ np.linalg.solve(self._gram(self._active), products) <= COLLINEAR:
             return
         pairs, trace = self._kernels.weights(self._kernels.centered(int(self._features[place])))
         column = np.zeros((len(self._features), 1))
-        column[self._active, 0] = own
+        column[self._active, 0] = products
         column[place] = 1.0
         self._active = np.append(self._active, place)
         self._weights = np.append(self._weights, 0.0)

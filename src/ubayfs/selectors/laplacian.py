@@ -90,6 +90,7 @@ def _squared_distances(X: Array, subsamples: Mask) -> list[Floats]:
                 standard[:, alone] = standardized(block[rows][:, alone])
             product += standard @ standard.T
     squares = [np.diag(product) for product in products]
+    # |a - b|^2 = |a|^2 + |b|^2 - 2 a'b, which rounding may make negative, and not quite symmetric
     distances = [np.maximum(s[:, None] + s - 2.0 * product, 0.0) for s, product in zip(squares, products, strict=True)]
     return [(one_way + one_way.T) / 2.0 for one_way in distances]
 
@@ -117,10 +118,10 @@ def _smoothness(graphs: Sequence[tuple[Ints, Ints, Floats]], n_samples: int) -> 
     union = np.unique(np.concatenate(keys))
     pair_weights = np.zeros((len(graphs), len(union)))
     degrees = np.zeros((len(graphs), n_samples))
-    for run, ((*both_ends, of_pairs), key) in enumerate(zip(graphs, keys, strict=True)):
-        pair_weights[run, np.searchsorted(union, key)] = of_pairs
+    for run, ((*both_ends, weights), key) in enumerate(zip(graphs, keys, strict=True)):
+        pair_weights[run, np.searchsorted(union, key)] = weights
         for ends in both_ends:
-            degrees[run] += np.bincount(ends, weights=of_pairs, minlength=n_samples)
+            degrees[run] += np.bincount(ends, weights=weights, minlength=n_samples)
     first, second = union // n_samples, union % n_samples
 
     def statistic(runs: slice, x: Array) -> tuple[Array, Array]:

@@ -102,8 +102,10 @@ class Lasso(JointSelector):
         if self.curves or self.pairs:
             raise InputError.of("order", '"entry" has neither curves nor pairs; leave out order, or both of them.')
         # The path is that of one run, and knows only complete numbers.
-        of_path = dict.fromkeys(("joint", "nested", "takes_gaps", "adjusts", "adjusts_gaps", "takes_categories"), False)
-        vars(self).update(of_path, tasks=EntryOrder.tasks)
+        unsupported = dict.fromkeys(
+            ("joint", "nested", "takes_gaps", "adjusts", "adjusts_gaps", "takes_categories"), False
+        )
+        vars(self).update(unsupported, tasks=EntryOrder.tasks)
 
     def prepared(self, X: Array) -> Lasso:
         """Return a selector that has the straight columns of this table."""
@@ -142,14 +144,14 @@ class Lasso(JointSelector):
         if target.task == "survival":
             check_events(target, runs.subsamples)
         if isinstance(runs, Residuals):
-            runs.of_target(target)  # raises if covariates determine it
+            runs.target_remainders(target)  # raises if covariates determine it
         scores = self._scores or _scores_of(X)
-        n_own = len(X.several) if isinstance(X, CategoryTable) else 0
+        n_run_columns = len(X.several) if isinstance(X, CategoryTable) else 0
         chosen: list[Choice] = []
-        for part in feature_chunks(len(runs.subsamples), max(1, _RUN_ENTRIES // (len(X) * (1 + n_own)))):
+        for part in feature_chunks(len(runs.subsamples), max(1, _RUN_ENTRIES // (len(X) * (1 + n_run_columns)))):
             subsamples, bases = runs.subsamples[part], runs.bases[part]
-            own = _own_columns(X, target, subsamples, bases, rngs[part], isinstance(runs, Residuals))
-            columns = LassoColumns(scores, subsamples, bases, self.curves, self.penalty_factor, own)
+            run_columns = _run_columns(X, target, subsamples, bases, rngs[part], isinstance(runs, Residuals))
+            columns = LassoColumns(scores, subsamples, bases, self.curves, self.penalty_factor, run_columns)
             lassos = self._cox(columns, target) if target.task == "survival" else self._squares(columns, target)
             chosen += [
                 _choice(*weights, heads, columns.n_features, n_features)
@@ -193,22 +195,22 @@ class Wide(Lasso):
 
 
 def _scores_of(X: Array) -> ScoreColumns:
-    return ScoreColumns.of(X, X.several if isinstance(X, CategoryTable) else np.empty(0, dtype=np.intp))
+    return ScoreColumns.from_table(X, X.several if isinstance(X, CategoryTable) else np.empty(0, dtype=np.intp))
 
 
 def _targets(target: Target, columns: LassoColumns) -> tuple[Floats, Ints]:
     """Return the outputs of each run, of shape (n_lassos, n_samples), and the run of each."""
-    found, of_run = [], []
+    outputs, runs = [], []
     for run, (rows, basis) in enumerate(zip(columns.subsamples, columns.bases, strict=True)):
-        left = outside(basis, output_columns(target.take(rows)))
-        values = np.zeros((left.shape[1], len(rows)))
-        values[:, rows] = left.T / left.std(axis=0).max()
-        found.append(values)
-        of_run += [run] * len(values)
-    return np.vstack(found), np.array(of_run, dtype=np.intp)
+        remainder = outside(basis, output_columns(target.take(rows)))
+        values = np.zeros((remainder.shape[1], len(rows)))
+        values[:, rows] = remainder.T / remainder.std(axis=0).max()
+        outputs.append(values)
+        runs += [run] * len(values)
+    return np.vstack(outputs), np.array(runs, dtype=np.intp)
 
 
-def _own_columns(
+def _run_columns(
     X: Array, target: Target, subsamples: Mask, bases: Sequence[Floats], rngs: Generators, adjusted: bool
 ) -> tuple[Floats, Ints]:
     """Return a number of each run for categories of three or more levels without order, and which these are.
@@ -218,13 +220,13 @@ def _own_columns(
     if not isinstance(X, CategoryTable) or len(X.several) == 0:
         return np.empty((len(subsamples), 0, len(X))), np.empty(0, dtype=np.intp)
     several = X.take(X.several)
-    own = np.zeros((len(subsamples), len(X.several), len(X)))
-    for columns, rows, basis, rng in zip(own, subsamples, bases, rngs, strict=True):
+    numbers_of_runs = np.zeros((len(subsamples), len(X.several), len(X)))
+    for columns, rows, basis, rng in zip(numbers_of_runs, subsamples, bases, rngs, strict=True):
         coded = without_covariates(several.coded[rows], basis) if adjusted else filled(several.coded[rows], "mean")
         numbers = numbers_of_several(several, coded, basis, target.take(rows), rng)
         spread = numbers.std(axis=0)
         columns[:, rows] = (numbers / np.where(spread > 0, spread, 1.0)).T
-    return own, X.several
+    return numbers_of_runs, X.several
 
 
 # -- weights of columns, and features --------------------------------------------------------------------------------
@@ -236,8 +238,8 @@ def _weights(fits: LassoFits) -> list[tuple[Floats, Ints, Ints]]:
     Entries of straight columns come first, then those of bent ones and of products, which have two each.
     """
     p = fits.n_features
-    found = []
-    for lassos in fits.of_runs:
+    weights = []
+    for lassos in fits.lassos_of_runs:
         parts = []
         for lasso in lassos:
             active = np.flatnonzero(fits.weights[lasso])
@@ -248,10 +250,10 @@ def _weights(fits: LassoFits) -> list[tuple[Floats, Ints, Ints]]:
             if not single.all():
                 first, second = np.array(fits.pairs[lasso])[members[~single] - 2 * p].T
                 parts += [(sizes[~single], *pair, members[~single]) for pair in ((first, second), (second, first))]
-        sizes, features, carriers, members = (np.concatenate(own) for own in zip(*parts, strict=True))
+        sizes, features, carriers, members = (np.concatenate(entries) for entries in zip(*parts, strict=True))
         order = np.lexsort((carriers, features, members))
-        found.append((sizes[order], features[order], carriers[order]))
-    return found
+        weights.append((sizes[order], features[order], carriers[order]))
+    return weights
 
 
 def _scores(sizes: Floats, features: Ints, n_features: int) -> Floats:
@@ -263,11 +265,11 @@ def _scores(sizes: Floats, features: Ints, n_features: int) -> Floats:
 
 def _heads(fits: LassoFits) -> Ints:
     """Return the features of largest weight in each run, of shape (n_models, N_HEADS), -1 where there are fewer."""
-    heads = np.full((len(fits.of_runs), N_HEADS), -1)
-    for own, (sizes, features, _) in zip(heads, _weights(fits), strict=True):
+    heads = np.full((len(fits.lassos_of_runs), N_HEADS), -1)
+    for run_heads, (sizes, features, _) in zip(heads, _weights(fits), strict=True):
         scores = _scores(sizes, features, fits.n_features)
         first = best_first(np.where(scores > 0, scores, -np.inf), N_HEADS)
-        own[: len(first)] = first
+        run_heads[: len(first)] = first
     return heads
 
 

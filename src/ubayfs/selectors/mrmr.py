@@ -23,7 +23,7 @@ from .nominal_classes import CLASS_RULES, class_turns, is_nominal
 from .scoring import ClassCounts, Runs, present_in, run_scores
 
 # Relevance of the categories of a table, of shape (n_turns, n_models, n_categories).
-OfCategories = Callable[[CategoryTable], Array]
+CategoryRelevance = Callable[[CategoryTable], Array]
 
 
 @dataclass(frozen=True)
@@ -77,22 +77,22 @@ class MRMR(JointSelector):
 
     def _choose(self, X: Array, target: Target, runs: Runs, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features one after another: one pass for relevance, then one product per chosen feature."""
-        in_turns, known = self.classes == "turns" and is_nominal(target), None
+        in_turns, categories = self.classes == "turns" and is_nominal(target), None
         if isinstance(runs, Residuals):
-            of_numbers, of_categories = _relevance_beyond(target, runs, in_turns)
+            number_relevance, category_relevance = _relevance_beyond(target, runs, in_turns)
         else:
-            of_numbers, of_categories = _relevance_to(target, runs.subsamples, in_turns)
+            number_relevance, category_relevance = _relevance_to(target, runs.subsamples, in_turns)
         if isinstance(X, CategoryTable):
-            known = X.several if isinstance(runs, Residuals) else _categories(X), of_categories(X)
+            categories = X.several if isinstance(runs, Residuals) else _categories(X), category_relevance(X)
         turns = np.zeros((min(n_features, X.shape[1]), len(runs.subsamples)), dtype=np.intp)
         if in_turns:
             turns = class_turns(target, runs.subsamples, rngs, len(turns))
-        search = GreedySearch(X, runs, of_numbers, target.n_classes if in_turns else 1, known)
+        search = GreedySearch(X, runs, number_relevance, target.n_classes if in_turns else 1, categories)
         picks = np.stack([search.next_picks(turn) for turn in turns], axis=1)
         return [row[row >= 0] for row in picks]
 
     def advice(self, target: Target) -> tuple[Advice, ...]:
-        """Tell when pairs of samples are too many to be counted."""
+        """Say so where pairs of samples are too many to be counted."""
         return pair_advice(target) if target.task == "survival" else ()
 
 
@@ -100,12 +100,14 @@ def _categories(X: CategoryTable) -> Ints:
     return np.array(list(X.levels), dtype=np.intp)
 
 
-def _relevance_beyond(target: Target, residuals: Residuals, in_turns: bool) -> tuple[Relevance, OfCategories]:
-    of_numbers, of_categories = associations_beyond(residuals, target, in_turns)
-    return lambda block: mutual_information(of_numbers(block)), lambda X: mutual_information(of_categories(X))
+def _relevance_beyond(target: Target, residuals: Residuals, in_turns: bool) -> tuple[Relevance, CategoryRelevance]:
+    number_relevance, category_relevance = associations_beyond(residuals, target, in_turns)
+    return lambda block: mutual_information(number_relevance(block)), lambda X: mutual_information(
+        category_relevance(X)
+    )
 
 
-def _relevance_to(target: Target, subsamples: Mask, in_turns: bool = False) -> tuple[Relevance, OfCategories]:
+def _relevance_to(target: Target, subsamples: Mask, in_turns: bool = False) -> tuple[Relevance, CategoryRelevance]:
     """Return the relevance of numbers, and that of all categories: that of numbers with the same p-values."""
     if target.is_numeric:
         return _relevance_by_correlation(_directions(np.asarray(target.values), subsamples), subsamples)
@@ -115,16 +117,16 @@ def _relevance_to(target: Target, subsamples: Mask, in_turns: bool = False) -> t
     if agreement is None:
         return _relevance_by_correlation(residual_directions(target, subsamples), subsamples)
 
-    def of_categories(X: CategoryTable) -> Array:
-        pairs = OrderedPairs.of(target.time, target.event)
+    def category_relevance(X: CategoryTable) -> Array:
+        pairs = OrderedPairs.from_times(target.time, target.event)
         return mutual_information(
             _associations(X, subsamples, [NetScores(pairs.net(subsamples), pairs.n_pairs(subsamples))])
         )
 
-    return lambda block: mutual_information(agreement(block)), of_categories
+    return lambda block: mutual_information(agreement(block)), category_relevance
 
 
-def _relevance_by_classes(target: Target, subsamples: Mask, in_turns: bool) -> tuple[Relevance, OfCategories]:
+def _relevance_by_classes(target: Target, subsamples: Mask, in_turns: bool) -> tuple[Relevance, CategoryRelevance]:
     """Compare each class with all others, or, where classes have an order, with all lower ones."""
     values, nominal = np.asarray(target.values), is_nominal(target)
     if nominal:
@@ -134,9 +136,9 @@ def _relevance_by_classes(target: Target, subsamples: Mask, in_turns: bool) -> t
     classes = ClassCounts(values, target.n_classes, subsamples)
     concordance, sizes = Concordance(subsamples, contrasts), subsamples.sum(axis=1)[:, None]
 
-    def of_numbers(block: Array) -> Array:
+    def number_relevance(block: Array) -> Array:
         present = present_in(block)
-        counts = classes.of(present)
+        counts = classes.counts(present)
         n = counts.sum(axis=0)
         if nominal:
             n_pairs = counts * (n - counts)
@@ -148,15 +150,15 @@ def _relevance_by_classes(target: Target, subsamples: Mask, in_turns: bool) -> t
             rho = concordance(block, n_pairs).sum(axis=0) / np.maximum(n_pairs.sum(axis=0), 1)
         return mutual_information(rho if present is None else rho * np.sqrt(n / sizes))
 
-    def of_categories(X: CategoryTable) -> Array:
+    def category_relevance(X: CategoryTable) -> Array:
         together = [[contrast] for contrast in contrasts] if nominal else [contrasts]
-        rho = _associations(X, subsamples, [NetScores.of(some, subsamples) for some in together])
+        rho = _associations(X, subsamples, [NetScores.from_contrasts(some, subsamples) for some in together])
         if nominal and not in_turns:
-            counts = classes.of(None)
+            counts = classes.counts(None)
             rho = (rho * counts / counts.sum(axis=0)).sum(axis=0, keepdims=True)
         return mutual_information(rho)
 
-    return of_numbers, of_categories
+    return number_relevance, category_relevance
 
 
 def _associations(X: CategoryTable, subsamples: Mask, nets: Sequence[NetScores]) -> Floats:
@@ -165,24 +167,24 @@ def _associations(X: CategoryTable, subsamples: Mask, nets: Sequence[NetScores])
     return np.minimum(associations(X, _categories(X), subsamples, outputs, scale), 1.0)
 
 
-def _relevance_by_correlation(directions: Floats, subsamples: Mask) -> tuple[Relevance, OfCategories]:
+def _relevance_by_correlation(directions: Floats, subsamples: Mask) -> tuple[Relevance, CategoryRelevance]:
     statistic = correlation_with(directions, subsamples)
 
-    def information(*given: Any) -> tuple[Array, Array]:
-        rho, condition = statistic(*given)
+    def information(*arguments: Any) -> tuple[Array, Array]:
+        rho, condition = statistic(*arguments)
         return np.where(np.isneginf(rho), rho, mutual_information(rho)), condition
 
-    def of_categories(X: CategoryTable) -> Array:
+    def category_relevance(X: CategoryTable) -> Array:
         return mutual_information(associations(X, _categories(X), subsamples, directions[None]))
 
-    return lambda block: run_scores(information, subsamples, block), of_categories
+    return lambda block: run_scores(information, subsamples, block), category_relevance
 
 
 def _directions(y: Array, subsamples: Mask) -> Floats:
     """Return a numeric target with mean 0 and length 1 in each run, of shape (n_models, n_samples), 0 outside."""
     directions = np.zeros(subsamples.shape)
     for direction, rows in zip(directions, subsamples, strict=True):
-        own = y[rows]
-        if own.min() < own.max():  # a target that is constant in a subsample is related to nothing
-            direction[rows] = standardized(own) / np.sqrt(len(own))
+        in_run = y[rows]
+        if in_run.min() < in_run.max():  # a target that is constant in a subsample is related to nothing
+            direction[rows] = standardized(in_run) / np.sqrt(len(in_run))
     return directions

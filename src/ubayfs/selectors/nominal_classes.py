@@ -16,7 +16,7 @@ CLASS_RULES = ("turns", "weighted")
 
 
 def is_nominal(target: Target) -> bool:
-    """Tell whether there are more than two classes without an order."""
+    """Return whether there are more than two classes without an order."""
     return target.n_classes > 2 and not target.ordered
 
 

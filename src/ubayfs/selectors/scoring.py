@@ -57,7 +57,7 @@ def blocks_of(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 
 def with_gaps(block: Array) -> Mask:
-    """Tell which columns have missing values."""
+    """Return which columns have missing values."""
     return np.isnan(block.min(axis=0))
 
 
@@ -121,9 +121,9 @@ def weighted_sums(weights: Array, *columns: Array) -> list[Array]:
     n_samples, dtype = len(columns[0]), columns[0].dtype
     sums: list[Array] = []
     for part in feature_chunks(n_samples, max(_WEIGHT_ENTRIES // max(len(weights), 1), 1)):
-        own = weights[:, part].astype(dtype, copy=False)
-        of_part = [own @ x[part] for x in columns]
-        sums = of_part if not sums else [a + b for a, b in zip(sums, of_part, strict=True)]
+        part_weights = weights[:, part].astype(dtype, copy=False)
+        part_sums = [part_weights @ x[part] for x in columns]
+        sums = part_sums if not sums else [a + b for a, b in zip(sums, part_sums, strict=True)]
     return sums
 
 
@@ -138,7 +138,7 @@ def scatter(weights: Array, x: Array, n: Array | None = None) -> tuple[Array, Ar
     tiny = np.finfo(x.dtype).tiny
     if n is None:
         n = weights.sum(axis=1, keepdims=True, dtype=x.dtype)
-    around_mean = squares - sums**2 / np.maximum(n, tiny)
+    around_mean = squares - sums**2 / np.maximum(n, tiny)  # sum w x^2 - (sum w x)^2 / sum w
     return around_mean, around_mean / np.maximum(squares, tiny / np.finfo(x.dtype).eps)
 
 
@@ -155,7 +155,7 @@ class ClassCounts:
         self.weights = subsamples & (np.asarray(classes) == np.arange(n_classes)[:, None])[:, None, :]
         self._everything = self.weights.sum(axis=2, dtype=np.float64)[:, :, None]
 
-    def of(self, present: Mask | None, runs: slice = slice(None)) -> Floats:
+    def counts(self, present: Mask | None, runs: slice = slice(None)) -> Floats:
         """Return the counts of shape (n_classes, n_runs, k), or (n_classes, n_runs, 1) if all values are present."""
         if present is None:
             return self._everything[:, runs]
@@ -170,7 +170,7 @@ class ClassCounts:
 
 
 def has_digits(condition: Array) -> Mask:
-    """Tell which sums of squares have digits enough, by the condition that :func:`scatter` gives."""
+    """Return which sums of squares have digits enough, by the condition that :func:`scatter` gives."""
     return np.greater(condition, _CONDITION[condition.dtype])  # NaN has not
 
 
@@ -193,6 +193,7 @@ def run_scores(statistic: Statistic, subsamples: Mask, block: Array) -> Array:
 def _scores(statistic: Statistic, subsamples: Mask, block: Array, present: Mask | None = None) -> Array:
     with np.errstate(all="ignore"):
         mask: tuple[Mask, ...] = () if present is None else (present,)
+        # First around the mean, then around the median, at last from the samples of a run alone: see the module.
         scores, condition = statistic(slice(None), centered(block, present), *mask)
         columns = np.flatnonzero(~has_digits(condition).all(axis=0))
         if len(columns) == 0:
@@ -208,8 +209,10 @@ def _scores(statistic: Statistic, subsamples: Mask, block: Array, present: Mask 
             here, rows = doubtful[run], subsamples[run]
             x = np.zeros((len(exact), np.count_nonzero(here)))
             x[rows] = _around_median(exact[np.ix_(rows, here)])
-            own = statistic(slice(run, run + 1), x, *(there[:, here] for there in mask))[0][..., 0, :]
-            scores[..., run, columns[here]] = np.where(varying_columns(exact[np.ix_(rows, here)]), own, -np.inf)
+            exact_scores = statistic(slice(run, run + 1), x, *(there[:, here] for there in mask))[0][..., 0, :]
+            scores[..., run, columns[here]] = np.where(
+                varying_columns(exact[np.ix_(rows, here)]), exact_scores, -np.inf
+            )
     return scores
 
 
@@ -224,7 +227,7 @@ class Centering:
     lengths : ndarray of shape (n_models, k)
         Norms around the mean of each run; 0 for constants, and where `alone`.
     alone : ndarray of bool of shape (n_models, k)
-        Pairs without digits enough, not constant: they are computed from what :meth:`Runs.own_columns` gives.
+        Pairs without digits enough, not constant: they are computed from what :meth:`Runs.unit_columns` gives.
     """
 
     scale: Floats
@@ -239,9 +242,9 @@ class Centering:
     @classmethod
     def joined(cls, parts: Sequence[Centering]) -> Centering:
         """Return that of the columns of all parts."""
-        of_columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("scale", "center"))
-        of_pairs = (np.hstack([getattr(part, name) for part in parts]) for name in ("lengths", "alone"))
-        return cls(*of_columns, *of_pairs)
+        per_column = (np.concatenate([getattr(part, name) for part in parts]) for name in ("scale", "center"))
+        per_run = (np.hstack([getattr(part, name) for part in parts]) for name in ("lengths", "alone"))
+        return cls(*per_column, *per_run)
 
 
 class Runs:
@@ -278,11 +281,11 @@ class Runs:
         scale, center = median_centering(block)
         with np.errstate(all="ignore"):
             squares, condition = self._scatter(block * scale - center)
-        known = has_digits(condition)
-        alone = ~known
+        usable = has_digits(condition)
+        alone = ~usable
         for run in np.flatnonzero(alone.any(axis=1)).tolist():
             alone[run, alone[run]] = self._vary(run, block[:, alone[run]])
-        return Centering(scale, center, np.sqrt(np.where(known, squares, 0.0)), alone)
+        return Centering(scale, center, np.sqrt(np.where(usable, squares, 0.0)), alone)
 
     def _scatter(self, x: Floats) -> tuple[Floats, Floats]:
         """Return sums of squares in each run, and their condition; gaps are NaN."""
@@ -292,13 +295,13 @@ class Runs:
         return scatter(self.subsamples, without_gaps(x), self.subsamples.astype(np.float64) @ present)
 
     def _vary(self, run: int, block: Floats) -> Mask:
-        """Tell which columns vary in a run."""
+        """Return which columns vary in a run."""
         return varying_columns(block[self.subsamples[run]])
 
-    def own_columns(self, X: Array, run: int, columns: Ints) -> Floats:
+    def unit_columns(self, X: Array, run: int, columns: Ints) -> Floats:
         """Return columns that vary in a run, from its samples alone: mean 0, length 1."""
-        own = standardized(X[np.ix_(self.subsamples[run], columns)])
-        return own / np.sqrt(len(own))
+        x = standardized(X[np.ix_(self.subsamples[run], columns)])
+        return x / np.sqrt(len(x))
 
 
 def best_of_each_run(
@@ -306,7 +309,7 @@ def best_of_each_run(
     X: Array,
     subsamples: Mask,
     n_features: int,
-    of_categories: Callable[[CategoryTable], Floats] | None = None,
+    category_scores: Callable[[CategoryTable], Floats] | None = None,
 ) -> list[Ints]:
     """Choose the `n_features` columns of highest score in each run, best first; ties go to the lower index.
 
@@ -315,15 +318,17 @@ def best_of_each_run(
     have scores of their own, of shape (n_models, n_several).
     """
     n_models, n_columns = len(subsamples), X.shape[1]
-    known = (X.several, of_categories(X)) if of_categories is not None and isinstance(X, CategoryTable) else None
+    categories = None
+    if category_scores is not None and isinstance(X, CategoryTable):
+        categories = X.several, category_scores(X)
     scores = np.empty((n_models, n_columns), dtype=X.dtype)
 
     def score(part: slice) -> None:
         scores[:, part] = run_scores(statistic, subsamples, X[:, part])
 
     each_block(score, blocks_of(max(len(X), n_models), n_columns))
-    if known is not None:
-        scores[:, known[0]] = known[1]
+    if categories is not None:
+        scores[:, categories[0]] = categories[1]
     candidates = [_may_be_best(row, n_features, SCREENING_ERROR[X.dtype]) for row in scores]
     if X.dtype == np.float64:
         finals = [row[columns] for row, columns in zip(scores, candidates, strict=True)]
@@ -332,9 +337,9 @@ def best_of_each_run(
         exact = np.empty((n_models, len(union)))
         for part in blocks_of(len(X), len(union)):
             exact[:, part] = run_scores(statistic, subsamples, X[:, union[part]].astype(np.float64))
-        if known is not None:
-            _, here, there = np.intersect1d(union, known[0], return_indices=True)
-            exact[:, here] = known[1][:, there]
+        if categories is not None:
+            _, here, there = np.intersect1d(union, categories[0], return_indices=True)
+            exact[:, here] = categories[1][:, there]
         finals = [row[np.searchsorted(union, columns)] for row, columns in zip(exact, candidates, strict=True)]
     return [columns[best_first(final, n_features)] for columns, final in zip(candidates, finals, strict=True)]
 
@@ -346,6 +351,7 @@ def _may_be_best(scores: Array, n_features: int, error: float) -> Ints:
     n_best = min(n_features, int(eligible.sum()))
     if n_best == 0:
         return np.empty(0, dtype=np.intp)
+    # The n-th best may be too high by `error`, and a better one too low by as much.
     return np.flatnonzero(eligible & (scores >= nth_highest(scores, n_best) - 2 * error))
 
 

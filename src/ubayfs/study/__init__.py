@@ -9,6 +9,7 @@
 (max_size(5),)
 """
 
+from ..priors.weights import Expert, Weights
 from .components import Named
 from .resolve import ResolvedStudy, check_study, resolve_study
 from .schema import (
@@ -23,7 +24,6 @@ from .schema import (
 )
 from .starter import template
 from .study import Study, load_study
-from .weights import Expert, Weights
 
 __all__ = [
     "DataSection",

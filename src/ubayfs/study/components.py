@@ -8,38 +8,25 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
 from dataclasses import dataclass, field, fields, replace
-from datetime import date, datetime
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from .._arguments import check_choice, check_int, nearest
-from .._files import FIGURE_FORMATS
+from .._arguments import as_text, as_time, check_choice, check_int, nearest
+from .._files import FIGURE_FORMATS, WithFiles
+from .._problems import Path, Report, below, check_keys, collect_errors, raise_problem
 from ..data.reading_rules import SurvivalColumns, as_target
 from ..ensemble.collect import check_ensemble
 from ..exceptions import InputError, repr_of
 from ..optimize import OPTIMIZERS, as_optimizer
 from ..priors import PRIORS, as_prior
 from ..selectors import SELECTORS, as_selector
-from .diagnostics import Path, Problems, Report, below, known_only, refuse, reported
+from .diagnostics import Problems
 from .yaml_io import plain
 
 S = TypeVar("S", bound="Section")
-F = TypeVar("F", bound="WithFiles")
-
-
-def text(name: str, value: Any) -> str:
-    """Return a text; a column called 2 is read from the file as a number."""
-    if isinstance(value, os.PathLike):
-        value = os.fspath(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    if not isinstance(value, str) or not value:
-        raise InputError.of(name, f"must be a text; got {repr_of(value)}.", value)
-    return value
 
 
 def paths(name: str, value: Any) -> str | dict[str, str]:
@@ -50,11 +37,11 @@ def paths(name: str, value: Any) -> str | dict[str, str]:
         entries = list(value)
         if not entries:
             raise InputError.of(name, "must name at least one file.", value)
-        given = value if isinstance(value, Mapping) else {_stem(text(name, entry)): entry for entry in entries}
+        given = value if isinstance(value, Mapping) else {_stem(as_text(name, entry)): entry for entry in entries}
         if len(given) < len(entries):
             raise InputError.of(name, f"must map block names to files of the same name; got {repr_of(value)}.", value)
-        return {text(name, block): text(name, entry) for block, entry in given.items()}
-    return text(name, value)
+        return {as_text(name, block): as_text(name, entry) for block, entry in given.items()}
+    return as_text(name, value)
 
 
 def _stem(path: str) -> str:
@@ -68,7 +55,7 @@ def texts(name: str, value: Any) -> tuple[str, ...]:
         value = [value]
     if value is not None and (not isinstance(value, Iterable) or isinstance(value, Mapping)):
         raise InputError.of(name, f"must be a list of texts; got {repr_of(value)}.", value)
-    return tuple(text(name, entry) for entry in value or ())
+    return tuple(as_text(name, entry) for entry in value or ())
 
 
 def columns(name: str, value: Any) -> str | tuple[str, ...] | SurvivalColumns:
@@ -94,18 +81,6 @@ def sizes(name: str, value: Any) -> tuple[int, ...]:
     return tuple(sorted({check_int(name, entry, low=1) for entry in value}))
 
 
-def time(name: str, value: Any) -> str:
-    """Return a time as ISO 8601 writes it."""
-    if isinstance(value, date):  # and datetime
-        value = value.isoformat()
-    try:
-        datetime.fromisoformat(str(value).replace("Z", "+00:00"))
-    except ValueError:
-        rule = f"must be a time such as 2026-11-17T09:30:00+00:00; got {repr_of(value)}."
-        raise InputError.of(name, rule, value) from None
-    return str(value)
-
-
 def times(value: Any, report: Report) -> dict[str, str] | None:
     """Return times by the features that they are about."""
     if not isinstance(value, Mapping):
@@ -113,8 +88,8 @@ def times(value: Any, report: Report) -> dict[str, str] | None:
         return None
     found = {}
     for name, entry in value.items():
-        with reported(report, (name,)):
-            found[text("feature", name)] = time(str(name), entry)
+        with collect_errors(report, (name,)):
+            found[as_text("feature", name)] = as_time(str(name), entry)
     return found or None
 
 
@@ -130,11 +105,6 @@ def ensemble_argument(name: str, value: Any) -> Any:
 
 
 # -- selectors, priors and optimizers ----------------------------------------------------------------------------------
-
-
-def unknown(*arguments: Any) -> Any:
-    """Stand for a selector that is wrong, and reported: one that can do any task."""
-    raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -169,17 +139,17 @@ class Family:
         """Return a choice, or several, in the plainest form: the name if all settings are defaults, else Named.
 
         It is given as text, mapping with the key name, Named or object; one that is not built-in stays as it is. None
-        if it is wrong; in a list `unknown` stands for it, so that the others are checked at their places.
+        if it is wrong.
         """
         if not self.several or not isinstance(value, list | tuple):
             return self._read_single(value, report)
         if not value:
-            with reported(report):
+            with collect_errors(report):
                 self.accept(value)
         choices = tuple(self._read_single(entry, below(report, position)) for position, entry in enumerate(value))
-        if len(choices) == 1:
-            return choices[0]
-        return tuple(unknown if choice is None else choice for choice in choices) or None
+        if any(choice is None for choice in choices):
+            return None
+        return choices[0] if len(choices) == 1 else choices or None
 
     def _read_single(self, value: Any, report: Report) -> Any:
         if isinstance(value, Named):
@@ -189,7 +159,7 @@ class Family:
             return _plainest(known, value)
         if isinstance(value, Mapping):
             return self._configured(value, report)
-        with reported(report):
+        with collect_errors(report):
             if isinstance(value, str):
                 check_choice(self.argument, value, self.types)
             else:
@@ -211,7 +181,7 @@ class Family:
             return None
         known = [field.name for field in fields(kind) if field.init]
         given = {key: entry for key, entry in value.items() if key != "name"}
-        settings = known_only(given, known, f"a setting of {name}", report)
+        settings = check_keys(given, known, f"a setting of {name}", report)
         if "set_weights" in settings:
             settings["set_weights"] = _read_set_weights(settings["set_weights"], below(report, "set_weights"))
         return self._made(name, settings, report)
@@ -239,7 +209,7 @@ def _read_set_weights(value: Any, report: Report) -> Any:
     """Return weights of sets, which a file lists as {set: [a, b], weight: 3}, as a mapping."""
     if not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value):
         return value
-    found: dict[str | tuple[str | int, ...], Any] = {}
+    weights: dict[str | tuple[str | int, ...], Any] = {}
     for position, entry in enumerate(value):
         if set(entry) != {"set", "weight"}:
             report((position,), f"must hold the keys 'set' and 'weight'; got {repr_of(dict(entry))}.")
@@ -248,11 +218,12 @@ def _read_set_weights(value: Any, report: Report) -> Any:
         members = tuple(members) if isinstance(members, list) else members
         if not isinstance(members, str | tuple) or not all(isinstance(member, str | int) for member in members):
             report((position, "set"), f"must list features, or name a block; got {repr_of(entry['set'])}.")
-        elif members in found:
+        elif members in weights:
             report((position, "set"), f"names {entry['set']!r} a second time; remove one of them.")
         else:
-            found[members] = entry["weight"]
-    return found
+            with collect_errors(report, (position, "weight")):
+                weights[members] = check_int("weight", entry["weight"], low=0)
+    return weights
 
 
 FAMILIES = {
@@ -297,40 +268,7 @@ def _plain_setting(value: Any) -> Any:
     return [{"set": list(key) if isinstance(key, tuple) else key, "weight": weight} for key, weight in value.items()]
 
 
-# -- files, keys and sections ------------------------------------------------------------------------------------------
-
-
-class WithFiles:
-    """A part of a study with keys that name files, by themselves or in parts of their own."""
-
-    path_keys: ClassVar[tuple[str, ...]] = ()
-
-    def with_paths(self: F, changed: Callable[[str], str]) -> F:
-        """Return the part with other paths of the same files."""
-        moved = copy(self)  # checked before: what it holds may be long
-        for key in self.path_keys:
-            object.__setattr__(moved, key, _with_paths(getattr(self, key), changed))
-        return moved
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The paths of all files."""
-        found: list[str] = []
-
-        def note(path: str) -> str:
-            found.append(path)
-            return path
-
-        self.with_paths(note)  # the one place that knows where a part has its paths
-        return tuple(found)
-
-
-def _with_paths(value: Any, changed: Callable[[str], str]) -> Any:
-    if isinstance(value, str | os.PathLike):
-        return changed(os.fspath(value))
-    if isinstance(value, Mapping):
-        return {name: _with_paths(entry, changed) for name, entry in value.items()}
-    return value.with_paths(changed) if isinstance(value, WithFiles) else value
+# -- keys and sections ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -379,9 +317,9 @@ class Section(WithFiles):
 
     def __post_init__(self) -> None:
         for name in self.keys():
-            checked = self._checked(name, getattr(self, name), below(refuse, self.key, name))
+            checked = self._checked(name, getattr(self, name), below(raise_problem, self.key, name))
             object.__setattr__(self, name, checked)
-        self.check_together(vars(self), below(refuse, self.key))
+        self.check_together(vars(self), below(raise_problem, self.key))
 
     @classmethod
     def keys(cls) -> dict[str, Key]:
@@ -406,7 +344,7 @@ class Section(WithFiles):
         wrong = _wrong_entries(partial(key.check, name), value) if isinstance(cls.defaults()[name], tuple) else []
         for path, rule in wrong:
             report(path, rule)
-        with reported(report):
+        with collect_errors(report):
             return None if wrong else key.check(name, value)
         return None
 
@@ -417,28 +355,26 @@ class Section(WithFiles):
     @classmethod
     def read(cls: type[S], value: Any, problems: Problems) -> S:
         """Make a section from what a file holds; wrong keys are reported and have their defaults."""
-        known = cls.keys()
+        keys = cls.keys()
         if not isinstance(value, Mapping):
             if value is not None:
-                problems((cls.key,), f"must hold keys such as {', '.join(list(known)[:3])}; got {repr_of(value)}.")
+                problems((cls.key,), f"must hold keys such as {', '.join(list(keys)[:3])}; got {repr_of(value)}.")
             value = {}
-        given = known_only(value, known, f"a key of {cls.key}", below(problems, cls.key))
-        for name in value.keys() - given.keys():
-            if (meant := nearest(name, known)) is not None:
-                problems.wrong.add((cls.key, meant))  # its value is not known
-        given = {name: entry for name, entry in given.items() if entry is not None or known[name].nullable}
-        if cls.required and value.get(cls.required) is None and problems.is_sound(cls.key, cls.required):
-            problems((cls.key, cls.required), f"must be given; it is {known[cls.required].text}.")
+        entries = check_keys(value, keys, f"a key of {cls.key}", below(problems, cls.key))
+        misspelled = {nearest(name, keys) for name in value.keys() - entries.keys()}
+        entries = {name: entry for name, entry in entries.items() if entry is not None or keys[name].nullable}
+        if cls.required and value.get(cls.required) is None and cls.required not in misspelled:
+            problems((cls.key, cls.required), f"must be given; it is {keys[cls.required].text}.")
         stand_in = {cls.required: "?"} if cls.required else {}
-        return cls(**stand_in).changed(given, problems)
+        return cls(**stand_in).changed(entries, problems)
 
     def changed(self: S, values: Mapping[str, Any], problems: Problems) -> S:
         """Return the section with other values of some keys; wrong ones are reported, and stay as they are."""
         checked: dict[Any, Any] = {}
         for name, value in values.items():
-            n_before = problems.n_reports
+            n_before = len(problems.entries)
             entry = self._checked(name, value, below(problems, self.key, name))
-            if entry is not None or problems.n_reports == n_before:
+            if entry is not None or len(problems.entries) == n_before:
                 checked[name] = entry
 
         def report(path: Path, message: str) -> None:
@@ -474,6 +410,6 @@ def _wrong_entries(check: Callable[[Any], Any], value: Any) -> list[tuple[Path, 
     """Return the position of each wrong entry of a list, if there are several entries, and what is wrong with it."""
     found: list[tuple[Path, str]] = []
     for position, entry in enumerate(value if isinstance(value, list | tuple) and len(value) > 1 else ()):
-        with reported(lambda path, rule: found.append((path, rule)), (position,)):
+        with collect_errors(lambda path, rule: found.append((path, rule)), (position,)):
             check([entry])
     return found

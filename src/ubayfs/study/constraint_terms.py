@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._arguments import Mask, check_real, did_you_mean
 from .._plain import relaxation
+from .._problems import Path, Report, below, check_keys, collect_errors
 from ..constraints import KINDS, Constraint, ConstraintSystem, resolve
 from ..constraints.arguments import FrozenMatrix, as_items
 from ..constraints.utility import Utility
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..exceptions import ConstraintError, InfeasibleError, InputError, OptimizationError, repr_of
-from ..knowledge.patterns import InvalidName, Names, as_found, is_pattern, is_single
+from ..knowledge.patterns import Names, as_named, is_pattern, is_single
 from ..optimize import as_optimizer
-from .diagnostics import Path, Problems, Report, below, known_only, reported, study_error
+from .diagnostics import Problems, study_error
 from .yaml_io import plain
 
 _LARGEST_MATRIX = 1_000_000  # entries of a matrix that a file still holds
@@ -31,19 +31,19 @@ _OF_CORRELATIONS = ("decorrelate", "max_per_cluster")
 _MOST_CORRELATED = 3000  # features; more have too many correlations to look at beforehand
 
 
-def read_constraints(value: Any, report: Report) -> dict[int, Constraint]:
-    """Return the constraints that could be read, by their positions in the list.
+def read_constraints(value: Any, report: Report) -> list[Constraint]:
+    """Return the constraints of a list; whatever is wrong is reported, and left out.
 
     Each is a Constraint, or as a file has it: ``{max_size: 10}``, ``{must_link: {features: [a, b], rho: hard}}`` or
-    ``decorrelate``. One with a wrong required argument lacks that argument, so that its names can still be checked.
+    ``decorrelate``.
     """
     if value is None or isinstance(value, Constraint):
         value = () if value is None else (value,)
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         report((), f"must be a list with one constraint per entry, such as '- max_size: 10'; got {repr_of(value)}.")
-        return {}
-    read = {position: _read_entry(entry, below(report, position)) for position, entry in enumerate(value)}
-    return {position: constraint for position, constraint in read.items() if constraint is not None}
+        return []
+    constraints = [_read_entry(entry, below(report, position)) for position, entry in enumerate(value)]
+    return [constraint for constraint in constraints if constraint is not None]
 
 
 def _read_entry(value: Any, report: Report) -> Constraint | None:
@@ -64,57 +64,51 @@ def _read_entry(value: Any, report: Report) -> Constraint | None:
 
 
 def _from_arguments(kind: str, value: Any, report: Report) -> Constraint | None:
-    """Make a constraint; whatever is wrong is reported for each argument, and None returned if nothing can be made."""
-    parameters, items = KINDS[kind].parameters, KINDS[kind].items
-    first = next(iter(parameters))
-    named = isinstance(value, Mapping)
-    given = dict(value) if named else ({} if value is None else {first: value})
-    given = known_only(given, parameters, f"an argument of {kind}", report)
-    given = {name: readable(name, entry, below(report, name), name in items) for name, entry in given.items()}
-    if kind == "cost_budget" and "budget" in given:
-        given.setdefault("costs", None)  # those of the table of knowledge
-    absent = [name for name in KINDS[kind].required if name not in given]
-    for name in absent:
-        report((), f"needs {name!r}.")
-    if "rho" in given:
-        given["rho"] = _relaxation(given["rho"])
-    return _make(kind, given, set(absent), report if named else lambda path, message: report((), message))
+    """Make a constraint; None after whatever is wrong was reported for each argument."""
+    parameters = KINDS[kind].parameters
+    is_named = isinstance(value, Mapping)
+    entries = dict(value) if is_named else ({} if value is None else {next(iter(parameters)): value})
+    arguments = check_keys(entries, parameters, f"an argument of {kind}", report)
+    wrong = entries.keys() - arguments.keys()
+    for name, entry in arguments.items():
+        if not check_items(name, entry, below(report, name), name in KINDS[kind].items):
+            wrong.add(name)
+    if kind == "cost_budget" and "budget" in arguments:
+        arguments.setdefault("costs", None)  # those of the table of knowledge
+    for name in KINDS[kind].required:
+        if name not in arguments:
+            report((), f"needs {name!r}.")
+            wrong.add(name)
+    if "rho" in arguments:
+        arguments["rho"] = _relaxation(arguments["rho"])
+    return _make(kind, arguments, wrong, report if is_named else lambda path, message: report((), message))
 
 
-def _make(kind: str, given: dict[str, Any], wrong: set[str], report: Report) -> Constraint | None:
-    """Call the builder; arguments that are wrong are reported and replaced, so that the others are checked too.
-
-    The constraint lacks required arguments that are wrong: its names can be checked, but it cannot be used.
-    """
+def _make(kind: str, arguments: Mapping[str, Any], wrong: set[str], report: Report) -> Constraint | None:
+    """Call the builder; each argument that is wrong is reported, and an example replaces it to check the others."""
+    examples = {name: KINDS[kind].examples.get(name) for name in KINDS[kind].required if name in wrong}
+    sound = {name: value for name, value in arguments.items() if name not in wrong}
     try:
-        return _built(kind, given)
+        made = _built(kind, sound | examples)
     except InputError as error:
-        name = error.argument or next(iter(given))
-        if name in wrong:
-            return None
-        if getattr(error, "against", None) not in wrong:
-            report((name,), error.rule)
-    others = {key: value for key, value in given.items() if key != name}
-    if name in ("rho", "price") and "rho" in KINDS[kind].parameters:
-        others.setdefault("rho", 1.0)  # it may be soft, so that it contradicts nothing
-    return _make(kind, others, {*wrong, name}, report)
-
-
-def _built(kind: str, given: dict[str, Any]) -> Constraint | None:
-    """Return a constraint that lacks required arguments which are not given; examples replace them meanwhile."""
-    absent, examples = set(KINDS[kind].required) - given.keys(), KINDS[kind].examples
-    if not absent <= examples.keys():
+        name = error.argument or next(iter(arguments))
+        if name not in wrong:
+            if getattr(error, "against", None) not in wrong:
+                report((name,), error.rule)
+            _make(kind, arguments, {*wrong, name}, report)
         return None
-    # A pattern may match several features; how many there must be is checked when they are known.
+    return None if wrong else made
+
+
+def _built(kind: str, arguments: Mapping[str, Any]) -> Constraint:
+    """Return a constraint; how many features a pattern matches is checked when they are known."""
     patterns = {}
-    for name in KINDS[kind].items & given.keys():
-        items = (given[name],) if isinstance(given[name], str) else given[name]
+    for name in KINDS[kind].items & arguments.keys():
+        items = (arguments[name],) if isinstance(arguments[name], str) else arguments[name]
         if isinstance(items, list | tuple) and len(items) == 1 and is_pattern(items[0]):
             patterns[name] = tuple(items)
-    stand_ins = {name: examples[name] for name in absent} | {name: items * 2 for name, items in patterns.items()}
-    made = KINDS[kind].build(**given | stand_ins)
-    arguments = dict(made.arguments) | patterns
-    return replace(made, arguments=tuple((name, value) for name, value in arguments.items() if name not in absent))
+    made = KINDS[kind].build(**{**arguments, **{name: items * 2 for name, items in patterns.items()}})
+    return replace(made, arguments=tuple((dict(made.arguments) | patterns).items()))
 
 
 def _relaxation(rho: Any) -> Any:
@@ -123,28 +117,28 @@ def _relaxation(rho: Any) -> Any:
     return math.inf if isinstance(rho, str) and rho.lower() in ("hard", "inf") else rho
 
 
-def readable(name: str, value: Any, report: Report, lists_names: bool = True) -> Any:
-    """Return an argument of a constraint with stand-ins for entries of lists and mappings that cannot be right."""
+def check_items(name: str, value: Any, report: Report, lists_names: bool = True) -> bool:
+    """Return whether an argument lists or maps nothing but names; each entry that is none is reported at its place."""
+    problems: list[Path] = []
+
+    def collect(path: Path, message: str) -> None:
+        problems.append(path)
+        report(path, message)
+
     if isinstance(value, list | tuple) and (lists_names or name == "blocks"):
-        return [_readable_item(item, below(report, position)) for position, item in enumerate(value)]
-    if not isinstance(value, Mapping):
-        return value
-    if name == "blocks":
-        return {block: readable(name, items, below(report, block)) for block, items in value.items()}
-    found: dict[Any, Any] = {}
-    for item, number in value.items():
-        found[_readable_item(item, report)] = 0.0
-        with reported(report, (item,)):
-            found[item] = check_real(str(item), number, low_open=True, high_open=True)
-            continue
-        found[InvalidName()] = 0.0
-    return found
-
-
-def _readable_item(item: Any, report: Report) -> Any:
-    with reported(report):
-        return as_items("", [item])[0]
-    return InvalidName()
+        for position, item in enumerate(value):
+            with collect_errors(collect, (position,)):
+                as_items("", [item])
+    elif isinstance(value, Mapping):
+        for item, entry in value.items():
+            if name == "blocks":
+                check_items(name, entry, below(collect, item))
+                continue
+            with collect_errors(collect):
+                as_items("", [item])
+            with collect_errors(collect, (item,)):
+                check_real(str(item), entry, low_open=True, high_open=True)
+    return not problems
 
 
 # -- expanding patterns ------------------------------------------------------------------------------------------------
@@ -153,41 +147,39 @@ def _readable_item(item: Any, report: Report) -> Any:
 def expand_constraint(constraint: Constraint, names: Names, block_names: Names, report: Report) -> Constraint | None:
     """Return a constraint with patterns replaced by the names that they match; its note has the patterns.
 
-    Names that mean nothing are reported, and None is returned. Required arguments that are wrong stay absent.
+    Names that mean nothing are reported, and None is returned.
     """
-    given = dict(constraint.arguments)
-    own: Any = given.get("blocks")
-    on_blocks = given.get("on") == "blocks" or own is True
+    arguments = dict(constraint.arguments)
+    blocks: Any = arguments.get("blocks")
+    on_blocks = arguments.get("on") == "blocks" or blocks is True
     columns = block_names if on_blocks else names
-    changed: dict[str, Any] = {}
-    found: list[tuple[Path, str]] = []
+    expanded: dict[str, Any] = {}
+    problems: list[Path] = []
 
     def collect(path: Path, message: str) -> None:
-        found.append((path, message))
+        problems.append(path)
+        report(path, message)
 
-    if _is_pairs(own):  # a constraint with blocks of its own
-        columns = Names([name for name, _ in own], "block")
-        changed["blocks"] = tuple(
-            (name, tuple(names.expand(items, below(collect, "blocks", name)))) for name, items in own
+    if _is_pairs(blocks):  # a constraint that brings its blocks along
+        columns = Names([name for name, _ in blocks], "block")
+        expanded["blocks"] = tuple(
+            (name, tuple(names.expand(items, below(collect, "blocks", name)))) for name, items in blocks
         )
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name in KINDS[constraint.kind].items:
-            changed[name] = tuple(columns.expand(value, below(collect, name)))
+            expanded[name] = tuple(columns.expand(value, below(collect, name)))
         elif name == "blocks" and isinstance(value, tuple) and not _is_pairs(value):
-            changed[name] = tuple(block_names.expand(value, below(collect, name)))
+            expanded[name] = tuple(block_names.expand(value, below(collect, name)))
         elif name != "blocks" and _is_pairs(value):
-            changed[name] = tuple(_expand_pairs(value, columns, below(collect, name)).items())
-    for problem in found:
-        report(*problem)
-    if found:
+            expanded[name] = tuple(_expand_pairs(value, columns, below(collect, name)).items())
+    if problems:
         return None
-    if all(given[name] == value for name, value in changed.items()):
+    if all(arguments[name] == value for name, value in expanded.items()):
         return constraint
-    with reported(report):
-        expanded = replace(constraint, arguments=tuple((given | changed).items()))
-        made = _built(constraint.kind, arguments_of(expanded))
-        assert made is not None
-        note = "; ".join(_written(given[name]) for name, value in changed.items() if given[name] != value)
+    with collect_errors(report):
+        changed = replace(constraint, arguments=tuple((arguments | expanded).items()))
+        made = _built(constraint.kind, arguments_of(changed))
+        note = "; ".join(_written(arguments[name]) for name, value in expanded.items() if arguments[name] != value)
         return replace(made, from_prior=constraint.from_prior, note=constraint.note or note)
     return None
 
@@ -209,10 +201,10 @@ def _expand_pairs(pairs: Iterable[tuple[Any, float]], names: Names, report: Repo
     by_name: dict[Any, float] = {}
     by_pattern: dict[str, tuple[str, float]] = {}
     for item, number in pairs:
-        with reported(report, (item,)):
+        with collect_errors(report, (item,)):
             matches = names.find(item)
             if is_single(item, matches):
-                by_name[as_found(item, matches)] = number
+                by_name[as_named(item, matches)] = number
                 continue
             for name in matches:
                 first, before = by_pattern.setdefault(name, (item, number))
@@ -228,65 +220,38 @@ def _expand_pairs(pairs: Iterable[tuple[Any, float]], names: Names, report: Repo
 def check_constraints(
     constraints: Sequence[Constraint | None],
     feature_names: Sequence[str],
-    n_features: range,
     blocks: Blocks | None,
+    has_valid_blocks: bool,
     data: FeatureData | None,
     problems: Problems,
 ) -> ConstraintSystem | None:
     """Report constraints that do not fit the features, and hard ones that contradict each other.
 
     The constraints are those of the study in their order; None where something is wrong already. Constraints on blocks
-    are not checked if something is wrong with these, nor those with one number per feature if there may be so many:
-    `n_features` are all numbers of features that are possible. Without data contradictions are looked for only if there
-    are problems already, since the decision, which knows the features that cannot be selected, finds them.
+    are not checked if something is wrong with these. Contradictions are looked for with data only: else the decision,
+    which knows the features that cannot be selected, finds them.
     Returned is the system of all of them, for the decision; None if some are wrong, or wait for the data.
     """
-    known = {position: constraint for position, constraint in enumerate(constraints) if constraint is not None}
-    if len(n_features) > 1:
-        known = _of_certain_width(known, n_features, problems)
-    named = {position: constraint for position, constraint in known.items() if not constraint.needs_data}
-    used, system = _fitting(named, feature_names, blocks, problems)
-    others = {
-        position: constraint
-        for position, constraint in known.items()
-        if constraint.needs_data and _is_complete(constraint)
-    }
+    valid = {position: constraint for position, constraint in enumerate(constraints) if constraint is not None}
+    used = {position: constraint for position, constraint in valid.items() if not constraint.needs_data}
+    blocks = blocks if has_valid_blocks else None
+    while True:
+        try:
+            system = resolve(used.values(), feature_names, blocks)
+            break
+        except ConstraintError as error:
+            position = list(used)[error.position or 0]
+            _report_misfit(error, used.pop(position), position, blocks, has_valid_blocks, problems)
+    others = {position: constraint for position, constraint in valid.items() if constraint.needs_data}
     # If the empty set satisfies all hard inequalities, nothing contradicts.
     correlations_only = all(constraint.kind in _OF_CORRELATIONS for constraint in others.values())
     empty_set_holds = correlations_only and (system.b[np.isinf(system.rho)] >= 0).all()
-    if not empty_set_holds and (data is not None or problems.found):
-        if data is not None and not (correlations_only and data.n_features > _MOST_CORRELATED):
+    if data is not None and not empty_set_holds:
+        if others and not (correlations_only and data.n_features > _MOST_CORRELATED):
             used = dict(sorted({**used, **others}.items()))
-            system = resolve(used.values(), feature_names, blocks, data) if others else system
-        constant = np.zeros(len(feature_names), dtype=bool) if data is None else data.constant
-        _report_contradictions(system, list(used), constant, problems)
+            system = resolve(used.values(), feature_names, blocks, data)
+        _report_contradictions(system, list(used), data.constant, problems)
     return system if len(used) == len(constraints) else None
-
-
-def _is_complete(constraint: Constraint) -> bool:
-    """Tell whether a constraint has all required arguments; one that was wrong is not there."""
-    return dict(constraint.arguments).keys() >= set(KINDS[constraint.kind].required)
-
-
-def _of_certain_width(
-    constraints: Mapping[int, Constraint], n_features: range, problems: Problems
-) -> dict[int, Constraint]:
-    """Return those without one number per feature; of the others, those with too many or too few are reported."""
-    certain = {}
-    for position, constraint in constraints.items():
-        given = dict(constraint.arguments)
-        argument = "A" if "A" in given else "costs"
-        values = given.get(argument)
-        if values is None or _is_pairs(values) or given.get("blocks") is not None:
-            certain[position] = constraint
-            continue
-        width = values.shape[1] if isinstance(values, FrozenMatrix) else len(values)
-        if width not in n_features:
-            most = n_features[-1]
-            bound = f"at most {most}" if width > most else f"at least {n_features[0]}"
-            path: Path = ("constraints", position, constraint.kind, argument)
-            problems(path, f"must have one number per feature, {bound}; got {width}.")
-    return certain
 
 
 def _report_contradictions(
@@ -320,47 +285,21 @@ def _report_contradictions(
         _report_contradictions(rest, positions, constant, problems)
 
 
-def _fitting(
-    constraints: Mapping[int, Constraint], feature_names: Sequence[str], blocks: Blocks | None, problems: Problems
-) -> tuple[dict[int, Constraint], ConstraintSystem]:
-    """Return those constraints that fit, and their system; the others are reported."""
-    fitting = {position: constraint for position, constraint in constraints.items() if _is_complete(constraint)}
-    for position in constraints.keys() - fitting.keys():  # what it has may be wrong for the features, too
-        given, kind = arguments_of(constraints[position]), KINDS[constraints[position].kind]
-        absent = set(kind.required) - given.keys()
-        try:
-            resolve(kind.build(**given, **{name: kind.examples[name] for name in absent}), feature_names, blocks)
-        except ConstraintError as error:
-            if error.argument not in absent:
-                _report_misfit(error, constraints[position], position, blocks, problems)
-    refuse = partial(_report_misfit, blocks=blocks, problems=problems)
-    return fitting, _resolved(fitting, feature_names, blocks, refuse)
-
-
-def _resolved(
-    constraints: dict[int, Constraint],
-    feature_names: Sequence[str],
-    blocks: Blocks | None,
-    refuse: Callable[[ConstraintError, Constraint, int], None],
-) -> ConstraintSystem:
-    """Return the system of constraints; those that do not fit are taken out of them, and refused."""
-    while True:
-        try:
-            return resolve(constraints.values(), feature_names, blocks)
-        except ConstraintError as error:
-            position = list(constraints)[error.position or 0]
-            refuse(error, constraints.pop(position), position)
-
-
 def _report_misfit(
-    error: ConstraintError, constraint: Constraint, position: int, blocks: Blocks | None, problems: Problems
+    error: ConstraintError,
+    constraint: Constraint,
+    position: int,
+    blocks: Blocks | None,
+    has_valid_blocks: bool,
+    problems: Problems,
 ) -> None:
     path: Path = ("constraints", position, constraint.kind)
     if error.argument is not None and dict(constraint.arguments).get(error.argument) is not None:
         path = (*path, error.argument)
-    none = error.argument == "blocks" and blocks is None
-    if not none or problems.is_sound("blocks"):
-        problems(path, "is about blocks, but the study has none; add the key blocks." if none else error.rule)
+    if error.argument != "blocks" or blocks is not None:
+        problems(path, error.rule)
+    elif has_valid_blocks:  # else that is the problem
+        problems(path, "is about blocks, but the study has none; add the key blocks.")
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------

@@ -1,26 +1,26 @@
-"""Read, check and tie a study to its data, once.
+"""Phase 3 of a study: names and numbers in it are tied to its tables, once, and become one :class:`ResolvedStudy`.
 
-Everything that can be wrong before the ensemble runs is found here, and all of it is raised in one error.
+Phase 1 is the file (`study`, `schema`), phase 2 are its tables (`inputs`). Each phase lists all of its mistakes in one
+error, and the next one begins when there are none: names are not compared with a table that is not the right one yet.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import FeatureIndex, check_int
-from ..constraints import Constraint, ConstraintSystem, resolve
-from ..constraints.links import held_unlikely
-from ..constraints.sizes import SUPPORTED, asks_for_supported, with_supported
+from .._arguments import FeatureIndex
+from .._problems import Path, below, collect_errors
+from ..constraints import ConstraintSystem, resolve
+from ..constraints.links import unlikely_constraints
+from ..constraints.sizes import SUPPORTED, has_data_driven_size, with_supported
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
@@ -30,28 +30,25 @@ from ..decision.workflow import Decision
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_advice
 from ..ensemble.progress import Progress
-from ..ensemble.subsampling import share_error, subsample_errors
+from ..ensemble.subsampling import subsample_errors
 from ..exceptions import Advice
 from ..knowledge.matching import blocks_of
-from ..knowledge.patterns import Names, is_pattern
-from ..knowledge.rows import Knowledge
+from ..knowledge.patterns import Names
 from ..priors import DEFAULT_WEIGHT
 from ..priors.hyper import set_members
-from ..priors.knowledge import LEARNED, PriorKnowledge
+from ..priors.knowledge import LEARNED, PriorKnowledge, pooled
+from ..priors.weight_resolver import WeightResolver
+from ..priors.weights import Expert, Weights
 from ..selectors import as_selector, check_task
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
-from .diagnostics import Path, Problems, below, reported
-from .inputs import KnowledgeFiles, StudyData
+from .diagnostics import AFTER_TABLES, Problems
+from .inputs import StudyTables, read_data, read_tables
 from .schema import GeneSetBlocks, PrefixBlocks, TableBlocks
 from .study import Study, default_advice, version_advice
-from .weights import Expert, WeightResolver, Weights
 
 if TYPE_CHECKING:
     from ..tables import Table
-
-# Features that there may be beside those that a study names, where the data are not known.
-_ROOM = 1000
 
 
 def resolve_study(
@@ -77,18 +74,20 @@ def resolve_study(
     Raises
     ------
     StudyError
-        Lists all problems at once: of the table and its columns, of names, of subsamples that cannot be drawn, and of
-        hard constraints that contradict each other.
+        Lists all problems of the tables at once; if there are none, all of names, of subsamples that cannot be drawn,
+        and of hard constraints that contradict each other.
     """
-    resolver = _Resolver(study, n_models=n_models)
-    needed = any(constraint.needs_data for constraint in study.constraints) or study.outputs.reduced_table
-    needed |= study.blocks is None and not isinstance(study.data.path, str)  # its files are blocks
-    if isinstance(data, FeatureData):
-        resolver.input.use(data)
-    elif data == "read" or (data == "if needed" and needed):
-        resolver.input.read()
-    resolved = resolver.resolve(feature_names)
-    resolver.problems.raise_any()
+    needs_data = any(constraint.needs_data for constraint in study.constraints) or study.outputs.reduced_table
+    needs_data |= study.blocks is None and not isinstance(study.data.path, str)  # its files are blocks
+    reads = data == "read" or (data == "if needed" and needs_data)
+    problems = study.new_problems()
+    tables = read_tables(study, problems, data if isinstance(data, FeatureData) else reads)
+    problems.raise_any(AFTER_TABLES)
+    if feature_names is None:
+        assert tables.data is not None
+        feature_names = tables.data.feature_names
+    resolved = _Resolver(study, tables, feature_names, n_models, problems).resolve()
+    problems.raise_any()
     assert resolved is not None
     return resolved
 
@@ -96,13 +95,19 @@ def resolve_study(
 def draft_study(
     study: Study, data: FeatureData, n_models: int
 ) -> tuple[ResolvedStudy | None, PriorKnowledge | None, Blocks | None, Problems]:
-    """Return a study tied to its data, what is known of features, the blocks, and all that is wrong.
+    """Return a study tied to its data, what is stated of features, the blocks, and what is wrong.
 
-    Knowledge and blocks are there as far as they can be read, also while something else is wrong; the study is not.
+    That are the problems of the tables, or else those of names. Knowledge and blocks are there as far as they can be
+    read, also while something is wrong; the study is not.
     """
-    resolver = _Resolver(study, n_models=n_models)
-    resolver.input.use(data)
-    return resolver.resolve(None), resolver.known, resolver.blocks, resolver.problems
+    problems = study.new_problems()
+    tables = read_tables(study, problems, data)
+    of_names = study.new_problems()
+    resolver = _Resolver(study, tables, data.feature_names, n_models, of_names)
+    resolved = resolver.resolve()
+    if problems.entries:
+        return None, resolver.knowledge, resolver.blocks, problems
+    return resolved, resolver.knowledge, resolver.blocks, of_names
 
 
 def check_study(study: Study) -> FeatureData:
@@ -118,233 +123,157 @@ def check_study(study: Study) -> FeatureData:
     return data
 
 
-def check_draft(study: Study, problems: Problems, evidence: Evidence | None = None) -> None:
-    """Add all problems of a study in whose file or options something is wrong already: defaults replace that.
-
-    The features are those of the evidence, if there is some, else those of the data table.
-    """
-    resolver = _Resolver(study, problems, None if evidence is None else evidence.n_models)
-    if evidence is None:
-        resolver.input.read()
-    resolver.resolve(None if evidence is None else evidence.feature_names)
-
-
 def draft_data(study: Study) -> tuple[Table | None, FeatureData | None, Problems]:
     """Return the table and the data of a study, as far as they can be read, and all that is wrong with them."""
-    resolver = _Resolver(study)
-    resolver.input.read()
-    return resolver.input.table, resolver.input.data, resolver.problems
+    problems = study.new_problems()
+    table, data = read_data(study, problems)
+    return table, data, problems
 
 
 class _Resolver:
-    """Resolves a study. Parts that are wrong have their defaults; what depends on them is not checked."""
+    """Ties a study to its features; what depends on a part that is wrong is not checked."""
 
-    def __init__(self, study: Study, problems: Problems | None = None, n_models: int | None = None) -> None:
-        self.study = study
-        self.problems = study.new_problems() if problems is None else problems
+    def __init__(
+        self, study: Study, tables: StudyTables, feature_names: Any, n_models: int | None, problems: Problems
+    ) -> None:
+        self.study, self.tables, self.problems = study, tables, problems
         self.n_models = n_models or study.evidence.n_models
-        self.known: PriorKnowledge | None = None
+        self.names = Names([str(name) for name in feature_names])
+        self.knowledge: PriorKnowledge | None = None
         self.blocks: Blocks | None = None
-        self.files = KnowledgeFiles(study, self.problems)
-        self.input = StudyData(study, self.problems, self.files.read)
 
-    def resolve(self, feature_names: Any) -> ResolvedStudy | None:
-        """Tie everything to the features; None if that cannot be done, or should not for the problems there are."""
-        study, problems = self.study, self.problems
-        if feature_names is not None:
-            self.input.use_names(feature_names)
-        aliases = self.files.aliases(study.prior.aliases, "prior")
-        table = self.files.table(study.prior, ("prior",), "weight", aliases=aliases)
+    def resolve(self) -> ResolvedStudy | None:
+        """Tie everything to the features; None if something is wrong."""
+        study, problems, data, names = self.study, self.problems, self.tables.data, self.names.names
         self._check_ensemble()
-        tables = {
-            name: self.files.table(expert, ("prior", "experts", name), "weight", aliases=aliases)
-            for name, expert in (study.prior.experts or {}).items()
-        }
-        self.block_rows = self.files.block_rows()
-        self.names = self._names()
-        names, n_features = self.names.names, self.input.n_features
+        n_before = len(problems.entries)
         self.blocks = blocks = self._blocks()
+        has_valid_blocks = len(problems.entries) == n_before
+        members = {} if blocks is None else blocks.members
+        listed = study.blocks.members if isinstance(study.blocks, Blocks) else members  # also those that are wrong
+        self.block_names = Names(listed if listed or has_valid_blocks else None, "block")
+        tables = self.tables
         resolver = WeightResolver(
-            self.names, blocks, self.block_names, self.n_models, problems, self.files.rows, aliases
+            self.names, blocks, self.block_names, self.n_models, problems, tables.lists, tables.aliases
         )
-        given_weights = study.prior.weights
-        if isinstance(given_weights, tuple) and len(n_features) > 1 and len(given_weights) in n_features:
-            given_weights = Weights()  # there may be one for each feature
-        self.known = known = resolver.resolve(study.prior, given_weights, table, tables)
-        prior = self._prior(known.weights, blocks)
-        if table is not None and any(with_costs(given, {"": 0.0}) is not given for given in study.constraints):
-            self._check_costs(table)
+        self.knowledge = knowledge = self._knowledge(resolver)
+        prior = self._prior(knowledge.weights, blocks)
         sized = with_supported(study.constraints, study.trust.max_supported)  # until p-values give the number
         constraints = [
-            expand_constraint(given, self.names, self.block_names, below(problems, "constraints", i, given.kind))
-            for i, given in enumerate(with_costs(constraint, known.costs) for constraint in sized)
+            expand_constraint(entry, self.names, self.block_names, below(problems, "constraints", i, entry.kind))
+            for i, entry in enumerate(with_costs(constraint, knowledge.costs) for constraint in sized)
         ]
-        if self.names.guessed:
-            constraints = [None if _largest(given) > _ROOM else given for given in constraints]
-        constraints += held_unlikely(known.unlikely)
-        known_blocks = blocks if problems.is_sound("blocks") else None
-        system = check_constraints(constraints, names, n_features, known_blocks, self.input.data, problems)
-        if problems.found or self.names.guessed:
+        constraints += unlikely_constraints(knowledge.unlikely)
+        system = check_constraints(constraints, names, blocks, has_valid_blocks, data, problems)
+        if problems.entries:
             return None
         settings = {**study.decision.arguments(), "optimizer": FAMILIES["optimizer"].build(study.decision.optimizer)}
-        given = tuple(constraint for constraint in constraints if constraint is not None)
         learned = study.prior.trust_in_lists == LEARNED  # needs the lists, too
-        settings |= {"weights": known if learned else known.weights, "trust_in_lists": study.prior.trust_in_lists}
-        decision = Decision(prior=prior, constraints=given, blocks=blocks, **settings)
-        return ResolvedStudy(
-            study, np.array(names, dtype=object), self.input.data, self.input.table, decision, known, system
-        )
-
-    def _names(self) -> Names:
-        """Return the names of the features; if they are not known, those that the study names, and room for others."""
-        if self.input.features is not None:
-            return Names(self.input.features, ordered=self.input.ordered)
-        prior = self.study.prior
-        stated = [(("prior", "experts", name), expert.weights) for name, expert in (prior.experts or {}).items()]
-        for at, weights in [(("prior", "weights"), prior.weights), *stated]:
-            for word, source in weights.lists if isinstance(weights, Weights) else ():
-                if isinstance(source, str):
-                    self.files.rows(source, (*at, word))
-        self.input.n_features = range(sys.maxsize)
-        named = {*self.files.features, *_texts([self.study.blocks, self.study.constraints, prior])}
-        return Names(dict.fromkeys([*sorted(named), *(f"feature {i}" for i in range(_ROOM))]), guessed=True)
+        settings |= {"weights": knowledge if learned else knowledge.weights}
+        settings |= {"trust_in_lists": study.prior.trust_in_lists}
+        expanded = tuple(constraint for constraint in constraints if constraint is not None)
+        decision = Decision(prior=prior, constraints=expanded, blocks=blocks, **settings)
+        return ResolvedStudy(study, np.array(names, dtype=object), data, tables.table, decision, knowledge, system)
 
     def _blocks(self) -> Blocks | None:
         """Return the blocks with their members by name; patterns are replaced by what they match."""
-        given, problems = self.study.blocks, self.problems
-        was_sound, wrong = problems.is_sound("blocks"), problems.wrong.keys_below("blocks")
-        members: Mapping[str, Sequence[Any]] = {}
-        file = None
-        data, section = self.input.data, self.study.data
-        if isinstance(given, PrefixBlocks) and self.names.guessed:
-            problems(("blocks",), "")  # blocks depend on the names, which are not known
-        elif isinstance(given, PrefixBlocks):
-            members = given.members(self.names.names)
+        blocks, problems, names = self.study.blocks, self.problems, self.names.names
+        if blocks is None:
+            data = self.tables.data
+            return None if data is None else data.blocks
+        if isinstance(blocks, TableBlocks | GeneSetBlocks):
+            are_gene_sets, rows = isinstance(blocks, GeneSetBlocks), self.tables.blocks
+            if rows is None:  # it could not be read
+                return None
+            report = partial(problems, ("blocks", "gene_sets" if are_gene_sets else "table"))
+            made = blocks_of(rows, names, report, are_gene_sets)
+            return made if made.members else None
+        if isinstance(blocks, PrefixBlocks):
+            members = blocks.members(names)
             if not members:
-                rule = f"no feature has {given.prefix!r} in its name, so that there are no blocks."
+                rule = f"no feature has {blocks.prefix!r} in its name, so that there are no blocks."
                 problems(("blocks", "prefix"), rule)
-        elif isinstance(given, TableBlocks | GeneSetBlocks):
-            file = self._file_blocks(given)
-            members = file.members
-        elif given is None and data is not None and data.blocks is not None:
-            members = {name: list(items) for name, items in data.blocks.members.items()}
-        elif given is None and data is None and not isinstance(section.path, str) and problems.found:
-            members = dict.fromkeys(section.path, ())
-            problems(("blocks",), "")  # files are blocks, but which features they have is not known
-        elif given is not None:
-            members = {
-                name: self.names.expand(items, below(problems, "blocks", name)) for name, items in given.members.items()
-            }
-        index = FeatureIndex(self.names.names)
-        for name, items in members.items():
-            with reported(problems, ("blocks", name)):
-                index.positions(items, "block")  # a feature may be there twice
-        known = was_sound and (bool(members) or problems.is_sound("blocks"))
-        known |= isinstance(given, Blocks) and problems.is_sound("blocks", -1)  # those that are wrong have names, too
-        known |= file is not None and bool(members)  # all of the file, if it is not known which are wanted
-        self.block_names = Names(dict.fromkeys([*members, *sorted(wrong, key=str)]) if known else None, "block")
-        made = {name: tuple(items) for name, items in members.items() if items}
-        return (Blocks(made) if file is None else file) if members else None
+        else:
+            index, members = FeatureIndex(names), {}
+            for name, items in blocks.members.items():
+                members[name] = self.names.expand(items, below(problems, "blocks", name))
+                with collect_errors(problems, ("blocks", name)):
+                    index.positions(members[name], "block")  # a feature may be there twice
+        return Blocks({name: tuple(items) for name, items in members.items() if items}) if members else None
 
-    def _file_blocks(self, given: TableBlocks | GeneSetBlocks) -> Blocks:
-        """Return the blocks that rows of a table, or of a file of gene sets, put features into."""
-        path = ("blocks", "table" if isinstance(given, TableBlocks) else "gene_sets")
-        if self.block_rows is None or not self.problems.is_sound(*path):
-            return Blocks({})
-        are_gene_sets = isinstance(given, GeneSetBlocks)
-        return blocks_of(self.block_rows, self.names.names, partial(self.problems, path), are_gene_sets)
+    def _knowledge(self, resolver: WeightResolver) -> PriorKnowledge:
+        """Return what weights and table, experts and their tables state of the features, and when it was stated."""
+        prior, tables = self.study.prior, self.tables.knowledge
+        at: Path = ("prior", "weights")
+        knowledge = replace(resolver, at=at, table_at=("prior", "table")).stated(prior.weights, tables.get(""))
+        if prior.experts:
+            default, stated = getattr(prior.weights, "default", DEFAULT_WEIGHT), {}
+            for name, expert in prior.experts.items():
+                at = ("prior", "experts", name)
+                of_expert = replace(resolver, at=at, table_at=(*at, "table"))
+                weights = replace(expert.weights, default=default)
+                stated[name] = replace(of_expert.stated(weights, tables.get(name)), confirmed=expert.confirmed)
+            with collect_errors(self.problems, ("prior", "experts")):
+                knowledge = pooled(stated, self.names.names, prior.pool, self.n_models, default, knowledge)
+        for name in prior.changed_after_votes or {}:
+            with collect_errors(self.problems, ("prior", "changed_after_votes", name)):
+                self.names.find(name, False)
+        return replace(knowledge, confirmed=prior.confirmed, changed_after_votes=prior.changed_after_votes or {})
 
     def _prior(self, weights: NDArray[np.float64], blocks: Blocks | None) -> Any:
         """Return the prior; its settings are checked with the features."""
         choice = self.study.prior.kind
         prior = FAMILIES["prior"].build(choice)
-        if isinstance(choice, Named) and self.problems.is_sound("prior", "kind", "set_weights", -1):
-            sets = dict(choice.settings).get("set_weights", ())
-            self._check_sets(sets, blocks)
-            # One number for each feature cannot be checked before these are known.
-            certain = len(self.input.n_features) == 1 or not any(isinstance(v, tuple) for _, v in choice.settings)
-            if not sets and certain:
-                nothing = Evidence.from_sets(np.zeros((1, len(weights)), dtype=bool), self.names.names)
-                with reported(self.problems, ("prior", "kind")):
-                    prior.update(nothing, weights, blocks, 0)
+        sets = dict(choice.settings).get("set_weights", ()) if isinstance(choice, Named) else ()
+        self._check_sets(sets, blocks)
+        if isinstance(choice, Named) and not sets:
+            nothing = Evidence.from_sets(np.zeros((1, len(weights)), dtype=bool), self.names.names)
+            with collect_errors(self.problems, ("prior", "kind")):
+                prior.update(nothing, weights, blocks, 0)
         return prior
 
     def _check_sets(self, sets: Sequence[tuple[Any, Any]], blocks: Blocks | None) -> None:
-        """Report weighted sets of the prior that do not fit the features; those that cannot be read are not there."""
-        index, path = FeatureIndex(self.names.names), ("prior", "kind", "set_weights")
-        read = (i for i in count() if self.problems.is_sound(*path, i, "set"))
-        for (members, weight), position in zip(sets, read, strict=False):
-            with reported(self.problems, (*path, position, "weight")):
-                check_int("weight", weight, low=0)
-            n_before = self.problems.n_reports
+        """Report weighted sets of the prior that do not fit the features."""
+        index = FeatureIndex(self.names.names)
+        for position, (members, _) in enumerate(sets):
+            path: Path = ("prior", "kind", "set_weights", position)
+            n_before = len(self.problems.entries)
             for member in members if isinstance(members, tuple) else ():
-                with reported(self.problems, (*path, position, "set")):
+                with collect_errors(self.problems, (*path, "set")):
                     index.position(member, "set")
-            is_feature = members in index and not self.names.guessed
-            if self.problems.n_reports == n_before and (is_feature or members not in self.block_names):
-                with reported(self.problems, (*path, position, "set")):
+            is_block = members in self.block_names and members not in index
+            if len(self.problems.entries) == n_before and not is_block:
+                with collect_errors(self.problems, (*path, "set")):
                     set_members(members, index, Blocks.of(blocks))
-
-    def _check_costs(self, table: Knowledge) -> None:
-        """Report features of a table without a cost, which a budget needs."""
-        for row in table.rows if "cost" in table.columns else ():
-            if row.feature is not None and row.cost is None:
-                self.problems(("prior", "table"), f"{row.place}: feature {row.feature!r} has no cost; 0 if it is free.")
 
     def _check_ensemble(self) -> None:
         """Check what :func:`ubayfs.collect_evidence` and :func:`ubayfs.decide` would find wrong with numbers."""
-        problems, section = self.problems, self.study.evidence
-        samples, data, features = self.input.samples, self.input.data, self.input.features
-        if problems.is_sound("evidence", "n_features_per_model") and features:
-            with reported(problems, ("evidence", "n_features_per_model")):
-                self.study.features_per_model(len(features))
-        least = self.study.decision.min_votes
-        sound = problems.is_sound("decision", "min_votes") and problems.is_sound("evidence", "n_models")
-        if least > section.n_models and sound:
+        problems, study, section, data = self.problems, self.study, self.study.evidence, self.tables.data
+        if self.names.names:
+            with collect_errors(problems, ("evidence", "n_features_per_model")):
+                study.features_per_model(len(self.names.names))
+        least = study.decision.min_votes
+        if least > section.n_models:
             rule = f"must be at most the number of models, {section.n_models}, the most votes that a feature can have"
             problems(("decision", "min_votes"), f"{rule}; got {least}.")
-        stated = self.study.data.task if problems.is_sound("data", "task") else None
-        self._check_selectors(stated if samples is None or not self.input.knows_target() else samples.target.task)
-        share = section.train_size if problems.is_sound("evidence", "train_size") else None
-        if samples is not None:
-            for error in subsample_errors(samples, share):
-                problems(("data", "target") if error.argument == "y" else ("evidence", "train_size"), error.rule)
-        elif share is not None and self.input.most_samples is not None:
-            units = "samples" if self.study.data.groups is None and problems.is_sound("data", "groups") else "groups"
-            about_share = share_error(self.input.most_samples, share, units, at_most=True)
-            if about_share is not None:
-                problems(("evidence", "train_size"), about_share.rule)
-        if data is not None and data.constant.all():
+        self._check_selectors(study.data.task if data is None else data.target.task)
+        if data is None:
+            return
+        for error in subsample_errors(data, section.train_size):
+            problems(("data", "target") if error.argument == "y" else ("evidence", "train_size"), error.rule)
+        if data.constant.all():
             rule = "every feature has the same value in all samples, so that there is nothing to select."
             problems(("data", "path"), rule)
 
     def _check_selectors(self, task: str | None) -> None:
         """Report each selector that cannot do the task, if that is known."""
-        given = self.study.evidence.selector
+        selector = self.study.evidence.selector
         path: Path = ("evidence", "selector")
-        if task is None or not self.problems.is_sound(*path, -1):  # wrong as a whole, not one of a list or a setting
+        if task is None:
             return
-        for position, choice in enumerate(given) if isinstance(given, tuple) else [(None, given)]:
-            with reported(self.problems, path if position is None else (*path, position)):
+        for position, choice in enumerate(selector) if isinstance(selector, tuple) else [(None, selector)]:
+            with collect_errors(self.problems, path if position is None else (*path, position)):
                 check_task(as_selector(FAMILIES["selector"].build(choice)), task)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield all texts inside a value that are not patterns."""
-    if isinstance(value, str) and not is_pattern(value):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from _texts([*value, *value.values()])
-    elif isinstance(value, tuple | list | set | frozenset):
-        yield from (text for entry in value for text in _texts(entry))
-    elif is_dataclass(value):
-        yield from _texts(vars(value))
-
-
-def _largest(constraint: Constraint | None) -> int:
-    """Return the largest whole number among the arguments of a constraint, which may ask for so many features."""
-    given = () if constraint is None else constraint.arguments
-    return max((value for _, value in given if isinstance(value, int)), default=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -382,11 +311,11 @@ class ResolvedStudy:
     @property
     def needs_related(self) -> bool:
         """Whether the decision waits for the number of features that the data support: `max_size: supported`."""
-        return self.supported is None and any(map(asks_for_supported, self.decision.constraints))
+        return self.supported is None and any(map(has_data_driven_size, self.decision.constraints))
 
     def sized(self, n: int) -> ResolvedStudy:
         """Return the study with the number of features that the data support."""
-        decision = self.decision.but(constraints=with_supported(self.decision.constraints, n))
+        decision = self.decision.replace(constraints=with_supported(self.decision.constraints, n))
         return replace(self, decision=decision, system=None, supported=n)
 
     @property
@@ -439,7 +368,7 @@ class ResolvedStudy:
         """Choose the best set from evidence, without warnings: see ``selection.advice``."""
         decision = self.decision
         if self.needs_related:  # raises
-            decision = decision.but(constraints=with_supported(decision.constraints, SUPPORTED))
+            decision = decision.replace(constraints=with_supported(decision.constraints, SUPPORTED))
         return decision.make(evidence, self.data, None if self.needs_related else self.system, self.prior)
 
     def with_seeds(self, evidence: Evidence) -> ResolvedStudy:
@@ -453,15 +382,16 @@ class ResolvedStudy:
         if decision.seed is None:
             decision = replace(decision, seed=secrets.randbits(63))
         study = replace(self.study, evidence=ensemble, decision=decision)
-        return replace(self, study=study, decision=self.decision.but(random_state=decision.seed))
+        return replace(self, study=study, decision=self.decision.replace(random_state=decision.seed))
 
     def changed_since(self, earlier: Mapping[str, Mapping[str, Any]], now: str) -> ResolvedStudy:
         """Return the study with a mark on each feature whose knowledge is not that of an earlier decision.
 
         `earlier` is ``selection.knowledge`` of a decision on the same evidence, whose votes were seen. Its marks stay.
         """
-        known = self.prior.to_dict()
-        changed = {name for name in {*known, *earlier} if _opinions(known.get(name)) != _opinions(earlier.get(name))}
+        now_stated = self.prior.to_dict()
+        names = {*now_stated, *earlier}
+        changed = {name for name in names if _opinions(now_stated.get(name)) != _opinions(earlier.get(name))}
         key = "changed_after_votes"
         marks = {name: entry[key] for name, entry in earlier.items() if key in entry}
         marks |= {**self.prior.changed_after_votes, **dict.fromkeys(changed, now)}
@@ -474,13 +404,13 @@ class ResolvedStudy:
         """The study with the content of its tables of knowledge written out: it needs no file but the data."""
         prior, blocks = self.study.prior, self.study.blocks
         from_files = prior.table is not None or isinstance(blocks, GeneSetBlocks)
-        given = [prior.weights, *(expert.weights for expert in (prior.experts or {}).values())]
-        if isinstance(prior.weights, Weights) and (from_files or prior.files or any(part.lists for part in given)):
+        stated = [prior.weights, *(expert.weights for expert in (prior.experts or {}).values())]
+        if isinstance(prior.weights, Weights) and (from_files or prior.files or any(part.lists for part in stated)):
             lists = prior.trust_in_lists == LEARNED
             weights = _written_out(self.prior.agreed or self.prior, self.feature_names, lists, prior.weights.default)
             experts = {
-                name: Expert(_written_out(known, self.feature_names, lists), confirmed=known.confirmed)
-                for name, known in self.prior.experts.items()
+                name: Expert(_written_out(knowledge, self.feature_names, lists), confirmed=knowledge.confirmed)
+                for name, knowledge in self.prior.experts.items()
             }
             prior = replace(prior, weights=weights, experts=experts or None, table=None, sheet=None)
             prior = replace(prior, aliases=None, unknown="skip")
@@ -497,16 +427,18 @@ def _opinions(entry: Mapping[str, Any] | None) -> list[Any]:
 
 
 def _written_out(
-    known: PriorKnowledge, feature_names: NDArray[Any], keep_lists: bool, default: float = DEFAULT_WEIGHT
+    knowledge: PriorKnowledge, feature_names: NDArray[Any], keep_lists: bool, default: float = DEFAULT_WEIGHT
 ) -> Weights:
     """Return what is stated of features by their names; patterns and blocks may be kept, as their lists matter."""
-    reasons = tuple((name, tuple(texts.items())) for name, texts in known.reasons.items())
-    kept = [given for given in known.lists if keep_lists and given.kind != "weight"]
+    reasons = tuple((name, tuple(texts.items())) for name, texts in knowledge.reasons.items())
+    kept = [part for part in knowledge.lists if keep_lists and part.kind != "weight"]
     votes: dict[str, set[float]] = {}
-    for given in kept:
-        for position in given.members:
-            votes.setdefault(str(feature_names[position]), set()).add(given.votes)
+    for part in kept:
+        for position in part.members:
+            votes.setdefault(str(feature_names[position]), set()).add(part.votes)
     listed = {name for name, different in votes.items() if len(different) == 1}  # others would contradict each other
-    patterns, blocks = (tuple((g.name, g.stated) for g in kept if g.kind == kind) for kind in ("pattern", "block"))
-    features = tuple((name, stated) for name, stated in known.stated.items() if name not in listed)
+    patterns, blocks = (
+        tuple((part.name, part.stated) for part in kept if part.kind == kind) for kind in ("pattern", "block")
+    )
+    features = tuple((name, stated) for name, stated in knowledge.stated.items() if name not in listed)
     return Weights(default, features=features, patterns=patterns, blocks=blocks, reasons=reasons)

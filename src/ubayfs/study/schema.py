@@ -12,7 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from .._arguments import MOST_REPEATS, check_bool, check_int, check_real
+from .._arguments import MOST_REPEATS, as_text, as_time, check_bool, check_int, check_real
+from .._files import WithFiles
+from .._problems import Report, below, collect_errors
 from ..constraints.arguments import as_items
 from ..data import reading_rules as rules
 from ..data.blocks import Blocks, members_by_prefix
@@ -20,18 +22,17 @@ from ..data.missing import MAX_MISSING, MISSING_RULES
 from ..data.target import TASKS
 from ..decision.workflow import Decision
 from ..ensemble.collect import MOST_MODELS
-from ..exceptions import repr_of
+from ..exceptions import InputError, repr_of
 from ..optimize import OPTIMIZERS
-from ..priors import PRIORS
+from ..priors import DEFAULT_WEIGHT, PRIORS
 from ..priors.knowledge import AS_STATED, POOLS, TRUST_IN_LISTS
+from ..priors.weights import Expert, Weights, expert_form, file_form, read_experts, read_weights
 from ..selectors import DEFAULT_SELECTOR
 from ..trust.related import FEWEST_SHUFFLES, MAX_SUPPORTED, N_SHUFFLES
 from ..trust.trust import LEVELS
 from . import components
-from .components import FAMILIES, Option, Section, WithFiles, one_of, setting
-from .constraint_terms import readable
-from .diagnostics import Report, below, reported
-from .weights import Expert, Weights, expert_form, file_form, read_experts, read_weights
+from .components import FAMILIES, Option, Section, one_of, setting
+from .constraint_terms import check_items
 from .yaml_io import plain
 
 _count = partial(check_int, low=0)
@@ -72,7 +73,7 @@ class DataSection(Section):
         default_text="required", always=True
     )
     sheet: str | None = setting(
-        None, components.text, "sheet of an Excel file", default_text="the first", option=Option("--sheet")
+        None, as_text, "sheet of an Excel file", default_text="the first", option=Option("--sheet")
     )
     target: str | tuple[str, ...] | dict[str, str] | None = setting(  # noqa: RUF009
         None, components.columns, "column to explain",
@@ -83,7 +84,7 @@ class DataSection(Section):
         None, one_of(TASKS), _alternatives(TASKS), default_text="inferred from the target", option=Option("--task")
     )
     groups: str | None = setting(
-        None, components.text, "column of patients, animals...; all samples of one stay together",
+        None, as_text, "column of patients, animals...; all samples of one stay together",
         default_text="none", option=Option("--groups")
     )
     adjust_for: tuple[str, ...] = setting(
@@ -103,11 +104,11 @@ class DataSection(Section):
         option=Option("--max-missing", "SHARE", float)
     )
     samples: str | None = setting(
-        None, components.text, "sample sheet: has target, groups and covariates; none of its columns is a feature",
+        None, as_text, "sample sheet: has target, groups and covariates; none of its columns is a feature",
         details="either way round", default_text="none", option=Option("--samples", "FILE")
     )
     samples_sheet: str | None = setting(
-        None, components.text, "sheet that describes the samples, of the Excel file `samples` or else `path`",
+        None, as_text, "sheet that describes the samples, of the Excel file `samples` or else `path`",
         kw_only=True, default_text="the first of `samples`", option=Option("--samples-sheet")
     )
     features_in: str = setting(
@@ -115,7 +116,7 @@ class DataSection(Section):
         details="GEO series matrices always have them in rows", option=Option("--features-in", "WHERE")
     )
     id: str | None = setting(
-        None, components.text, "column of the sample ids, or of the features if they are in rows",
+        None, as_text, "column of the sample ids, or of the features if they are in rows",
         default_text="the first, where ids are needed", option=Option("--id")
     )
     keep: str | None = setting(
@@ -220,16 +221,16 @@ class PriorSection(Section):
         Weights(), read_weights, "prior weights, in votes or in words", in_parts=True,
         details="one number for all features, or the keys `default`, `features`, `patterns` and `blocks`, and words of "
         "the scale with lists of names or files of names",
-        default_text="0.01"
+        default_text=f"{DEFAULT_WEIGHT:g}"
     )
     table: str | None = setting(
-        None, components.text, "CSV or Excel file with the columns feature, weight, block, cost, why and source",
+        None, as_text, "CSV or Excel file with the columns feature, weight, block, cost, why and source",
         default_text="none",
         option=Option("--weights-table", "FILE"),
     )
-    sheet: str | None = setting(None, components.text, "its sheet, of an Excel file", default_text="the first")
+    sheet: str | None = setting(None, as_text, "its sheet, of an Excel file", default_text="the first")
     aliases: str | None = setting(
-        None, components.text, "table of other names of features, for the table and the lists",
+        None, as_text, "table of other names of features, for the table and the lists",
         details="columns name and alias, or symbol, prev_symbol and alias_symbol", default_text="none"
     )
     unknown: str = setting(
@@ -250,7 +251,7 @@ class PriorSection(Section):
         option=Option("--trust-in-lists", "RULE")
     )
     confirmed: str | None = setting(
-        None, components.time, "when the knowledge was confirmed, before votes were seen", default_text="unknown"
+        None, as_time, "when the knowledge was confirmed, before votes were seen", default_text="unknown"
     )
     changed_after_votes: dict[str, str] | None = setting(  # noqa: RUF009
         None, components.times, "features whose knowledge was changed after votes were seen, and when", in_parts=True,
@@ -310,7 +311,7 @@ class DecisionSection(Section):
     def check_together(cls, values: Mapping[str, Any], report: Report) -> None:
         """Report a time limit that the optimizer does not know."""
         if values["time_limit"] is not None:
-            with reported(report, ("time_limit",)):
+            with collect_errors(report, ("time_limit",)):
                 FAMILIES["optimizer"].accept(FAMILIES["optimizer"].build(values["optimizer"]), values["time_limit"])
 
 
@@ -369,7 +370,7 @@ class OutputSection(Section):
     path_keys: ClassVar[tuple[str, ...]] = ("directory",)
 
     directory: str = setting(
-        "results", components.text, "where the result is written, relative to this file",
+        "results", as_text, "where the result is written, relative to this file",
         details="`-o` on the command line overrides it"
     )
     figures: tuple[str, ...] = setting(
@@ -402,6 +403,10 @@ class PrefixBlocks:
     """
 
     prefix: str
+
+    def __post_init__(self) -> None:
+        if not self.prefix:
+            raise InputError.of("prefix", "must not be empty.", self.prefix)
 
     def members(self, names: Iterable[str]) -> dict[str, list[str]]:
         """Return the features of each block."""
@@ -462,34 +467,36 @@ def as_blocks(value: Any, report: Report) -> AnyBlocks:
             if isinstance(value.get(rule), str):  # a block that is called so lists its features
                 return _rule_blocks(rule, value, report)
     else:
-        with reported(report):
+        with collect_errors(report):
             value = Blocks.of(value).members
     members = {}
     for name, features in value.items() if isinstance(value, Mapping) else ():
-        with reported(report, (name,)):
-            members[str(name)] = as_items(str(name), readable("blocks", features, below(report, name)))
+        if check_items("blocks", features, below(report, name)):
+            with collect_errors(report, (name,)):
+                members[str(name)] = as_items(str(name), features)
     return Blocks(members) if members else None
 
 
 def _rule_blocks(rule: str, value: Mapping[Any, Any], report: Report) -> AnyBlocks:
-    known = [field.name for field in fields(_RULES[rule])]
-    given = {}
+    keys = [field.name for field in fields(_RULES[rule])]
+    settings: dict[str, Any] = {}
     for key, entry in value.items():
-        if key not in known:
+        if key not in keys:
             report((key,), f"cannot be given beside {rule!r}, which makes all blocks; list all blocks, or none.")
         elif key in _RULE_KEYS and not isinstance(entry, str | None):
             report((key,), f"must be {_RULE_KEYS[key]}; got {repr_of(entry)}.")
         elif key == "only":
             listed = isinstance(entry, Iterable) and not isinstance(entry, str)
-            given[key] = tuple(entry if listed else (entry,)) if entry else ()
-            if not all(isinstance(name, str) for name in given[key]):
+            settings[key] = tuple(entry if listed else (entry,)) if entry else ()
+            if not all(isinstance(name, str) for name in settings[key]):
                 report((key,), f"must list names or patterns of gene sets; got {repr_of(entry)}.")
-                given[key] = ()
+                settings[key] = ()
         else:
-            given[key] = entry
+            settings[key] = entry
     if not value[rule]:
         report((rule,), "must not be empty.")
-    return _RULES[rule](**given)
+        return None
+    return _RULES[rule](**settings)
 
 
 def plain_blocks(blocks: AnyBlocks) -> dict[str, Any]:

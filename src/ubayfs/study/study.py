@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from .._files import ReadBytes, as_path, read_bytes, save_content
+from .._files import ReadBytes, WithFiles, as_path, read_bytes, save_content
 from .._plain import relaxation
+from .._problems import below, check_keys, raise_problem
 from ..constraints import Constraint
 from ..constraints.sizes import SUPPORTED, with_supported
 from ..data.feature_data import FeatureData
@@ -21,10 +22,9 @@ from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_per_model
 from ..ensemble.progress import Progress
 from ..exceptions import Advice, InputError, StudyError, repr_of
-from .components import FAMILIES, WithFiles
+from .components import FAMILIES
 from .constraint_terms import plain_constraint, read_constraints
-from .diagnostics import Origin, Problems, below, known_only, refuse
-from .diagnostics import Path as KeyPath
+from .diagnostics import AFTER_FILE, Origin, Problems
 from .former_defaults import (
     FORMER_DEFAULTS,
     PER_MODEL,
@@ -126,9 +126,9 @@ class Study:
             value = getattr(self, key)
             if not isinstance(value, kind):
                 raise InputError.of(key, f"must be a {kind.__name__}; got {repr_of(value)}.", value)
-        object.__setattr__(self, "blocks", as_blocks(self.blocks, below(refuse, "blocks")))
-        constraints = read_constraints(self.constraints, below(refuse, "constraints"))
-        object.__setattr__(self, "constraints", tuple(constraints.values()))
+        object.__setattr__(self, "blocks", as_blocks(self.blocks, below(raise_problem, "blocks")))
+        constraints = read_constraints(self.constraints, below(raise_problem, "constraints"))
+        object.__setattr__(self, "constraints", tuple(constraints))
         object.__setattr__(self, "folder", Path(self.folder))
         object.__setattr__(self, "versions", dict(self.versions))
 
@@ -205,7 +205,7 @@ class Study:
         study = self if self.blocks is not None else replace(self, blocks=getattr(data, "blocks", None))
         resolved = resolve_study(study, data=None, feature_names=names, n_models=n_models)
         unsized = with_supported(resolved.decision.constraints, SUPPORTED)  # refused: p-values give the number
-        return decide_with(resolved.decision.but(constraints=unsized), evidence, data, resolved.prior)
+        return decide_with(resolved.decision.replace(constraints=unsized), evidence, data, resolved.prior)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the study in plain types, with the keys of the file.
@@ -285,7 +285,7 @@ def load_study(path: str | os.PathLike[str], *, read: ReadBytes = read_bytes) ->
         If there is anything wrong: all problems at once, each with its line and key.
     """
     study, problems = read_draft(path, read)
-    problems.raise_any()
+    problems.raise_any(AFTER_FILE)
     return study
 
 
@@ -312,7 +312,7 @@ def study_of(value: Mapping[str, Any], folder: Path) -> Study:
 
 def _draft(value: Mapping[Any, Any], folder: Path, problems: Problems) -> Study:
     """Return a study with defaults where something is wrong; that is reported."""
-    value = known_only(value, KEYS, "a key of a study", problems)
+    value = check_keys(value, KEYS, "a key of a study", problems)
     versions_read = value.get("versions") or {}
     if not isinstance(versions_read, dict):
         problems(("versions",), f"must map packages to versions; got {repr_of(versions_read)}. It may be left out.")
@@ -328,14 +328,9 @@ def _draft(value: Mapping[Any, Any], folder: Path, problems: Problems) -> Study:
         value = with_former_defaults(value, release)
     parts: dict[str, Any] = {key: section.read(value.get(key), problems) for key, section in SECTIONS.items()}
     parts["blocks"] = as_blocks(value.get("blocks"), below(problems, "blocks"))
-    constraints = read_constraints(value.get("constraints"), below(problems, "constraints"))
-    parts["constraints"] = tuple(constraints.values())
+    parts["constraints"] = tuple(read_constraints(value.get("constraints"), below(problems, "constraints")))
     parts |= {"versions": versions, "unstated": not_stated}
-    # Entries that could not be read are not among the constraints of the study.
-    aliases: dict[KeyPath, KeyPath | str] = {
-        ("constraints", new): ("constraints", old) for new, old in enumerate(constraints)
-    }
-    problems.origin = replace(problems.origin, parts=parts, aliases=aliases)
+    problems.origin = replace(problems.origin, parts=parts)
     return Study(**parts, folder=folder, origin=problems.origin)
 
 

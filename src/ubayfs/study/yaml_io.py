@@ -15,8 +15,10 @@ from typing import Any
 
 from .._arguments import did_you_mean
 from .._files import ReadBytes, as_path, read_bytes
+from .._plain import whole
+from .._problems import Path, collect_errors
 from ..exceptions import InputError, MissingDependencyError, StudyError, repr_of
-from .diagnostics import Origin, Path, Problems, reported, study_error
+from .diagnostics import Origin, Problems, study_error
 
 _TAG = "tag:yaml.org,2002:"
 _SCALARS = {
@@ -39,10 +41,6 @@ _FLOW_LIMIT = 8  # entries of a list or mapping that are still written in one li
 
 # By first character: what a plain text may be.
 _Resolvers = dict[str, list[tuple[str, re.Pattern[str]]]]
-
-
-class Unreadable:
-    """Stands for a value that was refused, so that the rest can still be checked."""
 
 
 def _pyyaml() -> Any:
@@ -72,7 +70,7 @@ def read_document(file: FilePath, read: ReadBytes = read_bytes) -> tuple[Any, Pr
     problems = Problems(Origin(file.name))
     text = ""
     try:
-        with reported(problems):
+        with collect_errors(problems):
             text = _content(file, read).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
@@ -95,7 +93,10 @@ def _content(file: FilePath, read: ReadBytes) -> bytes:
 
 
 def parse_document(text: str, problems: Problems) -> Any:
-    """Turn YAML text into plain values; `problems` gets the lines of all keys, and what is wrong."""
+    """Turn YAML text into plain values; `problems` gets the lines of all keys, and what is wrong.
+
+    A value that is not plain ends it, after all of them are listed: without it nothing can be said of the others.
+    """
     yaml = _pyyaml()
     node = None
     try:
@@ -111,7 +112,11 @@ def parse_document(text: str, problems: Problems) -> Any:
     problems.raise_any()
     lines: dict[Path, int] = {}
     problems.origin = replace(problems.origin, lines=lines)
-    return None if node is None else _Builder(problems, lines).build(node, ())
+    builder = _Builder(problems, lines)
+    value = None if node is None else builder.build(node, ())
+    if not builder.is_plain:
+        problems.raise_any()
+    return value
 
 
 def _explained(problem: str | None) -> str:
@@ -133,6 +138,7 @@ class _Builder:
         self.problems = problems
         self.lines = lines
         self.n_values = 0
+        self.is_plain = True  # whether all values are texts, numbers, lists and mappings
         self.open: set[int] = set()
 
     def build(self, node: Any, path: Path) -> Any:
@@ -150,8 +156,9 @@ class _Builder:
         except StudyError:  # too many values
             raise
         except InputError as error:
-            self.problems.refuse_value(path, error.rule, line)
-            return Unreadable()
+            self.problems(path, error.rule, line)
+            self.is_plain = False
+            return None
 
     def _built(self, node: Any, kind: str, path: Path) -> Any:
         if kind not in _NODES:
@@ -182,8 +189,6 @@ class _Builder:
                 continue
             key = self.build(key_node, path)
             place = (*path, key)
-            if isinstance(key, Unreadable):
-                continue
             if key in found:
                 self.problems(place, f"occurs twice, first on line {self.lines[place]}; remove one of them.", line)
                 continue
@@ -235,9 +240,7 @@ def plain(value: Any, name: str = "the value") -> Any:
             f"{name} is {value!r}, which cannot be written to a study file. Use a built-in one by its name, with "
             "settings, or keep this study in Python."
         )
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return int(value)
-    return value
+    return whole(value)
 
 
 @lru_cache

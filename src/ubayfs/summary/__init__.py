@@ -1,15 +1,15 @@
-"""Summary: the facts about an answer as plain values, and the sentences that are made of them.
+"""Summary: the facts about an answer, and the sentences that are made of them.
 
-`facts` (data, ensemble, prior, constraints) and `answer_facts` (chosen features, alternatives, what other samples would
-say) compute values with codes and numbers; the modules of sentences alone make text. Reports and the command line only
-render.
+`facts` defines the values. `problem_facts` (data, ensemble, prior, constraints), `relations` (to the target) and
+`answer_facts` (chosen features, alternatives, what other samples would say) compute them, with codes and numbers; the
+modules of sentences alone make text. Reports, app and command line only render.
 
 >>> from ubayfs import Evidence, decide
 >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
 >>> selection = decide(evidence, max_size=1)
 >>> from ubayfs.summary import summarize
 >>> summary = summarize(selection)
->>> summary["proved"], summary["gap"]
+>>> summary.proved, summary.gap
 (True, 0.0)
 """
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -28,16 +29,29 @@ from ..ensemble.collect import versions
 from ..ensemble.progress import Progress, as_progress
 from ..exceptions import Advice
 from ..explain.attribution import Attribution, attribution
+from ..explain.redecide import agreement
 from ..plotting import Correlations, ProfileDisplay, ReportData, report_displays
 from ..trust.trust import Trust
-from . import answer_facts, facts, sentences, trust_sentences
-from .facts import advice_facts, constraint_facts
+from . import answer_facts, problem_facts, sentences, trust_sentences
+from .facts import AdviceFact, Answer, BlockFact, ReportFacts, Summary
 from .methods import CITATION, methods
+from .problem_facts import advice_facts
+from .relations import with_relations
 
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
 
-__all__ = ["advice_facts", "answer", "known_correlations", "summarize"]
+__all__ = [
+    "FORMAT",
+    "AdviceFact",
+    "Answer",
+    "Summary",
+    "advice_facts",
+    "answer",
+    "known_correlations",
+    "summarize",
+    "with_advice",
+]
 
 FORMAT = 8
 
@@ -50,7 +64,7 @@ def answer(
     random_state: RandomState = 0,
     trust: Trust | None = None,
     reasons: Attribution | None = None,
-) -> dict[str, Any]:
+) -> Answer:
     """Return the facts of the answer itself: three facts, chosen features and why, constraints, score, advice.
 
     This is the part of a summary that a decision shows at once. Blocks and seed are those of a `study`, if given.
@@ -61,23 +75,21 @@ def answer(
         blocks, random_state = study.decision.blocks, study.decision.random_state
     if reasons is None and selection.problem is not None:
         reasons = attribution(selection, random_state)
-    result = None if study is None else trust_sentences.HERE
-    records = answer_facts.chosen_features(selection, reasons, Blocks.of(blocks))
-    given = {
-        "n_features": len(selection.feature_names),
-        "trust": answer_facts.trust_facts(selection, trust, reasons, result),
-        "chosen": answer_facts.with_trust(records, trust),
-        "sets": answer_facts.other_sets(selection, reasons),
-        "constraints": constraint_facts(selection),
-        **facts.score_facts(selection),
-        "advice": advice_facts((*(() if study is None else study.version_advice), *facts.all_advice(selection))),
-    }
-    return {
-        "headline": sentences.headline(given),
-        "facts": trust_sentences.three_facts(given["trust"]),
-        "proof": sentences.proof(given),
-        **given,
-    }
+    trusted = answer_facts.trust_facts(selection, trust, None if study is None else trust_sentences.HERE)
+    score = problem_facts.score_facts(selection)
+    advice = (*(() if study is None else study.version_advice), *problem_facts.all_advice(selection))
+    return Answer(
+        headline=sentences.headline(len(selection.features), len(selection.feature_names)),
+        facts=trust_sentences.three_facts(trusted),
+        proof=sentences.proof(score.proved, score.complete, score.gap),
+        n_features=len(selection.feature_names),
+        trust=trusted,
+        chosen=answer_facts.chosen_features(selection, reasons, Blocks.of(blocks), trust),
+        sets=answer_facts.other_sets(selection, reasons),
+        constraints=problem_facts.constraint_facts(selection),
+        advice=advice_facts(advice),
+        **vars(score),
+    )
 
 
 def summarize(
@@ -92,17 +104,17 @@ def summarize(
     random_state: RandomState = 0,
     warnings: Iterable[Any] = (),
     created: str | None = None,
-    known: Mapping[str, Any] | None = None,
-    earlier: Mapping[str, Any] | None = None,
+    known: Answer | None = None,
+    earlier: Summary | None = None,
     trust: Trust | None = None,
-) -> dict[str, Any]:
-    """Return the content of a report on a selection, in plain types, ready for JSON.
+) -> Summary:
+    """Return the content of a report on a selection.
 
     Parameters
     ----------
     selection : Selection
         From :func:`~ubayfs.decide` or :func:`~ubayfs.maximize`. For one read from a file, what
-        needs its constraints or its posterior is left out (None, or an empty list).
+        needs its constraints or its posterior is left out (None, or empty).
     data : FeatureData, DataFrame or array-like of shape (n_samples, n_features), optional
         The data of the fit. Default: the `X` that the selection was decided with, if any.
     study : ResolvedStudy, optional
@@ -121,27 +133,27 @@ def summarize(
         its advice, so that what is known already is not listed a second time.
     created : str, optional
         Date of the summary. Default: now.
-    known : mapping, optional
+    known : Answer, optional
         What :func:`answer` returned for this selection, which is then not computed again.
-    earlier : mapping, optional
-        Summary of another decision on the same evidence. Without data, its facts about the data are taken over, and
+    earlier : Summary, optional
+        That of another decision on the same evidence. Without data, its facts about the data are taken over, and
         its correlations if it has those of all chosen features.
     trust : Trust, optional
         What is known of other samples: related features, reproducibility, validation.
 
     Returns
     -------
-    summary : dict
-        Numbers are not rounded. What is not known, or no finite number, is None.
+    summary : Summary
+        See :mod:`ubayfs.summary.facts`; :func:`~ubayfs.report.render_json` writes it.
 
     Examples
     --------
     >>> from ubayfs import Evidence, decide
     >>> evidence = Evidence.from_sets([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 0]], ["a", "b", "c", "d"])
     >>> summary = summarize(decide(evidence, max_size=2), n_draws=0)
-    >>> summary["headline"]
+    >>> summary.headline
     '2 of 4 features were chosen.'
-    >>> summary["proof"]
+    >>> summary.proof
     'Proved: under these votes, weights and constraints no other set has a higher score.'
     """
     n_draws = check_int("n_draws", n_draws, low=0, high=MOST_REPEATS)
@@ -149,63 +161,82 @@ def summarize(
         data = study.data if data is None else data
         blocks, random_state = study.decision.blocks, study.decision.random_state
         asked = study.standalone.to_dict() | {"versions": versions()}  # a later version keeps the present defaults
-    same = {"study": study, "blocks": blocks, "random_state": random_state, "trust": trust}
-    given = dict(answer(selection, **same) if known is None else known)
-    explained = answer_facts.explanations(selection, random_state, blocks)
+    given = known
+    if given is None:
+        given = answer(selection, study=study, blocks=blocks, random_state=random_state, trust=trust)
+    replacements = answer_facts.replacements(selection, random_state)
+    left_out, costs = answer_facts.what_is_out(selection, random_state)
+    agreed = None
+    if selection.problem is not None:
+        agreed = agreement(selection, blocks=blocks, random_state=random_state, node_limit=answer_facts.NODES)
     settings, members_of = plain(asked or {}), Blocks.of(blocks)
     table = selection.data_of_fit(data)
-    about = facts.data_facts(selection, table, settings) if table is not None or earlier is None else earlier["data"]
-    correlations = (
-        known_correlations(selection, earlier) if table is None else facts.correlations_of(selection, table.X)
-    )
-    profile = known_profile(selection, earlier) if table is None else facts.profile_of_data(selection, table)
+    if table is None and earlier is not None:
+        about, correlations = earlier.data, known_correlations(selection, earlier)
+        profile = _known_profile(selection, earlier)
+    else:
+        about = problem_facts.data_facts(selection, table, settings)
+        correlations = None if table is None else problem_facts.correlations_of(selection, table.X)
+        profile = None if table is None else problem_facts.profile_of_data(selection, table)
     messages, further = _sorted_out(selection, warnings)
-    given["advice"] = [*given["advice"], *advice_facts(further)]
     n_listed = max(20, len(selection.features) + 8)  # so that those that just failed are seen
     given_data = ReportData(correlations, members_of, answer_facts.LEVEL, profile, trust or Trust(), n_listed)
     displays = report_displays(selection, given_data)
     posterior = selection.posterior
     chance, n_decided = answer_facts.probabilities(selection, n_draws, random_state, as_progress(on_progress, "draws"))
-    records = facts.with_relations(given["chosen"], table, earlier)
-    records = answer_facts.with_substitutes(records, explained["substitutes"])
-    records = answer_facts.with_uncertainty(records, selection, chance, random_state)
-    found = given | {
-        "format": FORMAT,
-        "title": _title(settings, about),
-        "created": created or datetime.now(UTC).isoformat(timespec="seconds"),
-        "data": about,
-        "ensemble": None if posterior is None else plain(facts.ensemble_facts(posterior.evidence)),
-        "blocks": [{"name": name, "n_features": len(inside)} for name, inside in members_of.members.items()],
-        "prior": plain(facts.prior_facts(selection)),
-        "level": answer_facts.LEVEL,
-        "n_draws": n_decided,
-        "chosen": answer_facts.with_effects(records, profile),
-        "constraints": answer_facts.with_costs(given["constraints"], explained["costs"]),
-        **{key: explained[key] for key in ("substitutes", "stand_ins", "left_out", "left_out_known", "agreement")},
-        "alternatives": answer_facts.alternatives(selection),
-        "correlation": facts.correlation_facts(selection, correlations),
-        "profile": None if profile is None else profile.to_dict(),
-        "decision": plain({key: value for key, value in selection.provenance.items() if key != "knowledge"}),
-        "study": settings or None,
-        "versions": {"python": platform.python_version(), **versions()},
-        "citation": CITATION,
-        "displays": plain(displays),
-    }
-    words = {"methods": methods(found), "brief": sentences.section_briefs(found)}
-    return found | sentences.all_sentences(found, messages) | words
+    chosen = with_relations(given.chosen, table, () if earlier is None else earlier.chosen)
+    chosen = answer_facts.with_substitutes(chosen, replacements)
+    chosen = answer_facts.with_uncertainty(chosen, selection, chance, random_state)
+    completed = replace(
+        given,
+        advice=(*given.advice, *advice_facts(further)),
+        chosen=answer_facts.with_effects(chosen, profile),
+        constraints=answer_facts.with_costs(given.constraints, costs),
+    )
+    facts = ReportFacts(
+        **vars(completed),
+        format=FORMAT,
+        title=_title(settings, about.file),
+        created=created or datetime.now(UTC).isoformat(timespec="seconds"),
+        data=about,
+        ensemble=None if posterior is None else problem_facts.ensemble_facts(posterior.evidence),
+        blocks=tuple(BlockFact(name, len(inside)) for name, inside in members_of.members.items()),
+        prior=problem_facts.prior_facts(selection),
+        level=answer_facts.LEVEL,
+        n_draws=n_decided,
+        substitutes=replacements,
+        stand_ins=answer_facts.stand_in_pairs(selection, replacements),
+        left_out=left_out,
+        left_out_known=selection.problem is not None,
+        agreement=agreed,
+        alternatives=answer_facts.alternatives(selection),
+        correlation=problem_facts.correlation_facts(selection, correlations),
+        profile=profile,
+        decision=plain({key: value for key, value in selection.provenance.items() if key != "knowledge"}),
+        study=settings or None,
+        versions={"python": platform.python_version(), **versions()},
+        citation=CITATION,
+        displays=plain(displays),
+    )
+    return sentences.with_sentences(facts, methods(facts), messages)
 
 
-def known_correlations(selection: Selection, earlier: Mapping[str, Any] | None) -> Correlations | None:
+def with_advice(summary: Summary, advice: Iterable[Advice]) -> Summary:
+    """Return a summary with further advice, which is among the warnings of the report."""
+    facts = advice_facts(advice)
+    warnings = (*summary.warnings, *(fact.message for fact in facts))
+    return replace(summary, advice=(*summary.advice, *facts), warnings=warnings)
+
+
+def known_correlations(selection: Selection, earlier: Summary | None) -> Correlations | None:
     """Return the correlations among the chosen features that the summary of another decision knows; else None."""
-    stored = None if earlier is None or earlier["correlation"] is None else earlier["correlation"]["known"]
-    known = None if stored is None else Correlations.from_dict(stored)
+    known = None if earlier is None or earlier.correlation is None else earlier.correlation.known
     return known if known is not None and known.cover(selection.features) else None
 
 
-def known_profile(selection: Selection, earlier: Mapping[str, Any] | None) -> ProfileDisplay | None:
+def _known_profile(selection: Selection, earlier: Summary) -> ProfileDisplay | None:
     """Return the features in the data as the summary of another decision knows them; None if one is missing."""
-    stored = None if earlier is None else earlier["profile"]
-    known = None if stored is None else ProfileDisplay.from_dict(stored)
+    known = earlier.profile
     return known if known is not None and set(selection.features) <= set(known.features) else None
 
 
@@ -213,7 +244,7 @@ def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str
     """Return those warnings that are mere messages, each once, and advice that the selection does not have."""
     messages: dict[str, None] = {}
     further: list[Advice] = []
-    known = facts.all_advice(selection)
+    known = problem_facts.all_advice(selection)
     for warning in warnings:
         advice = warning if isinstance(warning, Advice) else getattr(warning, "advice", None)
         if advice is None:
@@ -223,6 +254,6 @@ def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str
     return list(messages), further
 
 
-def _title(settings: Mapping[str, Any], data: Mapping[str, Any]) -> str:
-    source = f" from {data['file']}" if data["file"] is not None else ""
+def _title(settings: Mapping[str, Any], file: str | None) -> str:
+    source = "" if file is None else f" from {file}"
     return str(settings.get("title") or f"Feature selection{source}")

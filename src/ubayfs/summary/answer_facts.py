@@ -1,31 +1,54 @@
 """Facts of an answer: the chosen features, what else would do, what other samples would say, and what explains it.
 
-Each fact of trust has a state: "known", "partial" (n_done of n_asked), "missing", or "undefined" with a reason.
+Functions that begin with ``with_`` complete facts that a decision shows at once by what takes longer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from .._arguments import Floats, Mask, RandomState
-from .._plain import number, plain
+from .._plain import decode, number, plain
 from ..constraints.utility import STANDARD_ERRORS, score_tolerance
 from ..data.blocks import Blocks
 from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
 from ..explain.attribution import Attribution, decide_on_draws
-from ..explain.left_out import LeftOut, constraint_costs, left_out, strongest
-from ..explain.redecide import Substitute, agreement, substitutes
+from ..explain.left_out import ConstraintCost, LeftOut, constraint_costs, left_out, strongest
+from ..explain.redecide import Substitute, substitutes
 from ..plotting.base import blocks_of
 from ..plotting.profile import ProfileDisplay
 from ..priors.weights import raised
 from ..trust.related import LARGEST_Q, Related
-from .facts import is_proved
+from .facts import (
+    Alternative,
+    ChosenFeature,
+    ConstraintFact,
+    ControlScore,
+    LeftOutFact,
+    MethodScore,
+    OtherSets,
+    RelatedFacts,
+    ReproducibilityFacts,
+    SetChange,
+    SetWithoutPrior,
+    ShuffledVotes,
+    SizeAndRange,
+    SizeScore,
+    StandInPair,
+    SubstituteFact,
+    TrustFacts,
+    Unknown,
+    ValidationFacts,
+    VotesFor,
+)
+from .problem_facts import is_proved
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -34,71 +57,87 @@ if TYPE_CHECKING:
     from ..trust.trust import Trust
     from ..trust.validation import Validation
 
+R = TypeVar("R")
+
 LEVEL = 0.9  # of the credible intervals
 # Exchanges that are tried for one member: enough where many features have no vote at all.
 _TRIED = 200
 # Work on explanations: nodes of branch and bound in each decision, so that a report never takes much longer than its
 # decision.
-_NODES = 200
+NODES = 200
 _WORTH_SAYING = 0.1  # share of the votes for a feature
 _STRONGEST = 5  # features that are out and looked at
 ALIKE = 0.5  # correlation from which on a feature may be named as a stand-in
-PARTS = ("validation", "related", "reproducibility")  # in the order of a report
 
 
-def chosen_features(selection: Selection, found: Attribution | None, blocks: Blocks) -> list[dict[str, Any]]:
-    """Return one record per chosen feature, most important first; what is not known is None."""
+def chosen_features(
+    selection: Selection, attributed: Attribution | None, blocks: Blocks, trust: Trust | None
+) -> tuple[ChosenFeature, ...]:
+    """Return the chosen features, most important first, with what is known of each beyond these samples."""
     order = selection.indices[np.argsort(-selection.importance[selection.indices], kind="stable")]
     in_blocks = blocks_of(blocks, selection.feature_names, order)
     counts, weights, posterior = selection.counts, selection.weights, selection.posterior
-    stated = selection.provenance.get("knowledge", {})
-    filling = () if found is None else found.filling
     identical = _identical(selection)
     favored = np.zeros_like(selection.mask) if weights is None else raised(weights)
-    records = []
-    for i, own_blocks in zip(order.tolist(), in_blocks, strict=True):
+    related, again = (None, None) if trust is None else (trust.related, trust.reproducibility)
+    labels, with_weights = (None, None) if again is None else (again.labels, again.labels_with_weights)
+
+    def is_in(features: tuple[str, ...] | None, name: str) -> bool | None:
+        return None if features is None else name in features
+
+    chosen = []
+    for i, blocks_of_feature in zip(order.tolist(), in_blocks, strict=True):
         name = str(selection.feature_names[i])
-        without = {
-            key: None if found is None or (features := getattr(found, key)) is None else name in features
-            for key in ("without_prior", "without_constraints", "data_alone")
-        }
-        records.append(
-            {
-                "feature": name,
-                "position": i,
-                "blocks": list(own_blocks),
-                "identical_to": [other for other in identical.get(name, ()) if other != name],
-                "count": None if counts is None else int(counts[i]),
-                "share": None if posterior is None else int(posterior.counts[i]) / posterior.evidence.n_models,
-                "weight": None if weights is None else number(weights[i]),
-                "importance": number(selection.importance[i]),
-                "low": None,
-                "high": None,
-                "probability": None,
+        stated = selection.knowledge.get(name, {})
+        half_low, half_high = (None, None) if again is None else map(number, again.vote_share[i])
+        chosen.append(
+            ChosenFeature(
+                feature=name,
+                position=i,
+                blocks=tuple(blocks_of_feature),
+                identical_to=tuple(other for other in identical.get(name, ()) if other != name),
+                count=None if counts is None else int(counts[i]),
+                share=None if posterior is None else int(posterior.counts[i]) / posterior.evidence.n_models,
+                weight=None if weights is None else number(weights[i]),
+                importance=number(selection.importance[i]),
                 # What merely fills a place that is left is not chosen for its own sake.
-                **without | {"without_prior": without["without_prior"] and name not in filling},
-                "reasons": [] if found is None else [found.why[name]],
-                "weight_not_needed": found is not None and bool(favored[i]) and found.why[name] == "data",
-                "votes_for": [] if posterior is None else _votes_for(posterior.evidence, i),
-                "without_vote": counts is not None and int(counts[i]) == 0,
-                "tied": None,
-                **{key: stated.get(name, {}).get(key) for key in ("why", "source", "experts", "changed_after_votes")},
-            }
+                without_prior=None
+                if attributed is None
+                else is_in(attributed.without_prior, name) and name not in attributed.filling,
+                without_constraints=None if attributed is None else is_in(attributed.without_constraints, name),
+                data_alone=None if attributed is None else is_in(attributed.data_alone, name),
+                reasons=() if attributed is None else (attributed.why[name],),
+                weight_not_needed=attributed is not None and bool(favored[i]) and attributed.why[name] == "data",
+                votes_for=() if posterior is None else _votes_for(posterior.evidence, i),
+                without_vote=counts is not None and int(counts[i]) == 0,
+                why=stated.get("why"),
+                source=stated.get("source"),
+                experts=stated.get("experts"),
+                changed_after_votes=stated.get("changed_after_votes"),
+                q=None if related is None else float(related.q_values[i]),
+                related=None if related is None else bool(related.q_values[i] <= LARGEST_Q),
+                selected_again=_label(labels, i),
+                again_with_weights=_label(with_weights, i),
+                frequency=None if again is None else number(again.frequency[i]),
+                half_low=half_low,
+                half_high=half_high,
+            )
         )
-    return records
+    return tuple(chosen)
 
 
-def _votes_for(evidence: Evidence, feature: int) -> list[dict[str, Any]]:
-    """Return what votes were for where a feature was not selected as it is, for at least a tenth of its votes.
+def _label(labels: Any, position: int) -> str | None:
+    return None if labels is None or labels[position] == "unknown" else str(labels[position])
 
-    Each has the number of `votes`, and the feature that it acts `with`, None for a curve.
-    """
-    found = evidence.reasons(feature)
-    if found is None:
-        return []
-    votes = [(None, found.curve), *((str(evidence.feature_names[other]), n) for other, n in found.pairs.items())]
+
+def _votes_for(evidence: Evidence, feature: int) -> tuple[VotesFor, ...]:
+    """Return what votes were for where a feature was not selected as it is, for at least a tenth of its votes."""
+    reasons = evidence.reasons(feature)
+    if reasons is None:
+        return ()
+    votes = [(None, reasons.curve), *((str(evidence.feature_names[other]), n) for other, n in reasons.pairs.items())]
     total = int(evidence.counts[feature])
-    return [{"votes": n, "with": other} for other, n in votes if n and n >= _WORTH_SAYING * total]
+    return tuple(VotesFor(n, other) for other, n in votes if n and n >= _WORTH_SAYING * total)
 
 
 def _identical(selection: Selection) -> dict[str, list[str]]:
@@ -109,32 +148,44 @@ def _identical(selection: Selection) -> dict[str, list[str]]:
 
 
 def with_uncertainty(
-    records: list[dict[str, Any]], selection: Selection, probability: Floats | None, random_state: RandomState
-) -> list[dict[str, Any]]:
-    """Return the records with credible intervals, selection probabilities and ties."""
-    known = {} if probability is None else {"probability": probability}
-    if selection.posterior is not None:
-        known["low"], known["high"] = selection.posterior.credible_interval(LEVEL, random_state=random_state)
-    tied = tied_members(selection)
-    return [
-        record | {key: number(values[i]) for key, values in known.items()} | {"tied": bool(tied[i])}
-        for record in records
-        for i in [record["position"]]
-    ]
+    chosen: Iterable[ChosenFeature], selection: Selection, probability: Floats | None, random_state: RandomState
+) -> tuple[ChosenFeature, ...]:
+    """Return the chosen features with credible intervals, selection probabilities and ties."""
+    posterior, tied = selection.posterior, tied_members(selection)
+    low, high = (None, None) if posterior is None else posterior.credible_interval(LEVEL, random_state=random_state)
+
+    def at(values: Floats | None, member: ChosenFeature) -> float | None:
+        return None if values is None else number(values[member.position])
+
+    return tuple(
+        replace(
+            member,
+            low=at(low, member),
+            high=at(high, member),
+            probability=at(probability, member),
+            tied=bool(tied[member.position]),
+        )
+        for member in chosen
+    )
 
 
-def with_effects(records: list[dict[str, Any]], profile: ProfileDisplay | None) -> list[dict[str, Any]]:
-    """Return the records with the effect of each feature in the data, and the group of samples where it is highest."""
-    known: dict[str, dict[str, Any]] = {}
-    if profile is not None:
-        clear = profile.clear or (True,) * len(profile.features)
-        for name, effect, means, is_clear in zip(profile.features, profile.effects, profile.means, clear, strict=True):
-            highest = profile.groups[int(np.argmax(means))]
-            known[name] = {
-                "effect": number(effect), "effect_kind": profile.effect, "highest_in": highest, "effect_clear": is_clear
-            }  # fmt: skip
-    unknown = dict.fromkeys(("effect", "effect_kind", "highest_in", "effect_clear"))
-    return [record | known.get(record["feature"], unknown) for record in records]
+def with_effects(chosen: Iterable[ChosenFeature], profile: ProfileDisplay | None) -> tuple[ChosenFeature, ...]:
+    """Return the chosen features with their effects in the data, and the group of samples where each is highest."""
+    if profile is None:
+        return tuple(chosen)
+    rows = {name: row for row, name in enumerate(profile.features)}
+    return tuple(
+        replace(
+            member,
+            effect=number(profile.effects[row]),
+            effect_kind=profile.effect,
+            highest_in=profile.groups[int(np.argmax(profile.means[row]))],
+            effect_clear=profile.clear[row] if profile.clear else True,
+        )
+        if (row := rows.get(member.feature)) is not None
+        else member
+        for member in chosen
+    )
 
 
 def probabilities(
@@ -156,45 +207,49 @@ def probabilities(
     return decide_on_draws(selection.problem, selection.posterior, n_draws, random_state, report), decided
 
 
-def other_sets(selection: Selection, found: Attribution | None) -> dict[str, Any]:
-    """Return what less knowledge would change: features that would be added and removed."""
-    changes: dict[str, Any] = {}
-    for key in ("without_prior", "without_constraints", "data_alone"):
-        features = None if found is None else getattr(found, key)
-        changes[key] = None if features is None else {"features": list(features), **_change(selection, features)}
-    if changes["without_prior"] is not None and found is not None:
-        changes["without_prior"]["filling"] = list(found.filling)
-    return changes
+def other_sets(selection: Selection, attributed: Attribution | None) -> OtherSets:
+    """Return what less knowledge would choose."""
+    if attributed is None:
+        return OtherSets(None, None, None)
+    without_prior = _changed(selection, attributed.without_prior)
+    return OtherSets(
+        None if without_prior is None else SetWithoutPrior(**vars(without_prior), filling=tuple(attributed.filling)),
+        _changed(selection, attributed.without_constraints),
+        _changed(selection, attributed.data_alone),
+    )
 
 
-def _change(selection: Selection, features: tuple[str, ...]) -> dict[str, list[str]]:
+def _changed(selection: Selection, features: tuple[str, ...] | None) -> SetChange | None:
+    return None if features is None else SetChange(tuple(features), *_change(selection, features))
+
+
+def _change(selection: Selection, features: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the features that another set has beyond the chosen one, and those that it lacks."""
     before, after = set(selection.features), set(features)
-    return {
-        "added": [name for name in features if name not in before],
-        "removed": [name for name in selection.features if name not in after],
-    }
+    added = tuple(name for name in features if name not in before)
+    return added, tuple(name for name in selection.features if name not in after)
 
 
-def alternatives(selection: Selection) -> list[dict[str, Any]]:
+def alternatives(selection: Selection) -> tuple[Alternative, ...]:
     """Return the next best sets: the score of each, and in what it differs from the chosen one."""
     similarity = selection.similarity()[0]
-    return [
-        {
-            "value": number(other.value),
-            "loss": number(selection.value - other.value),
-            "as_good": _as_good(selection, other.value),
-            "proved": is_proved(other),
-            "features": list(other.features),
-            **_change(selection, other.features),
-            "jaccard": float(similarity[position]),
-            "n_violated": len(other.metrics.violations),
-        }
+    return tuple(
+        Alternative(
+            tuple(other.features),
+            *_change(selection, other.features),
+            value=number(other.value),
+            loss=number(selection.value - other.value),
+            as_good=_as_good(selection, other.value),
+            proved=is_proved(other),
+            jaccard=float(similarity[position]),
+            n_violated=len(other.metrics.violations),
+        )
         for position, other in enumerate(selection.alternatives, start=1)
-    ]
+    )
 
 
 def _as_good(selection: Selection, value: float) -> bool:
-    """Tell whether a set of this score is as good as the chosen one, but for rounding."""
+    """Return whether a set of this score is as good as the chosen one, but for rounding."""
     return bool(selection.value - value <= score_tolerance(selection.value))
 
 
@@ -237,33 +292,41 @@ def _simulation_error(selection: Selection, member: int) -> Floats | float:
     if posterior is None or posterior.diagnostics is None:
         return 0.0
     error = posterior.diagnostics.monte_carlo_error
-    return STANDARD_ERRORS * np.sqrt(error**2 + error[member] ** 2)
+    of_difference: Floats = np.sqrt(error**2 + error[member] ** 2)
+    return STANDARD_ERRORS * of_difference
 
 
 # -- what other samples would say, and what explains the answer --------------------------------------------------------
 
 
-def trust_facts(
-    selection: Selection, trust: Trust | None, reasons: Attribution | None, result: str | None
-) -> dict[str, Any]:
-    """Return what is known of other samples, in plain types.
+def trust_facts(selection: Selection, trust: Trust | None, result: str | None) -> TrustFacts:
+    """Return what is known of other samples.
 
     `result` is the directory that further commands name; None where the answer is from Python, "" if no command helps.
     """
-    validation, related, reproducibility = (getattr(trust, part, None) for part in PARTS)
-    found = {
-        "validation": None if validation is None else validation_facts(validation),
-        "related": None
+    validation, related, reproducibility = (
+        (None, None, None) if trust is None else (trust.validation, trust.related, trust.reproducibility)
+    )
+    problems: Mapping[str, str] = {} if trust is None else trust.problems
+
+    def unknown(part: str) -> Unknown:
+        return _unknown(selection, part, problems.get(part))
+
+    return TrustFacts(
+        level=None if trust is None else trust.level,
+        result=result,
+        n_chosen=len(selection.features),
+        validation=unknown("validation") if validation is None else validation_facts(validation),
+        related=unknown("related")
         if related is None or not selection.features
         else related_facts(related, selection.features, _adjusted(selection), related.n_supported_of(selection)),
-        "reproducibility": None if reproducibility is None else reproducibility_facts(reproducibility),
-    }
-    problems: Mapping[str, str] = getattr(trust, "problems", {})
-    states = {part: facts or _unknown(selection, part, problems.get(part)) for part, facts in found.items()}
-    return {"level": getattr(trust, "level", None), "result": result, "n_chosen": len(selection.features), **states}
+        reproducibility=unknown("reproducibility")
+        if reproducibility is None
+        else reproducibility_facts(reproducibility),
+    )
 
 
-def _unknown(selection: Selection, part: str, problem: str | None) -> dict[str, Any]:
+def _unknown(selection: Selection, part: str, problem: str | None) -> Unknown:
     """Return why something is not known: it was not examined, could not be done, or has no meaning here."""
     settings = selection.provenance.get("evidence", {})
     reason = None
@@ -277,170 +340,154 @@ def _unknown(selection: Selection, part: str, problem: str | None) -> dict[str, 
         reason = "empty"
     elif problem is not None:
         reason = "failed"
-    return {"state": "missing" if reason is None else "undefined", "reason": reason, "problem": problem}
+    return Unknown("missing" if reason is None else "undefined", reason, problem)
 
 
-def _state(n_done: int, n_asked: int, failures: Iterable[str]) -> dict[str, Any]:
-    state = "known" if n_done == n_asked else "partial"
-    return {"state": state, "n_done": n_done, "n_asked": n_asked, "failures": list(failures)}
+def _state(n_done: int, n_asked: int) -> Literal["known", "partial"]:
+    return "known" if n_done == n_asked else "partial"
 
 
 def related_facts(
     related: Related, features: Iterable[str], adjust_for: Iterable[str] = (), n_supported: int | None = None
-) -> dict[str, Any]:
-    """Return how many of some features are related to the target, in plain types.
+) -> RelatedFacts:
+    """Return how many of some features are related to the target.
 
     `n_supported` is how many the data support, if that is fewer.
     """
-    found = related.of(features)
-    numbers = (
-        *("at_least", "best_guess", "without_list", "best_guess_without_list"),
-        *("n_related_of_all", "n_shuffles", "confidence"),
+    related = related.of(features)
+    return RelatedFacts(
+        state="known",
+        n_done=related.n_shuffles,
+        n_asked=related.n_shuffles,
+        failures=(),
+        size=len(related.features),
+        n_features=len(related.feature_names),
+        at_least=related.at_least,
+        best_guess=related.best_guess,
+        without_list=related.without_list,
+        best_guess_without_list=related.best_guess_without_list,
+        n_related_of_all=related.n_related_of_all,
+        n_shuffles=related.n_shuffles,
+        confidence=related.confidence,
+        n_listed=len(related.favored),
+        n_supported=n_supported,
+        by_votes=_by_votes(related),
+        limit=LARGEST_Q,
+        adjust_for=tuple(adjust_for),
     )
-    return {
-        **_state(related.n_shuffles, related.n_shuffles, ()),
-        "size": len(found.features),
-        "n_features": len(related.feature_names),
-        **{name: getattr(found, name) for name in numbers},
-        "n_listed": len(related.favored),
-        "n_supported": n_supported,
-        "by_votes": _by_votes(found),
-        "limit": LARGEST_Q,
-        "adjust_for": list(adjust_for),
-    }
 
 
-def _by_votes(related: Related) -> dict[str, Any] | None:
-    """Return members not shown by themselves that have more votes than any feature for shuffled targets."""
+def _by_votes(related: Related) -> ShuffledVotes | None:
     votes = related.shuffled_votes
     if votes is None:
         return None
     counts = dict(zip(related.feature_names.tolist(), votes.counts.tolist(), strict=True))
-    found = {name: counts[name] for name in related.by_votes}
-    return {"n_shuffles": votes.n_shuffles, "n_models": votes.n_models, "counts": found}
+    return ShuffledVotes(votes.n_shuffles, votes.n_models, {name: counts[name] for name in related.by_votes})
 
 
 def _adjusted(selection: Selection) -> tuple[str, ...]:
     return () if selection.posterior is None else selection.posterior.evidence.adjust_for
 
 
-def reproducibility_facts(found: Reproducibility) -> dict[str, Any]:
-    """Return what another study would select again, in plain types."""
+def reproducibility_facts(found: Reproducibility) -> ReproducibilityFacts:
+    """Return what another study would select again."""
     stand_ins = found.stand_ins
+    selected_again = tuple(map(number, found.selected_again))
     with_weights = None if found.with_weights is None else _size_and_range(found.with_weights.agreement)
     if with_weights is not None and found.size:  # what the data select alone is selected with the weights, too
-        both = zip(with_weights["selected_again"], map(number, found.selected_again), strict=True)
-        with_weights["selected_again"] = [None if None in ends else max(ends) for ends in both]
-    return {
-        **_state(found.n_used, found.n_splits, found.failures),
-        "n_undefined": found.n_undefined,
-        "size": found.size,
-        "n_usually": int(np.count_nonzero(found.by_data & (found.labels == "usually"))),
-        **{key: number(getattr(found, key)) for key in ("lower", "upper")},
-        **{key: [number(value) for value in getattr(found, key)] for key in ("interval", "selected_again")},
-        "n_selected": int(found.selected.sum()),
-        "by_rule": list(found.by_rule),
-        "by_weight": list(found.by_weight),
-        "filling": list(found.filling),
-        "stand_ins": None if stand_ins is None else [number(value) for value in stand_ins.selected_again],
-        "without_prior": _size_and_range(found.without_prior),
-        "with_weights": with_weights,
-    }
+        both = zip(with_weights.selected_again, selected_again, strict=True)
+        most = tuple(None if own is None or data is None else max(own, data) for own, data in both)
+        with_weights = replace(with_weights, selected_again=most)
+    return ReproducibilityFacts(
+        state=_state(found.n_used, found.n_splits),
+        n_done=found.n_used,
+        n_asked=found.n_splits,
+        failures=tuple(found.failures),
+        n_undefined=found.n_undefined,
+        size=found.size,
+        n_usually=int(np.count_nonzero(found.by_data & (found.labels == "usually"))),
+        lower=number(found.lower),
+        upper=number(found.upper),
+        interval=tuple(map(number, found.interval)),
+        selected_again=selected_again,
+        n_selected=int(found.selected.sum()),
+        by_rule=tuple(found.by_rule),
+        by_weight=tuple(found.by_weight),
+        filling=tuple(found.filling),
+        stand_ins=None if stand_ins is None else tuple(map(number, stand_ins.selected_again)),
+        without_prior=_size_and_range(found.without_prior),
+        with_weights=with_weights,
+    )
 
 
-def _size_and_range(found: HalvesAgreement | None) -> dict[str, Any] | None:
-    """Return how many features are counted, and how many of them are selected again."""
-    if found is None:
-        return None
-    return {"size": found.size, "selected_again": [number(value) for value in found.selected_again]}
+def _size_and_range(found: HalvesAgreement | None) -> SizeAndRange | None:
+    return None if found is None else SizeAndRange(found.size, tuple(map(number, found.selected_again)))
 
 
-def validation_facts(found: Validation) -> dict[str, Any]:
-    """Return how the procedure predicts beside baselines, in plain types."""
-    scores = _records(found.scores)
-    main = [row for row in scores if row["metric"] == found.main_metric]
-    ours = main[0] if main else dict.fromkeys(("predictor", "mean", "lower", "upper"))
-    return {
-        **_state(found.n_done, found.n_folds, found.failures),
-        "metric": found.main_metric,
-        "adjust_for": list(found.adjust_for),
-        **{key: ours[key] for key in ("predictor", "mean", "lower", "upper")},
-        "scores": scores,
-        "sizes": _records(found.sizes),
-        "best_size": found.best_size,
-        "one_se_size": found.one_se_size,
-        "control": _records(found.control),
-    }
+def validation_facts(found: Validation) -> ValidationFacts:
+    """Return how the procedure predicts beside baselines."""
+    scores = _rows(MethodScore, found.scores)
+    ours = next((row for row in scores if row.metric == found.main_metric), None)
+    return ValidationFacts(
+        state=_state(found.n_done, found.n_folds),
+        n_done=found.n_done,
+        n_asked=found.n_folds,
+        failures=tuple(found.failures),
+        metric=found.main_metric,
+        adjust_for=tuple(found.adjust_for),
+        predictor=None if ours is None else ours.predictor,
+        mean=None if ours is None else ours.mean,
+        lower=None if ours is None else ours.lower,
+        upper=None if ours is None else ours.upper,
+        scores=scores,
+        sizes=_rows(SizeScore, found.sizes),
+        best_size=found.best_size,
+        one_se_size=found.one_se_size,
+        control=_rows(ControlScore, found.control),
+    )
 
 
-def _records(frame: DataFrame | None) -> list[dict[str, Any]]:
-    """Return the rows of a frame in plain types; what is no finite number is None."""
+def _rows(kind: type[R], frame: DataFrame | None) -> tuple[R, ...]:
+    """Return the rows of a frame as values; what is no finite number is None."""
     if frame is None:
-        return []
-    return [
-        {str(key): number(value) if isinstance(value, float) else plain(value) for key, value in row.items()}
+        return ()
+    return tuple(
+        decode(kind, {key: number(value) if isinstance(value, float) else plain(value) for key, value in row.items()})
         for row in frame.to_dict("records")
-    ]
+    )
 
 
-def with_trust(records: list[dict[str, Any]], trust: Trust | None) -> list[dict[str, Any]]:
-    """Return the records of chosen features with what is known of each beyond these samples."""
-    related, again = getattr(trust, "related", None), getattr(trust, "reproducibility", None)
-    labels, found = None if again is None else again.labels, []
-    with_weights = None if again is None else again.labels_with_weights
-    for record in records:
-        i = record["position"]
-        low, high = (None, None) if again is None else map(number, again.vote_share[i])
-        known = {
-            "q": None if related is None else float(related.q_values[i]),
-            "related": None if related is None else bool(related.q_values[i] <= LARGEST_Q),
-            "selected_again": None if labels is None or labels[i] == "unknown" else str(labels[i]),
-            "again_with_weights": None
-            if with_weights is None or with_weights[i] == "unknown"
-            else str(with_weights[i]),
-            "frequency": None if again is None else number(again.frequency[i]),
-            "half_low": low,
-            "half_high": high,
-        }
-        found.append(
-            record | known | dict.fromkeys(("substitute", "substitute_votes", "substitute_cost", "replaceable"))
+# -- what explains the answer ------------------------------------------------------------------------------------------
+
+
+def with_substitutes(
+    chosen: Iterable[ChosenFeature], replacements: Iterable[SubstituteFact]
+) -> tuple[ChosenFeature, ...]:
+    """Return the chosen features with the best replacement of each, and what it costs in votes."""
+    by_member = {entry.feature: entry for entry in replacements}
+    return tuple(
+        member
+        if (entry := by_member.get(member.feature)) is None
+        else replace(
+            member,
+            substitute=entry.added,
+            substitute_votes=entry.added_votes,
+            substitute_cost=entry.cost,
+            replaceable=entry.replaceable,
         )
-    return found
+        for member in chosen
+    )
 
 
-def with_substitutes(records: list[dict[str, Any]], found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the records with the best replacement of each, and what it costs in votes."""
-    instead = {
-        entry["feature"]: {
-            "substitute": entry["added"],
-            "substitute_votes": entry.get("added_votes"),
-            "substitute_cost": entry["loss_votes"] if entry["loss_votes"] is not None else entry["loss"],
-            "replaceable": entry["replaceable"],
-        }
-        for entry in found
-    }
-    return [record | instead.get(record["feature"], {}) for record in records]
-
-
-def explanations(selection: Selection, random_state: RandomState, blocks: Any) -> dict[str, Any]:
-    """Return what could replace what, what is out and why, what constraints cost, and whether prior and data agree."""
-    found = replacements(selection, random_state) | what_is_out(selection, random_state)
+def replacements(selection: Selection, random_state: RandomState) -> tuple[SubstituteFact, ...]:
+    """Return what could take the place of each member; nothing where the constraints are not known."""
     if selection.problem is None:
-        return found | {"agreement": None}
-    known = agreement(selection, blocks=blocks, random_state=random_state, node_limit=_NODES)
-    return found | {"agreement": plain(known)}
-
-
-def replacements(selection: Selection, random_state: RandomState) -> dict[str, Any]:
-    """Return what could take the place of each member, and which features stood in for one another."""
-    if selection.problem is None:
-        return {"substitutes": [], "stand_ins": []}
-    found = substitutes(selection, random_state=random_state, node_limit=_NODES)
+        return ()
     votes = _votes(selection)
-    with_votes = [
-        {**plain(entry), "added_votes": [votes[name] for name in entry.added] if votes else None} for entry in found
-    ]
-    return {"substitutes": with_votes, "stand_ins": _stand_ins(selection, found)}
+    return tuple(
+        SubstituteFact(**vars(entry), added_votes=tuple(votes[name] for name in entry.added) if votes else None)
+        for entry in substitutes(selection, random_state=random_state, node_limit=NODES)
+    )
 
 
 def _votes(selection: Selection) -> dict[str, int]:
@@ -450,27 +497,23 @@ def _votes(selection: Selection) -> dict[str, int]:
     return dict(zip(selection.feature_names.tolist(), selection.counts.tolist(), strict=True))
 
 
-def what_is_out(selection: Selection, random_state: RandomState) -> dict[str, Any]:
-    """Return strong features that are out and why, and what constraints cost."""
+def what_is_out(
+    selection: Selection, random_state: RandomState
+) -> tuple[tuple[LeftOutFact, ...], tuple[ConstraintCost, ...]]:
+    """Return strong features that are out and why, and what constraints cost; nothing where these are not known."""
     if selection.problem is None:
-        return {"left_out": [], "left_out_known": False, "costs": []}
-    limits: dict[str, Any] = {"random_state": random_state, "node_limit": _NODES}
+        return (), ()
+    limits: dict[str, Any] = {"random_state": random_state, "node_limit": NODES}
     costs = constraint_costs(selection, **limits)
-    return {
-        "costs": plain(costs),
-        "left_out": [
-            _with_kinds(selection, entry) for entry in left_out(selection, _n_strong(selection), costs, **limits)
-        ],
-        "left_out_known": True,
-    }
+    strong = left_out(selection, _n_strong(selection), costs, **limits)
+    return tuple(_with_kinds(selection, entry) for entry in strong), costs
 
 
-def _with_kinds(selection: Selection, entry: LeftOut) -> dict[str, Any]:
-    """Return why a feature is out in plain types, with the kinds of the constraints that keep it out."""
+def _with_kinds(selection: Selection, entry: LeftOut) -> LeftOutFact:
     assert selection.problem is not None
     parts = selection.problem.utility.system.parts
     kinds = ["unlikely" if parts[k].from_prior else parts[k].kind.replace("_", "-") for k in entry.constraints]
-    return {**plain(entry), "kinds": list(dict.fromkeys(kinds))}
+    return LeftOutFact(**vars(entry), kinds=tuple(dict.fromkeys(kinds)))
 
 
 def _n_strong(selection: Selection) -> int:
@@ -482,32 +525,34 @@ def _n_strong(selection: Selection) -> int:
     return int(np.count_nonzero(selection.counts[first] >= max(weakest, 1)))
 
 
-def _stand_ins(selection: Selection, found: tuple[Substitute, ...]) -> list[dict[str, Any]]:
+def stand_in_pairs(selection: Selection, found: Iterable[Substitute]) -> tuple[StandInPair, ...]:
     """Return pairs of features that models took in place of one another and that are alike, each pair once."""
     votes = _votes(selection)
-    pairs: dict[frozenset[str], dict[str, Any]] = {}
+    pairs: dict[frozenset[str], StandInPair] = {}
     for entry in found:
         for other in entry.stand_ins:
             alike = other.correlation is None or other.correlation >= ALIKE
             if other.clear and alike:
-                pair = {"member": entry.feature, "member_votes": votes[entry.feature], **plain(other)}
+                pair = StandInPair(**vars(other), member=entry.feature, member_votes=votes[entry.feature])
                 pairs.setdefault(frozenset({entry.feature, other.feature}), pair)
-    return list(pairs.values())
+    return tuple(pairs.values())
 
 
-def with_costs(entries: list[dict[str, Any]], costs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def with_costs(constraints: Iterable[ConstraintFact], costs: Iterable[ConstraintCost]) -> tuple[ConstraintFact, ...]:
     """Return the constraints with what each costs: what the set would gain without it, or with one more place."""
-    known = {cost["position"]: cost for cost in costs}
-    keys = {
-        "cost": "gain",
-        "cost_votes": "gain_votes",
-        "cost_bound": "gain_bound",
-        "cost_bound_votes": "gain_bound_votes",
-        "added_without": "added",
-        "removed_without": "removed",
-        "one_more": "one_more",
-    }
-    return [
-        entry | {key: known[i][name] if i in known else None for key, name in keys.items()}
-        for i, entry in enumerate(entries)
-    ]
+    by_position = {cost.position: cost for cost in costs}
+    return tuple(
+        constraint
+        if (cost := by_position.get(position)) is None
+        else replace(
+            constraint,
+            cost=cost.gain,
+            cost_votes=cost.gain_votes,
+            cost_bound=cost.gain_bound,
+            cost_bound_votes=cost.gain_bound_votes,
+            added_without=cost.added,
+            removed_without=cost.removed,
+            one_more=cost.one_more,
+        )
+        for position, constraint in enumerate(constraints)
+    )

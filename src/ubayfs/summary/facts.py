@@ -1,491 +1,705 @@
-"""Facts about the data, the ensemble, the prior, constraints, correlations, and what a careful reader must know."""
+"""The facts about an answer: frozen values with codes and numbers, which report, app and command line show.
+
+A :class:`Summary` is all of them; ``summary.json`` is its plain form (:func:`ubayfs._plain.plain`), which
+:func:`ubayfs._plain.decode` reads. Names of fields are its keys; what has a default may be missing in results of
+earlier versions. Numbers are not rounded. What is not known, or no finite number, is None.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from itertools import zip_longest
-from pathlib import PurePath
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-import numpy as np
-from scipy.special import ndtri
-
-from .._arguments import Array, Floats, Mask
-from .._plain import number, plain, relaxation
-from ..constraints.utility import log_row_admissibility, score_tolerance
-from ..data.categories import Levels, indicators
-from ..data.covariates import association, basis_of, target_left
-from ..data.feature_data import FeatureData
-from ..data.hazards import fit_cox, median_follow_up
-from ..data.target import CLASSIFICATION, Target
-from ..decision.problem import Violation
-from ..decision.selection import FeatureSet, Selection
-from ..ensemble.evidence import Evidence
-from ..ensemble.features_per_model import most_features
-from ..exceptions import Advice, UBayFSError
-from ..metrics import stability
-from ..plotting.base import Correlations, leading
-from ..plotting.profile import ProfileDisplay, can_be_grouped, profile_of
-from ..priors import DEFAULT_WEIGHT
+from .._plain import Rho, absent_if_none, cost_text, formerly
+from ..exceptions import Advice
+from ..explain.left_out import Change, LeftOut
+from ..explain.redecide import Agreement, StandIn, Substitute
+from ..plotting.base import Correlations
+from ..plotting.profile import ProfileDisplay
 from ..priors.knowledge import AS_STATED
-from ..selectors import SELECTORS, describe
-from ..selectors.concordance import Concordance, Contrast
-from ..selectors.nominal_classes import is_nominal
-from .sentences import advice_message, constraint_label
 
-_LISTED = 20  # constant columns that are named
-_MATRIX = 60  # chosen features up to which all correlations are listed; beyond, the strongest pairs
-_PAIRS = 10
-_CANDIDATES = 40  # features whose correlations are stored for the next decision
-_AFTER = "changed_after_votes"
-_CONFIDENCE = 0.95
-_WORST = 5  # violated inequalities that are shown of one constraint
+Names = tuple[str, ...]
+Price = float | tuple[float, ...]
 
 
-def all_advice(selection: Selection) -> tuple[Advice, ...]:
-    """Return the advice of evidence, posterior and selection."""
-    posterior = selection.posterior
-    given = () if posterior is None else (*posterior.evidence.advice, *posterior.advice)
-    return (*given, *selection.advice)
+@dataclass(frozen=True)
+class AdviceFact:
+    """What a careful reader must know: advice, and its sentence in a report."""
+
+    code: str
+    facts: Mapping[str, Any]
+    message: str
+
+    @property
+    def advice(self) -> Advice:
+        """The advice itself."""
+        return Advice.from_dict({"code": self.code, "facts": self.facts})
 
 
-def advice_facts(advice: Iterable[Advice]) -> list[dict[str, Any]]:
-    """Return code, facts and the message of a report for each."""
-    return [{"code": given.code, "facts": plain(given.facts), "message": advice_message(given)} for given in advice]
+# -- the chosen features -----------------------------------------------------------------------------------------------
 
 
-def score_facts(selection: Selection) -> dict[str, Any]:
-    """Return the score of the chosen set, its parts, and whether it is proved to be the best."""
-    best, parts = selection.best, ("importance", "admissibility", "log_admissibility")
-    return {
-        **{key: number(getattr(best, key)) for key in ("value", "bound", "gap")},
-        "complete": best.complete,
-        "proved": is_proved(best),
-        **{key: number(getattr(best.metrics, key)) for key in parts},
-        "constraint_strength": number(selection.provenance.get("constraint_strength")),
-        "min_votes": selection.provenance.get("min_votes", 0),
-    }
+@dataclass(frozen=True)
+class VotesFor:
+    """Votes for a feature that was not selected as it is: for a curve, or together with another feature."""
+
+    votes: int
+    with_: str | None  # None: a curve
 
 
-def is_proved(found: FeatureSet) -> bool:
-    """Tell whether a set is known to be the best: its gap is closed."""
-    return bool(found.gap <= score_tolerance(found.value))
+@dataclass(frozen=True)
+class MarkedClass:
+    """The class, or label, that a feature tells best from all other samples."""
+
+    label: str
+    level: str | None  # of a category without order, whose indicator is meant
+    d: float | None  # Somers' D, above 0 where the feature is higher, or the level more frequent, in the class
 
 
-def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the data at a glance; what is not known is None."""
-    settings, given = selection.provenance.get("evidence", {}), asked.get("data")
-    section: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
-    path = section.get("path") or (data.path if data is not None else None)
-    files = [*path.values()] if isinstance(path, Mapping) else [] if path is None else [path]
-    files += [section["samples"]] if section.get("samples") else []
-    evidence = None if selection.posterior is None else selection.posterior.evidence
-    known = evidence if data is None else data
-    constant = selection.feature_names[:0] if known is None else selection.feature_names[known.constant]
-    return {
-        "file": ", ".join(PurePath(str(file)).name for file in files) or None,
-        "target": section.get("target"),
-        "n_samples": settings.get("n_samples") if data is None else data.n_samples,
-        "n_features": len(selection.feature_names),
-        "task": settings.get("task"),
-        **_target_facts(data),
-        "groups": None if data is None or data.groups is None else len(np.unique(data.groups)),
-        "adjust_for": [] if evidence is None else list(evidence.adjust_for),
-        "n_constant": None if known is None else len(constant),
-        "constant": constant[:_LISTED].tolist(),
-        "missing": _missing_facts(data),
-    }
+@dataclass(frozen=True)
+class Category:
+    """The levels of a feature with levels, and their numbers of samples."""
+
+    labels: Names
+    ordered: bool
+    counts: tuple[int, ...]
 
 
-def _target_facts(data: FeatureData | None) -> dict[str, Any]:
-    if data is None or data.target.values is None:
-        return {"classes": [], "range": None, "follow_up": None}
-    target, spread = data.target, None
-    if target.numbers is not None:
-        low, middle, high = np.quantile(target.numbers, [0, 0.5, 1])
-        spread = {"lowest": number(low), "median": number(middle), "highest": number(high)}
-    classes = [{"label": label, "count": count} for label, count in target.class_counts]
-    follow_up = median_follow_up(target.time, target.event) if target.task == "survival" else None
-    return {"task": target.task, "classes": classes, "range": spread, "follow_up": follow_up}
+@dataclass(frozen=True)
+class Associations:
+    """Associations of a feature with each covariate, and with the target before and after adjusting for them."""
+
+    covariates: Mapping[str, float | None]
+    before: float | None
+    after: float | None
 
 
-def _missing_facts(data: FeatureData | None) -> Any:
-    if data is None or data.about_missing is None:
-        return None
-    words = str(data.about_missing)
-    return plain({"rule": data.missing, **data.about_missing.facts, "words": words[0].upper() + words[1:]})
+@dataclass(frozen=True)
+class ChosenFeature:
+    """A chosen feature; the columns of ``selected_features.csv``, in this order."""
+
+    feature: str
+    position: int = -1
+    blocks: Names = ()
+    identical_to: Names = ()
+    count: int | None = None  # votes
+    share: float | None = None  # of the models
+    weight: float | None = None
+    importance: float | None = None
+    low: float | None = None  # end of the credible interval of the importance
+    high: float | None = None
+    probability: float | None = None  # of being selected, over draws from the posterior
+    without_prior: bool | None = None  # whether it is chosen all the same
+    without_constraints: bool | None = None
+    data_alone: bool | None = None
+    reasons: Names = ()
+    weight_not_needed: bool = False
+    votes_for: tuple[VotesFor, ...] = ()
+    without_vote: bool = False
+    tied: bool | None = None
+    why: str | None = None
+    source: str | None = None
+    experts: Mapping[str, Any] | None = None
+    changed_after_votes: str | None = None  # when
+    # What other samples would say.
+    q: float | None = None
+    related: bool | None = None
+    selected_again: str | None = formerly("chosen_again", None)
+    again_with_weights: str | None = None
+    frequency: float | None = None
+    half_low: float | None = None  # share of models on half of the samples, 5 and 95 %
+    half_high: float | None = None
+    # The best set without it.
+    substitute: Names | None = None
+    substitute_votes: tuple[int, ...] | None = None
+    substitute_cost: float | None = None
+    replaceable: bool | None = None
+    # How it is related to the target.
+    hazard_ratio: float | None = None
+    beyond: Associations | None = None
+    marks: MarkedClass | None = None
+    category: Category | None = None
+    effect: float | None = None
+    effect_kind: str | None = None
+    highest_in: str | None = None
+    effect_clear: bool | None = None
 
 
-def _selector_name(kind: str, described: str) -> str:
-    """Return the usual name of a built-in selector with its default settings; others are described."""
-    built_in = SELECTORS.get(kind)
-    return built_in.usual_name or described if built_in and described == describe(built_in) else described
+@dataclass(frozen=True)
+class SetChange:
+    """Another set, and how it differs from the chosen one."""
+
+    features: Names
+    added: Names
+    removed: Names
 
 
-def ensemble_facts(evidence: Evidence) -> dict[str, Any]:
-    """Return how the evidence was made, and how much its models agree."""
-    settings = evidence.settings
-    parts = settings.get("parts", [settings])
-    sizes = np.diff(evidence.sets.indptr)
-    selectors = {
-        described: kind
-        for part in parts
-        for described, kind in zip_longest(part.get("selector", []), part.get("selector_kinds", []), fillvalue="")
-    }
-    errors = Counter(failure.error for failure in evidence.failures)
-    return {
-        "n_models": evidence.n_models,
-        "selector": list(selectors),
-        "selector_kinds": list(selectors.values()),
-        "selector_names": [_selector_name(kind, described) for described, kind in selectors.items()],
-        "train_size": _common(parts, "train_size"),
-        "n_features_per_model": (per_model := _common(parts, "n_features_per_model")),
-        "most_features_per_model": None if per_model is None else most_features(per_model, evidence.n_features),
-        "seed": _common(parts, "seed"),
-        "grouped": _common(parts, "grouped"),
-        "on_residuals": _common(parts, "on_residuals"),
-        "set_sizes": {"smallest": int(sizes.min()), "median": float(np.median(sizes)), "largest": int(sizes.max())},
-        "n_voted": int((evidence.counts > 0).sum()),
-        "stability": _stability(evidence),
-        "n_failures": len(evidence.failures),
-        "failures": [{"error": error, "times": times} for error, times in errors.most_common(5)],
-        "versions": _common(parts, "versions"),
-    }
+@dataclass(frozen=True)
+class SetWithoutPrior(SetChange):
+    """The set without weights; members that no model selected only fill its places."""
+
+    filling: Names = ()
 
 
-def _common(parts: list[Mapping[str, Any]], key: str) -> Any:
-    """Return a setting that all parts of merged evidence share, or None."""
-    values = [part.get(key) for part in parts]
-    return values[0] if all(value == values[0] for value in values) else None
+@dataclass(frozen=True)
+class OtherSets:
+    """What less knowledge would choose; None where that is not known."""
+
+    without_prior: SetWithoutPrior | None
+    without_constraints: SetChange | None
+    data_alone: SetChange | None
+
+    def __iter__(self) -> Any:
+        return iter((self.without_prior, self.without_constraints, self.data_alone))
 
 
-def _stability(evidence: Evidence) -> dict[str, Any] | None:
-    if evidence.n_models < 2:
-        return None
-    found = stability(evidence.sets, confidence=_CONFIDENCE)
-    if np.isnan(found.value):
-        return None
-    interval = {"low": number(found.lower), "high": number(found.upper), "confidence": _CONFIDENCE}
-    return {"value": found.value, **interval}
+@dataclass(frozen=True)
+class Alternative(SetChange):
+    """One of the next best sets."""
+
+    value: float | None
+    loss: float | None
+    as_good: bool
+    proved: bool
+    jaccard: float
+    n_violated: int
 
 
-def prior_facts(selection: Selection) -> dict[str, Any] | None:
-    """Return what the expert stated: every weight that is not the most common one, what is unlikely, and the reasons.
+@dataclass(frozen=True)
+class SubstituteFact(Substitute):
+    """What is chosen if a member cannot be, with the votes of what is added."""
 
-    None when importances were given.
-    """
-    weights, names = selection.weights, selection.feature_names
-    if weights is None:
-        return None
-    values, times = np.unique(weights, return_counts=True)
-    default = DEFAULT_WEIGHT if DEFAULT_WEIGHT in values else float(values[times.argmax()])
-    raised = np.flatnonzero(weights != default)
-    in_votes = {str(names[i]): number(weights[i]) for i in raised[np.argsort(-weights[raised], kind="stable")]}
-    unlikely: list[str] = []
-    if selection.problem is not None:
-        system = selection.problem.utility.system
-        unlikely = names[np.unique(system.A[np.flatnonzero(system.from_prior)].indices)].tolist()
-    stated = selection.provenance.get("knowledge", {})
-    return {
-        "kind": str(selection.provenance.get("prior", "")),
-        "default": default,
-        "is_default_weight": default == DEFAULT_WEIGHT,
-        "weights": in_votes,
-        "words": {name: word for name in in_votes if isinstance(word := stated.get(name, {}).get("weight"), str)},
-        "unlikely": unlikely,
-        **{key: selection.provenance.get(key) for key in ("experts", "pool", "confirmed", "confirmed_by")},
-        "trust_in_lists": selection.provenance.get("trust_in_lists", AS_STATED),
-        "changed_after_votes": {n: entry[_AFTER] for n, entry in stated.items() if _AFTER in entry},
-        "opinions": _opinions(selection, stated),
-        "reasons": [
-            {"feature": name, "chosen": name in selection.features, "weight": None, "why": "", "source": "", **entry}
-            for name, entry in stated.items()
-            if "why" in entry or "source" in entry
-        ],
-    }
+    added_votes: tuple[int, ...] | None = None
+
+    @property
+    def cost(self) -> float | None:
+        """What the set loses, in votes; in units of the score where there are none."""
+        return self.loss if self.loss_votes is None else self.loss_votes
 
 
-def _opinions(selection: Selection, stated: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what each of several experts stated of each feature, those on which they disagree most first."""
-    known = [(name, entry) for name, entry in stated.items() if "experts" in entry]
-    blank = {"weight": None, "price": None, "disagreement": None, "why": "", "source": ""}
-    return [
-        {"feature": name, "chosen": name in selection.features, **blank, **entry}
-        for name, entry in sorted(known, key=lambda pair: -pair[1].get("disagreement", 0.0))
-    ]
+@dataclass(frozen=True)
+class StandInPair(StandIn):
+    """A feature that models took in place of a member."""
+
+    member: str
+    member_votes: int
 
 
-def profile_of_data(selection: Selection, data: FeatureData) -> ProfileDisplay | None:
-    """Return the features of :func:`correlations_of` in the data, if their samples have classes or numbers."""
-    if not can_be_grouped(data.target):
-        return None
-    positions = leading(selection.importance, selection.mask, _CANDIDATES)
-    unordered = [position for position, levels in data.levels.items() if levels.n_columns > 1]  # have no mean
-    return profile_of(data, selection.feature_names, positions[~np.isin(positions, unordered)])
+@dataclass(frozen=True)
+class LeftOutFact(LeftOut):
+    """Why a feature is out, with the kinds of the constraints that keep it out."""
 
-
-def correlations_of(selection: Selection, X: Array) -> Correlations:
-    """Return the correlations among the chosen features, and with those that another decision may choose."""
-    return Correlations.of_data(X, selection.feature_names, leading(selection.importance, selection.mask, _CANDIDATES))
-
-
-def correlation_facts(selection: Selection, known: Correlations | None) -> dict[str, Any] | None:
-    """Return the rank correlations among the chosen features; None without data or with fewer than two of them."""
-    names = list(selection.features)
-    if known is None or len(names) < 2 or not known.cover(names):
-        return None
-    chosen = known.among(names)
-    first, second = np.triu_indices(len(names), 1)
-    values = chosen.spearman[first, second]
-    strongest = np.argsort(-np.abs(values), kind="stable")[:_PAIRS]
-    return {
-        "method": "spearman",
-        "redundancy": number(chosen.redundancy),
-        "features": names,
-        "matrix": chosen.spearman.tolist() if len(names) <= _MATRIX else None,
-        "strongest": [
-            {"first": names[first[i]], "second": names[second[i]], "value": float(values[i])} for i in strongest
-        ],
-        "known": known.to_dict() if len(known.features) <= _MATRIX else None,
-    }
+    kinds: Names = ()
 
 
 # -- constraints -------------------------------------------------------------------------------------------------------
 
 
-def constraint_facts(selection: Selection) -> list[dict[str, Any]]:
-    """Return one entry per constraint, in the order given: what it is, whether it holds, by how much it is violated.
+@dataclass(frozen=True)
+class ViolatedInequality:
+    """An inequality that the set violates."""
 
-    What an expert holds unlikely has an entry, too, since it counts in the admissibility; its "from_prior" is true. One
-    with rho or price 0 has no effect: it is "left_out". Of a selection read from a file, the number of inequalities is
-    not known, nor what those are that hold.
-    """
-    violations: dict[int | None, list[Violation]] = {}
-    for violation in selection.metrics.violations:  # those that cost most come first
-        violations.setdefault(violation.position, []).append(violation)
-    entries = []
-    for position, (given, title, rhos) in enumerate(_constraints(selection)):
-        violated = violations.get(position, [])
-        arguments = given.get("arguments", {})
-        price = arguments.get("price")
-        known = [violation.rho for violation in violated] if rhos is None else rhos
-        entries.append(
-            {
-                **_identity(given, title),
-                "left_out": _is_zero(arguments.get("rho", 1 if price is None else price)),
-                "n_inequalities": None if rhos is None else len(rhos),
-                **_violated(violated),
-                "rho": relaxation(min(known)) if known else None,
-                "rho_highest": relaxation(max(known)) if known else None,
-                "price": price,
-                "price_votes": _in_votes(price, selection),
-            }
-        )
-    return entries
+    label: str
+    violation: float
+    rho: Rho
+    admissibility: float
 
 
-def _constraints(selection: Selection) -> Iterator[tuple[Mapping[str, Any], str, list[float] | None]]:
-    """Yield each constraint in plain types, its title, and rho of its inequalities if they are known."""
-    if selection.problem is None:
-        for given in selection.provenance.get("constraints", []):
-            # As it is written in Python: its features are not at hand.
-            shown = ", ".join(f"{name}={value}" for name, value in given["arguments"].items() if value is not None)
-            yield given, f"{given['kind']}({shown})", None
-        return
-    system = selection.problem.utility.system
-    for part in system.parts:
-        written = {} if part.constraint is None else part.constraint.to_dict()
-        yield {"kind": part.kind, **written}, part.title, system.rho[system.rows_of(part)].tolist()
+@dataclass(frozen=True)
+class ConstraintFact:
+    """A constraint: what it is, whether it holds, how strictly it is meant, and what it costs."""
+
+    label: str
+    kind: str
+    arguments: Mapping[str, Any]
+    note: str
+    title: str
+    from_prior: bool  # stands for features that were stated to be unlikely
+    left_out: bool  # rho or price is 0
+    n_inequalities: int | None
+    n_violated: int
+    holds: bool
+    violation: float
+    admissibility: float
+    worst: tuple[ViolatedInequality, ...]
+    rho: Rho | None  # the lowest and the highest of its inequalities; None if they are not known
+    rho_highest: Rho | None
+    price: Price | None = None
+    price_votes: Price | None = None
+    # What the set would gain without it, or with one more place.
+    cost: float | None = None
+    cost_votes: float | None = None
+    cost_bound: float | None = None
+    cost_bound_votes: float | None = None
+    added_without: Names | None = None
+    removed_without: Names | None = None
+    one_more: Change | None = None
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether all of its inequalities always hold."""
+        return self.price is None and self.rho == "hard"
+
+    @property
+    def cost_text(self) -> str:
+        """What the set would gain without it, in words."""
+        return cost_text(self.cost_votes, self.cost, self.cost_bound_votes, self.cost_bound)
 
 
-def _identity(given: Mapping[str, Any], title: str) -> dict[str, Any]:
-    identity = {
-        "kind": given["kind"],
-        "arguments": plain(given.get("arguments", {})),
-        "note": given.get("note", ""),
-        "title": title,
-        "from_prior": bool(given.get("from_prior", False)),
-    }
-    return {"label": constraint_label(identity), **identity}
+def gain_text(change: Change) -> str:
+    """Return what a changed constraint brings, in words."""
+    return cost_text(change.gain_votes, change.gain, change.gain_bound_votes, change.gain_bound)
 
 
-def _is_zero(rho: Any) -> bool:
-    """Tell whether a relaxation, as it was stated (a number, some numbers or "hard"), is nothing but 0."""
-    return all(entry == 0 for entry in (rho if isinstance(rho, list | tuple) else [rho]))
+# -- what other samples would say --------------------------------------------------------------------------------------
 
 
-def _in_votes(price: Any, selection: Selection) -> float | list[float] | None:
-    """Return what one unit of violation costs in votes; None without a price, or where the ensemble is not at hand."""
-    if price is None or selection.posterior is None:
-        return None
-    n_models = selection.posterior.evidence.n_models
-    return [entry * n_models for entry in price] if isinstance(price, list) else price * n_models
+@dataclass(frozen=True)
+class Fact:
+    """What a reader must know first: a question, its answer in a word or two, then in sentences."""
+
+    fact: str  # the part of trust
+    state: str
+    question: str
+    value: str  # empty when it is not known
+    sentences: Names
+    command: str = ""  # finds out what is not known
 
 
-def _violated(violations: list[Violation]) -> dict[str, Any]:
-    amounts, rhos = (np.array([getattr(violation, key) for violation in violations]) for key in ("amount", "rho"))
-    return {
-        "n_violated": len(violations),
-        "holds": not violations,
-        "violation": max((violation.amount for violation in violations), default=0.0),
-        "admissibility": float(np.exp(log_row_admissibility(amounts, rhos).sum())),
-        "worst": [
-            {
-                "label": violation.label,
-                "violation": violation.amount,
-                "rho": relaxation(violation.rho),
-                "admissibility": violation.admissibility,
-            }
-            for violation in violations[:_WORST]
-        ],
-    }
+@dataclass(frozen=True)
+class Unknown:
+    """A part of trust that was not examined ("missing"), could not be, or has no meaning here ("undefined")."""
+
+    state: Literal["missing", "undefined"]
+    reason: str | None = None
+    problem: str | None = None
 
 
-# -- how chosen features are related to the target ---------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class Examined:
+    """A part of trust that was examined by repeats; "partial" if not all of them could be used."""
+
+    state: Literal["known", "partial"]
+    n_done: int
+    n_asked: int
+    failures: Names
 
 
-def with_relations(
-    records: Sequence[Mapping[str, Any]], data: FeatureData | None, earlier: Mapping[str, Any] | None
-) -> list[dict[str, Any]]:
-    """Return records of chosen features with how they are related to the target; None for what has no meaning.
+@dataclass(frozen=True)
+class ShuffledVotes:
+    """Members not shown by themselves that have more votes than any feature for shuffled targets."""
 
-    Of survival these are hazard ratios; of many classes or labels the one that the feature marks; with covariates,
-    associations before and after adjusting for them. A category has its levels. Without data, all are those that the
-    summary of another decision knows.
-    """
-    known = {record["feature"]: record for record in (earlier or {}).get("chosen", ())}
-    find = {"hazard_ratio": hazard_ratio, "beyond": beyond, "marks": marked_class, "category": category_of}
-    found = []
-    for record in records:
-        before = known.get(record["feature"], {})
-        relations = {
-            key: before.get(key) if data is None else of_data(data, record["position"]) for key, of_data in find.items()
-        }
-        found.append({**record, **relations})
-    return found
+    n_shuffles: int
+    n_models: int
+    counts: Mapping[str, int]
 
 
-def beyond(data: FeatureData, position: int) -> dict[str, Any] | None:
-    """Return the association of a feature with each covariate, and with the target before and after adjustment.
+@dataclass(frozen=True, kw_only=True)
+class RelatedFacts(Examined):
+    """How many members are related to the target."""
 
-    Samples without a value are left out. What cannot be computed is None; all of it without covariates.
-    """
-    if data.covariates is None:
-        return None
-    x, present = _values(data, position)
-    covariates, levels = data.covariates.take(present), _unordered(data, position)
-    of_levels = levels is not None
-    x = x if levels is None else indicators(x, levels)
-    constant = basis_of(np.zeros((len(x), 0)))
-    related = {
-        item.name: _size(association(x, item.columns, constant), item.levels is None and not of_levels)
-        for item in covariates.items
-    }
-    with_target: list[float | None] = [None, None]
-    if data.target.values is not None:
-        with suppress(UBayFSError):  # Cox's model has no fit
-            with_target = [
-                _size(
-                    association(x, target_left(basis, data.target, present)[1], basis),
-                    data.target.task not in CLASSIFICATION and not of_levels,
-                )
-                for basis in (constant, covariates.basis)
-            ]
-    return {"covariates": related, "before": with_target[0], "after": with_target[1]}
+    size: int
+    n_features: int
+    at_least: int
+    best_guess: int
+    without_list: int | None
+    best_guess_without_list: int | None = None
+    n_related_of_all: int
+    n_shuffles: int
+    confidence: float
+    n_listed: int
+    n_supported: int | None = None
+    by_votes: ShuffledVotes | None = None
+    limit: float
+    adjust_for: Names
 
 
-def _size(value: float, signed: bool) -> float | None:
-    """Return an association; one with classes or levels has no sign, since it would be that of their order."""
-    return number(value if signed else abs(value))
+@dataclass(frozen=True)
+class SizeAndRange:
+    """Features that are counted, and how many of them are selected again, from and to."""
+
+    size: int
+    selected_again: tuple[float | None, ...]
 
 
-def hazard_ratio(data: FeatureData, position: int) -> float | None:
-    """Return by what a standard deviation more of a feature multiplies the hazard.
+@dataclass(frozen=True, kw_only=True)
+class ReproducibilityFacts(Examined):
+    """What another study would select again."""
 
-    It is that of Cox's model of the feature alone or, with covariates, of the feature and these.
-    Samples without a value are left out. None if there are no hazards, the feature has levels without order or does not
-    vary, or the model has no fit.
-    """
-    if data.target.task != "survival" or _unordered(data, position) is not None:
-        return None
-    x, present = _values(data, position)
-    target = data.target.take(present)
-    if len(x) == 0 or x.min() == x.max():
-        return None
-    try:
-        columns = ((x - x.mean()) / x.std())[:, None]
-        if data.covariates is not None:
-            columns = np.hstack([columns, data.covariates.take(present).basis[:, 1:] * np.sqrt(len(x))])
-        fit = fit_cox(columns, target.time, target.event)
-    except UBayFSError:
-        return None
-    return number(np.exp(fit.coefficients[0]))
+    n_undefined: int = 0
+    size: int
+    n_usually: int = 0
+    lower: float | None = None
+    upper: float | None = None
+    interval: tuple[float | None, ...]
+    selected_again: tuple[float | None, ...] = formerly("chosen_again")
+    n_selected: int = 0
+    by_rule: Names = ()
+    by_weight: Names = ()
+    filling: Names = ()
+    stand_ins: tuple[float | None, ...] | None = None
+    without_prior: SizeAndRange | None = None
+    with_weights: SizeAndRange | None = None
 
 
-def _values(data: FeatureData, position: int) -> tuple[Floats, Mask]:
-    """Return the values of a feature that are not missing, and the mask of the samples that have one."""
-    x: Floats = np.asarray(data.X[:, [position]], dtype=np.float64)[:, 0]
-    present = ~np.isnan(x)
-    return x[present], present
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """A mean over folds with its interval."""
+
+    metric: str
+    mean: float | None
+    lower: float | None
+    upper: float | None
 
 
-def _unordered(data: FeatureData, position: int) -> Levels | None:
-    """Return the levels of a category without order, which has neither slope nor sign; None for all else."""
-    levels = data.levels.get(position)
-    return levels if levels is not None and levels.n_columns > 1 else None
+@dataclass(frozen=True, kw_only=True)
+class MethodScore(Score):
+    """How a way of choosing predicts, and by how much ours is better."""
+
+    method: str
+    predictor: str
+    difference: float | None
+    difference_lower: float | None
+    difference_upper: float | None
 
 
-def marked_class(data: FeatureData, position: int) -> dict[str, Any] | None:
-    """Return the class, or label, that a feature tells best from all other samples, and how.
+@dataclass(frozen=True, kw_only=True)
+class SizeScore(Score):
+    """How sets of one size predict."""
 
-    It is the one with the largest Somers' D in absolute value. "level" names the level of a category without order
-    whose indicator has it; "d" is above 0 where the feature is higher, or the level more frequent, in the class. None
-    where there are but two classes, an order of them, or no classes; and where the feature tells none of them apart:
-    D is within what chance gives the best of so many comparisons in 95 % of cases.
-    """
-    members = _members(data.target)
-    if members is None:
-        return None
-    values, levels = np.asarray(data.X[:, [position]], dtype=np.float64), _unordered(data, position)
-    names: list[str | None] = [None]
-    if levels is not None:
-        values, names = indicators(values[:, 0], levels), list(levels.labels)
-    d, error = _somers(values, members)
-    place, column = np.unravel_index(int(np.argmax(np.abs(d))), d.shape)
-    if np.abs(d[place, column]) <= -ndtri(0.025 / d.size) * error[place, column]:
-        return None
-    label = data.target.class_counts[int(place)][0]
-    return {"label": label, "level": names[int(column)], "d": number(d[place, column])}
+    size: int
+    standard_error: float | None
 
 
-def _members(target: Target) -> Mask | None:
-    """Return who is in each class or has each label, of shape (n_classes, n_samples)."""
-    if target.task == "multilabel":
-        return np.asarray(target.values).T > 0
-    return np.asarray(target.values) == np.arange(target.n_classes)[:, None] if is_nominal(target) else None
+@dataclass(frozen=True, kw_only=True)
+class ControlScore(Score):
+    """What chance alone reaches: scores with a shuffled target."""
+
+    predictor: str
 
 
-def _somers(values: Array, members: Mask) -> tuple[Floats, Floats]:
-    """Return Somers' D of each class against all other samples, and its standard error where the class does not matter.
+@dataclass(frozen=True, kw_only=True)
+class ValidationFacts(Examined):
+    """How the procedure predicts beside baselines; mean and interval are ours, by the main metric."""
 
-    Both are of shape (n_classes, n_columns); the error is that of the Mann-Whitney statistic without ties.
-    """
-    present = ~np.isnan(values)
-    n_upper, n_lower = members.astype(float) @ present, (~members).astype(float) @ present
-    n_pairs = n_upper * n_lower
-    contrasts = [Contrast(member, ~member) for member in members]
-    all_samples = np.ones((1, len(values)), dtype=bool)
-    d = Concordance(all_samples, contrasts)(values, n_pairs[:, None])[:, 0] / np.maximum(n_pairs, 1)
-    return d, np.sqrt((n_upper + n_lower + 1) / (3 * np.maximum(n_pairs, 1)))
+    metric: str
+    adjust_for: Names = ()
+    predictor: str | None
+    mean: float | None
+    lower: float | None
+    upper: float | None
+    scores: tuple[MethodScore, ...]
+    sizes: tuple[SizeScore, ...]
+    best_size: int | None
+    one_se_size: int | None
+    control: tuple[ControlScore, ...]
 
 
-def category_of(data: FeatureData, position: int) -> dict[str, Any] | None:
-    """Return the levels of a category with their numbers of samples; None for numbers."""
-    levels = data.levels.get(position)
-    if levels is None:
-        return None
-    codes = np.asarray(data.X[:, position], dtype=np.float64)
-    counts = [int((codes == code).sum()) for code in range(len(levels.labels))]
-    return {"labels": list(levels.labels), "ordered": levels.ordered, "counts": counts}
+@dataclass(frozen=True)
+class TrustFacts:
+    """What is known of other samples."""
+
+    level: str | None
+    result: str | None  # directory that commands name; None: the answer is from Python; "": no command helps
+    n_chosen: int
+    validation: ValidationFacts | Unknown
+    reproducibility: ReproducibilityFacts | Unknown
+    related: RelatedFacts | Unknown = Unknown("missing")
+
+
+# -- what was asked ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ClassCount:
+    """A class or label, and its samples."""
+
+    label: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The numbers of a target."""
+
+    lowest: float | None
+    median: float | None
+    highest: float | None
+
+
+@dataclass(frozen=True)
+class MissingFact:
+    """Missing values, and what was done about them."""
+
+    rule: str
+    n_values: int
+    n_features: int
+    n_samples: int
+    features: Names
+    words: str
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """The data at a glance."""
+
+    file: str | None
+    target: Any  # column, columns, or time and event, as in the study
+    n_samples: int | None
+    n_features: int
+    task: str | None
+    classes: tuple[ClassCount, ...]
+    range: Spread | None
+    follow_up: float | None = None
+    groups: int | None = None
+    adjust_for: Names = ()
+    n_constant: int | None = None
+    constant: Names = ()  # the first of them
+    missing: MissingFact | None = None
+
+
+@dataclass(frozen=True)
+class SetSizes:
+    """How many features models selected."""
+
+    smallest: int
+    median: float
+    largest: int
+
+
+@dataclass(frozen=True)
+class StabilityFact:
+    """How much the models agree."""
+
+    value: float
+    low: float | None
+    high: float | None
+    confidence: float
+
+
+@dataclass(frozen=True)
+class FailureCount:
+    """An error of runs."""
+
+    error: str
+    times: int
+
+
+@dataclass(frozen=True)
+class EnsembleFacts:
+    """How the evidence was made; settings that parts of merged evidence do not share are None."""
+
+    n_models: int
+    selector: Names
+    selector_kinds: Names
+    selector_names: Names
+    train_size: float | None
+    n_features_per_model: int | str | None
+    most_features_per_model: int | None
+    seed: Any
+    grouped: bool | None
+    set_sizes: SetSizes
+    n_voted: int
+    stability: StabilityFact | None
+    n_failures: int
+    failures: tuple[FailureCount, ...]
+    versions: Mapping[str, str] | None
+    on_residuals: Names | None = None
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What an expert stated of a feature, and why."""
+
+    feature: str
+    chosen: bool
+    weight: int | float | str | None = None
+    why: str = ""
+    source: str = ""
+    price: float | None = absent_if_none()
+    disagreement: float | None = absent_if_none()
+    experts: Mapping[str, Any] | None = absent_if_none()
+    changed_after_votes: str | None = absent_if_none()
+
+
+@dataclass(frozen=True)
+class ExpertWords:
+    """What one of several experts stated of a feature."""
+
+    weight: int | float | str | None = absent_if_none()
+    why: str | None = absent_if_none()
+    source: str | None = absent_if_none()
+    price: float | None = absent_if_none()
+    changed_after_votes: str | None = absent_if_none()
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What several experts stated of a feature, and by how many votes they disagree."""
+
+    feature: str
+    chosen: bool
+    experts: Mapping[str, ExpertWords]
+    weight: int | float | str | None = None
+    price: float | None = None
+    disagreement: float | None = None
+    why: str = ""
+    source: str = ""
+    changed_after_votes: str | None = absent_if_none()
+
+
+@dataclass(frozen=True)
+class PriorFacts:
+    """What the experts stated: every weight that is not the most common one, what is unlikely, and the reasons."""
+
+    kind: str
+    default: float
+    is_default_weight: bool
+    weights: Mapping[str, float]
+    words: Mapping[str, str]
+    unlikely: Names
+    opinions: tuple[Opinion, ...]
+    reasons: tuple[Reason, ...]
+    experts: Names | None = None
+    pool: str | None = None
+    confirmed: str | None = None
+    confirmed_by: Mapping[str, str] | None = None
+    trust_in_lists: str = AS_STATED
+    changed_after_votes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class BlockFact:
+    """A block of features."""
+
+    name: str
+    n_features: int
+
+
+@dataclass(frozen=True)
+class CorrelatedPair:
+    """Two features and their correlation."""
+
+    first: str
+    second: str
+    value: float
+
+
+@dataclass(frozen=True)
+class CorrelationFacts:
+    """Rank correlations among the chosen features."""
+
+    method: str
+    redundancy: float | None
+    features: Names
+    matrix: tuple[tuple[float, ...], ...] | None  # None for very many
+    strongest: tuple[CorrelatedPair, ...]
+    known: Correlations | None  # also with features that another decision may choose
+
+
+# -- all of it ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LegendEntry:
+    """What marks mean."""
+
+    marks: Names
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Methods:
+    """A paragraph for the methods section of a paper, and the references that it cites."""
+
+    text: str
+    references: Names
+
+
+@dataclass(frozen=True)
+class Citation:
+    """What to cite."""
+
+    text: str
+    doi: str
+    bibtex: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreFacts:
+    """The score of the chosen set, its parts, and whether it is proved to be the best."""
+
+    value: float
+    bound: float | None
+    gap: float | None
+    complete: bool
+    proved: bool
+    importance: float
+    admissibility: float
+    log_admissibility: float | None
+    constraint_strength: float | None
+    min_votes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer(ScoreFacts):
+    """What a decision shows at once: three facts, chosen features and why, constraints, score, advice."""
+
+    headline: str
+    facts: tuple[Fact, ...]
+    proof: str
+    n_features: int
+    trust: TrustFacts
+    chosen: tuple[ChosenFeature, ...]
+    sets: OtherSets
+    constraints: tuple[ConstraintFact, ...]
+    advice: tuple[AdviceFact, ...]
+
+    @property
+    def names(self) -> Names:
+        """The names of the chosen features."""
+        return tuple(member.feature for member in self.chosen)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportFacts(Answer):
+    """All that the sentences of a report are made of."""
+
+    format: int
+    title: str
+    created: str
+    data: DataFacts
+    ensemble: EnsembleFacts | None  # None: importances were given
+    blocks: tuple[BlockFact, ...]
+    prior: PriorFacts | None
+    level: float  # of credible intervals
+    n_draws: int
+    substitutes: tuple[SubstituteFact, ...]
+    stand_ins: tuple[StandInPair, ...]
+    left_out: tuple[LeftOutFact, ...]
+    left_out_known: bool
+    agreement: Agreement | None
+    alternatives: tuple[Alternative, ...]
+    correlation: CorrelationFacts | None
+    profile: ProfileDisplay | None
+    decision: Mapping[str, Any]  # as the selection records it
+    study: Mapping[str, Any] | None  # as in a study file
+    versions: Mapping[str, str]
+    citation: Citation
+    displays: Mapping[str, Mapping[str, Any]]  # see ubayfs.plotting.read_displays
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary(ReportFacts):
+    """The content of a report: the facts, and the sentences that are made of them, by the key of their section."""
+
+    lead: str
+    question: Names
+    verdict: Names
+    warnings: Names
+    sentences: Mapping[str, Names]
+    notes: Mapping[str, Names]  # below the tables of a section
+    legend: tuple[LegendEntry, ...]
+    methods: Methods
+    brief: Mapping[str, str]

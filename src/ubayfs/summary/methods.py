@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from .._plain import counted, listing, rounded
 from ..priors.knowledge import LEARNED
 from ..selectors import SELECTORS
+from .facts import Citation, Examined, Methods, PriorFacts, ReportFacts, TrustFacts
 from .sentences import prior_name
-from .trust_sentences import is_known
 
-Facts = Mapping[str, Any]
-
-CITATION = {
-    "text": (
+CITATION = Citation(
+    text=(
         "Jenul, A., Schrunner, S., Pilz, J., Tomic, O. (2022). A user-guided Bayesian framework for ensemble feature "
         "selection in life science applications (UBayFS). Machine Learning, 111, 3897-3923."
     ),
-    "doi": "10.1007/s10994-022-06221-9",
-    "bibtex": r"""@article{jenul2022ubayfs,
+    doi="10.1007/s10994-022-06221-9",
+    bibtex=r"""@article{jenul2022ubayfs,
   author  = {Jenul, Anna and Schrunner, Stefan and Pilz, J{\"u}rgen and Tomic, Oliver},
   title   = {A user-guided {B}ayesian framework for ensemble feature selection in life science applications ({UBayFS})},
   journal = {Machine Learning},
@@ -28,7 +25,7 @@ CITATION = {
   year    = {2022},
   doi     = {10.1007/s10994-022-06221-9}
 }""",
-}
+)
 _PRIORS = {
     "generalized": (
         "Wong, 1998",
@@ -73,48 +70,48 @@ _REPEATED = {
 _LISTED = 12
 
 
-def methods(facts: Facts) -> dict[str, Any]:
+def methods(facts: ReportFacts) -> Methods:
     """Return the paragraph as text, and the references that it cites, each once."""
-    references = [f"{facts['citation']['text']} https://doi.org/{facts['citation']['doi']}"]
+    references = [f"{facts.citation.text} https://doi.org/{facts.citation.doi}"]
     sentences = [
-        f"Features were chosen with ubayfs {facts['versions']['ubayfs']}, user-guided Bayesian feature selection "
+        f"Features were chosen with ubayfs {facts.versions['ubayfs']}, user-guided Bayesian feature selection "
         "(UBayFS; Jenul et al., 2022).",
         *_ensemble(facts, references),
-        *_prior(facts["prior"], references),
+        *_prior(facts.prior, references),
         *_constraints(facts),
         _optimum(facts),
-        *_trust(facts["trust"], references),
+        *_trust(facts.trust, references),
         _software(facts),
     ]
-    return {"text": " ".join(sentences), "references": references}
+    return Methods(" ".join(sentences), tuple(references))
 
 
-def _ensemble(facts: Facts, references: list[str]) -> list[str]:
-    found, data = facts["ensemble"], facts["data"]
+def _ensemble(facts: ReportFacts, references: list[str]) -> list[str]:
+    found, data = facts.ensemble, facts.data
     if found is None:
         return ["Importances of the features were given."]
     names = []
-    for kind, name in zip(found["selector_kinds"], found["selector_names"], strict=True):
+    for kind, name in zip(found.selector_kinds, found.selector_names, strict=True):
         cited, reference = SELECTORS[kind].reference if kind in SELECTORS else ("", "")
         names.append(f"{name} ({cited})" if cited else name)
         references += [reference] if reference else []
     by = f" by {listing(names)}" if names else ""
-    unit = "groups" if found["grouped"] else "samples"
+    unit = "groups" if found.grouped else "samples"
     proportions = {"multilabel": "", "survival": ", with events in proportion"}
-    strata = proportions.get(data["task"], ", with all classes in proportion") if data["classes"] else ""
-    share = found["train_size"]
+    strata = proportions.get(data.task or "", ", with all classes in proportion") if data.classes else ""
+    share = found.train_size
     drawn = f", each on a random {100 * share:g} % of the {unit}{strata}" if share is not None else ""
-    samples = f"{counted(data['n_samples'], 'sample')} and " if data["n_samples"] else ""
-    most = found["most_features_per_model"]
+    samples = f"{counted(data.n_samples, 'sample')} and " if data.n_samples else ""
+    most = found.most_features_per_model
     each = f" and each choosing at most {most}" if most is not None else ""
     return [
-        f"In data of {samples}{counted(facts['n_features'], 'feature')}, "
-        f"{counted(found['n_models'], 'model')}{by} voted for features{drawn}{each}.",
-        *_adjusted(data.get("adjust_for") or [], found.get("on_residuals") or []),
+        f"In data of {samples}{counted(facts.n_features, 'feature')}, "
+        f"{counted(found.n_models, 'model')}{by} voted for features{drawn}{each}.",
+        *_adjusted(data.adjust_for, found.on_residuals or ()),
     ]
 
 
-def _adjusted(covariates: list[str], on_residuals: list[str]) -> list[str]:
+def _adjusted(covariates: Sequence[str], on_residuals: Sequence[str]) -> list[str]:
     if not covariates:
         return []
     names = listing(covariates, len(covariates))
@@ -122,55 +119,56 @@ def _adjusted(covariates: list[str], on_residuals: list[str]) -> list[str]:
     return [f"Features were judged by what they tell beyond {names} (partial correlations{how})."]
 
 
-def _prior(prior: Facts | None, references: list[str]) -> list[str]:
+def _prior(prior: PriorFacts | None, references: list[str]) -> list[str]:
     if prior is None:
         return []
-    cited, reference = _PRIORS.get(prior["kind"], ("", ""))
+    cited, reference = _PRIORS.get(prior.kind, ("", ""))
     references += [reference] if reference else []
-    kind = f"{prior_name(prior['kind'])}{f' ({cited})' if cited else ''}"
-    learned = prior.get("trust_in_lists") == LEARNED
-    if not prior["weights"] and not prior["unlikely"] and not learned:
-        return [f"No prior knowledge was used ({kind}, weight {rounded(prior['default'])} for every feature)."]
-    weights = [f"{name} {rounded(weight)}" for name, weight in prior["weights"].items()]
+    kind = f"{prior_name(prior.kind)}{f' ({cited})' if cited else ''}"
+    learned = prior.trust_in_lists == LEARNED
+    if not prior.weights and not prior.unlikely and not learned:
+        return [f"No prior knowledge was used ({kind}, weight {rounded(prior.default)} for every feature)."]
+    weights = [f"{name} {rounded(weight)}" for name, weight in prior.weights.items()]
     stated = f"prior weights in votes: {listing(weights, _LISTED)}" if weights else ""
-    unlikely = f"held unlikely: {listing(prior['unlikely'], _LISTED)}" if prior["unlikely"] else ""
-    who = f"{counted(len(prior['experts']), 'expert')}" if prior.get("experts") else "Experts"
+    unlikely = f"held unlikely: {listing(prior.unlikely, _LISTED)}" if prior.unlikely else ""
+    who = f"{counted(len(prior.experts), 'expert')}" if prior.experts else "Experts"
     known = "; ".join(filter(None, [kind, stated, unlikely]))
     by_votes = (
         "Lists of three or more features kept their weight only if they had more votes than random features (2,000 "
         "random sets, false discovery rate 0.2)."
     )
     return [
-        f"{who} stated prior knowledge ({known}; all other weights {rounded(prior['default'])}).",
+        f"{who} stated prior knowledge ({known}; all other weights {rounded(prior.default)}).",
         *([by_votes] if learned else []),
     ]
 
 
-def _constraints(facts: Facts) -> list[str]:
-    used = [entry["label"] for entry in facts["constraints"] if not entry["left_out"] and not entry["from_prior"]]
+def _constraints(facts: ReportFacts) -> list[str]:
+    used = [entry.label for entry in facts.constraints if not entry.left_out and not entry.from_prior]
     return [f"Side constraints: {'; '.join(used)}."] if used else ["There were no side constraints."]
 
 
-def _optimum(facts: Facts) -> str:
-    kind = facts["decision"].get("optimizer_kind", "")
+def _optimum(facts: ReportFacts) -> str:
+    kind = facts.decision.get("optimizer_kind", "")
     how = {"exact": " by exact optimization", "genetic": " by a genetic algorithm"}.get(kind, "")
-    proved = ", and proved to be the best" if facts["proved"] else ""
-    members = counted(len(facts["chosen"]), "feature")
+    proved = ", and proved to be the best" if facts.proved else ""
+    members = counted(len(facts.chosen), "feature")
     return (
         f"The set of {members} with the highest score (posterior importances plus admissibility under the constraints) "
         f"was found{how}{proved}."
     )
 
 
-def _trust(trust: Facts, references: list[str]) -> list[str]:
-    known = {part: trust[part]["n_done"] for part in _REPEATED if is_known(trust[part])}
+def _trust(trust: TrustFacts, references: list[str]) -> list[str]:
+    parts = {"related": trust.related, "reproducibility": trust.reproducibility, "validation": trust.validation}
+    known = {name: part.n_done for name, part in parts.items() if isinstance(part, Examined)}
     references += _BOUNDS if "related" in known else ()
     references += [_INTERVALS] if "validation" in known else []
     return [_REPEATED[part][1].format(counted(n_done, _REPEATED[part][0])) for part, n_done in known.items()]
 
 
-def _software(facts: Facts) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items() if name != "ubayfs")
-    seed = (facts["ensemble"] or {}).get("seed")
+def _software(facts: ReportFacts) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in facts.versions.items() if name != "ubayfs")
+    seed = None if facts.ensemble is None else facts.ensemble.seed
     entropy = seed.get("entropy") if isinstance(seed, Mapping) else seed
     return f"Software: {versions}" + ("." if entropy is None else f"; random seed {entropy}.")

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._plain import cost_text, counted, listing, price_text, rounded, strictness
 from ..data.target import TASKS
 from ..exceptions import Advice
 from ..priors.knowledge import LEARNED
+from .facts import (
+    ChosenFeature,
+    ConstraintFact,
+    DataFacts,
+    EnsembleFacts,
+    Methods,
+    PriorFacts,
+    ReportFacts,
+    SubstituteFact,
+    Summary,
+)
 from .list_sentences import list_sentences
 from .trust_sentences import about_chosen, legend, trust_sections, with_votes
-
-Facts = Mapping[str, Any]
 
 _LISTED = 12
 _SHOWN_VOTES = 0.05  # fewer votes are shown as 0
@@ -41,37 +50,38 @@ NOTES = frozenset(
 )  # fmt: skip
 
 
-def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
-    """Return all sentences of a report; further messages come before the advice."""
-    advice, missing = facts["advice"], facts["data"]["missing"]
-    redundancy = (facts["correlation"] or {}).get("redundancy")
-    return {
-        "lead": _lead(facts),
-        "question": _question(facts),
-        "verdict": _verdict(facts),
-        "warnings": [*messages, *(given["message"] for given in advice if given["code"] not in NOTES)],
-        "sentences": {
-            "chosen": [] if facts["chosen"] else ["No feature was chosen."],
-            "knowledge": [*opinion_and_data(facts), *less_knowledge(facts)],
-            "constraints": constraint_sentences(facts),
-            "ensemble": _ensemble(facts),
-            "correlation": [] if redundancy is None else [_REDUNDANCY.format(redundancy)],
-            "reproduce": _reproduce(facts),
-            **trust_sections(facts),
-        },
-        # These stand below the tables of a section, and explain them.
-        "notes": {
-            "chosen": about_chosen(facts),
-            "knowledge": knowledge_notes(facts),
-            "constraints": constraint_notes(facts),
-            "data": [
-                *([missing["words"]] if missing else []),
-                *(given["message"] for given in advice if given["code"] in NOTES),
-            ],
-            "quality": _terms(facts),
-        },
-        "legend": legend(facts["chosen"]),
+def with_sentences(facts: ReportFacts, methods: Methods, messages: Iterable[str] = ()) -> Summary:
+    """Return a summary with all sentences of a report; further messages come before the advice."""
+    redundancy = None if facts.correlation is None else facts.correlation.redundancy
+    missing, notes = facts.data.missing, [fact.message for fact in facts.advice if fact.code in NOTES]
+    sentences = {
+        "chosen": [] if facts.chosen else ["No feature was chosen."],
+        "knowledge": [*opinion_and_data(facts), *less_knowledge(facts)],
+        "constraints": constraint_sentences(facts),
+        "ensemble": _ensemble(facts),
+        "correlation": [] if redundancy is None else [_REDUNDANCY.format(redundancy)],
+        "reproduce": _reproduce(facts),
+        **trust_sections(facts),
     }
+    below_tables = {  # these explain them
+        "chosen": about_chosen(facts),
+        "knowledge": knowledge_notes(facts),
+        "constraints": constraint_notes(facts.constraints),
+        "data": [*([missing.words] if missing else []), *notes],
+        "quality": _terms(facts),
+    }
+    return Summary(
+        **vars(facts),
+        lead=_lead(facts),
+        question=tuple(_question(facts)),
+        verdict=tuple(_verdict(facts)),
+        warnings=(*messages, *(fact.message for fact in facts.advice if fact.code not in NOTES)),
+        sentences={key: tuple(lines) for key, lines in sentences.items()},
+        notes={key: tuple(lines) for key, lines in below_tables.items()},
+        legend=legend(facts.chosen),
+        methods=methods,
+        brief=section_briefs(facts),
+    )
 
 
 def advice_message(advice: Advice) -> str:
@@ -79,81 +89,89 @@ def advice_message(advice: Advice) -> str:
     return advice.in_words(_REMEDIES.get(advice.code))
 
 
-def headline(facts: Facts) -> str:
-    """Return the answer in one sentence."""
-    n = len(facts["chosen"])
-    return f"{n:,} of {counted(facts['n_features'], 'feature')} {'was' if n == 1 else 'were'} chosen."
+def headline(n_chosen: int, n_features: int) -> str:
+    """Return the answer in one sentence.
+
+    >>> headline(1, 6033)
+    '1 of 6,033 features was chosen.'
+    """
+    return f"{n_chosen:,} of {counted(n_features, 'feature')} {'was' if n_chosen == 1 else 'were'} chosen."
 
 
-def _lead(facts: Facts) -> str:
+def _lead(facts: ReportFacts) -> str:
     """Return what the features are to explain, what the answer rests on, and whether the constraints hold."""
-    ensemble, data, n_samples = facts["ensemble"], facts["data"], facts["data"]["n_samples"]
-    classes = [f"{label['label']}: {label['count']:,}" for label in data["classes"]]
+    ensemble, data, n_samples = facts.ensemble, facts.data, facts.data.n_samples
+    classes = [f"{each.label}: {each.count:,}" for each in data.classes]
     counts = f" ({listing(classes, 5)})" if classes else ""
-    target = f"Target: {target_words(data['target'])}{counts}. " if data["target"] else ""
-    groups = f" in {counted(data['groups'], 'group')}" if data.get("groups") else ""
+    target = f"Target: {target_words(data.target)}{counts}. " if data.target else ""
+    groups = f" in {counted(data.groups, 'group')}" if data.groups else ""
     samples = f" on {counted(n_samples, 'sample')}{groups}" if n_samples else ""
-    votes = "" if ensemble is None else f"{counted(ensemble['n_models'], 'model')} voted{samples}. "
-    covariates = data.get("adjust_for")
+    votes = "" if ensemble is None else f"{counted(ensemble.n_models, 'model')} voted{samples}. "
+    covariates = data.adjust_for
     adjusted = f"Adjusted for {listing(covariates, len(covariates))}. " if covariates else ""
-    return target + votes + adjusted + constraints_hold(facts)
+    return target + votes + adjusted + constraints_hold(facts.constraints)
 
 
-def proof(facts: Facts) -> str:
+def proof(proved: bool, complete: bool, gap: float | None) -> str:
     """Return in one sentence whether this is the best set: a statement on the optimization, not on the data."""
-    if facts["proved"]:
+    if proved:
         return "Proved: under these votes, weights and constraints no other set has a higher score."
-    found = "the best set found" if facts["complete"] else "the best set found in the time given"
-    if facts["gap"] is None:
+    found = "the best set found" if complete else "the best set found in the time given"
+    if gap is None:
         return f"Not proved: {found}; a better one may exist."
-    return f"Not proved: {found}, at most {rounded(facts['gap'])} below the highest possible score."
+    return f"Not proved: {found}, at most {rounded(gap)} below the highest possible score."
 
 
-def _verdict(facts: Facts) -> list[str]:
+def _verdict(facts: ReportFacts) -> list[str]:
     """Return whether this is the best set."""
-    strength = facts["constraint_strength"]
+    strength = facts.constraint_strength
     scale = "" if strength is None else f" times the constraint strength {rounded(strength)}"
     lines = [
-        f"{proof(facts)} This speaks of the search among all sets, not of how the set does on other samples.",
-        f"The score of the set, which is maximized, is {rounded(facts['value'], 6)}: the importances of its members "
-        f"add up to {rounded(facts['importance'], 6)}, and its admissibility of "
-        f"{rounded(facts['admissibility'], 6)} (1 when all constraints hold){scale} is added.",
+        f"{facts.proof} This speaks of the search among all sets, not of how the set does on other samples.",
+        f"The score of the set, which is maximized, is {rounded(facts.value, 6)}: the importances of its members "
+        f"add up to {rounded(facts.importance, 6)}, and its admissibility of "
+        f"{rounded(facts.admissibility, 6)} (1 when all constraints hold){scale} is added.",
     ]
-    if facts["proved"]:
-        lines.append(f"The upper bound over all sets is {rounded(facts['bound'], 6)}, so that the gap is zero.")
+    if facts.proved:
+        lines.append(f"The upper bound over all sets is {number_text(facts.bound, 6)}, so that the gap is zero.")
     else:
         known = "The optimizer gives no upper bound"
-        if facts["gap"] is not None:
-            bound, gap = rounded(facts["bound"], 6), rounded(facts["gap"])
+        if facts.gap is not None:
+            bound, gap = number_text(facts.bound, 6), rounded(facts.gap)
             known = f"No set has a higher score than {bound}; the gap of {gap} is not closed"
-        early = "" if facts["complete"] else " The search was ended by its time limit."
+        early = "" if facts.complete else " The search was ended by its time limit."
         lines.append(f"{known}, so a better set may exist.{early}")
-    equal = sum(other["as_good"] for other in facts["alternatives"])
+    equal = sum(other.as_good for other in facts.alternatives)
     if equal:
-        least = "At least " if equal == len(facts["alternatives"]) else ""
+        least = "At least " if equal == len(facts.alternatives) else ""
         sets = counted(equal, "other set is", "other sets are")
         lines.append(f"{least}{sets} exactly as good: the choice among them is open.")
     return lines
 
 
-def _question(facts: Facts) -> list[str]:
+def number_text(value: float | None, digits: int = 3) -> str:
+    """Return a number, or that it is not known."""
+    return "unknown" if value is None else rounded(value, digits)
+
+
+def _question(facts: ReportFacts) -> list[str]:
     """Return what was asked: the task, the ensemble, the prior, the constraints."""
-    blocks = [f"{block['name']} ({block['n_features']:,})" for block in facts["blocks"]]
+    blocks = [f"{block.name} ({block.n_features:,})" for block in facts.blocks]
     constraints = [
-        constraint_label(entry) + ("" if entry["rho"] is None else f" ({strictness_text(entry)})")
-        for entry in facts["constraints"]
-        if not entry["from_prior"]
+        entry.label + ("" if entry.rho is None else f" ({strictness_text(entry)})")
+        for entry in facts.constraints
+        if not entry.from_prior
     ]
     lines = [
-        _task(facts["data"]),
-        _votes_of(facts["ensemble"]),
-        prior_sentence(facts["prior"]),
-        *experts_and_times(facts["prior"]),
+        _task(facts.data),
+        _votes_of(facts.ensemble),
+        prior_sentence(facts.prior),
+        *experts_and_times(facts.prior),
         f"{counted(len(blocks), 'block')} of features: {listing(blocks, _LISTED)}." if blocks else "",
         f"Constraints: {'; '.join(constraints)}." if constraints else "No constraints were set.",
     ]
-    if facts["min_votes"]:
-        least = counted(facts["min_votes"], "vote")
+    if facts.min_votes:
+        least = counted(facts.min_votes, "vote")
         lines.append(f"A feature needed at least {least} unless its weight or hard constraints asked for it.")
     return [line for line in lines if line]
 
@@ -169,35 +187,35 @@ def target_words(target: Any) -> str:
     return str(target) if isinstance(target, str) else ", ".join(map(str, target or ()))
 
 
-def _task(data: Facts) -> str:
-    purpose = TASKS[data["task"]].purpose if data["task"] in TASKS else ""
-    target = f" ({target_words(data['target'])})" if data["target"] and purpose else ""
-    samples = f" on {counted(data['n_samples'], 'sample')}" if data["n_samples"] else ""
-    covariates = data.get("adjust_for")
+def _task(data: DataFacts) -> str:
+    purpose = TASKS[data.task].purpose if data.task in TASKS else ""
+    target = f" ({target_words(data.target)})" if data.target and purpose else ""
+    samples = f" on {counted(data.n_samples, 'sample')}" if data.n_samples else ""
+    covariates = data.adjust_for
     beyond = f", beyond {listing(covariates, len(covariates))}" if covariates else ""
     return (
-        f"Which of {counted(data['n_features'], 'feature')} make the best set"
+        f"Which of {counted(data.n_features, 'feature')} make the best set"
         f"{f' to {purpose}' if purpose else ''}{target}{samples}{beyond}?"
     )
 
 
-def _votes_of(ensemble: Facts | None) -> str:
+def _votes_of(ensemble: EnsembleFacts | None) -> str:
     if ensemble is None:
         return "Importances were given; no ensemble was run."
-    by = f" ({listing(ensemble['selector_names'])})" if ensemble["selector"] else ""
+    by = f" ({listing(ensemble.selector_names)})" if ensemble.selector else ""
     share = ""
-    if ensemble["train_size"] is not None:
-        unit = "groups" if ensemble["grouped"] else "samples"
-        share = f", each on {100 * ensemble['train_size']:g} % of the {unit}"
-    most = ensemble["most_features_per_model"]
-    drawn = f"a number drawn from 1 to {most} of features" if ensemble["n_features_per_model"] == "random" else ""
+    if ensemble.train_size is not None:
+        unit = "groups" if ensemble.grouped else "samples"
+        share = f", each on {100 * ensemble.train_size:g} % of the {unit}"
+    most = ensemble.most_features_per_model
+    drawn = f"a number drawn from 1 to {most} of features" if ensemble.n_features_per_model == "random" else ""
     each = f", each choosing at most {drawn or counted(most, 'feature')}" if most is not None else ""
-    return f"{counted(ensemble['n_models'], 'elementary model')}{by} voted{share}{each}."
+    return f"{counted(ensemble.n_models, 'elementary model')}{by} voted{share}{each}."
 
 
-def _terms(facts: Facts) -> list[str]:
+def _terms(facts: ReportFacts) -> list[str]:
     """Return the words of the score, explained."""
-    votes = "share of all votes, those of the prior included" if facts["ensemble"] else "given importance"
+    votes = "share of all votes, those of the prior included" if facts.ensemble else "given importance"
     return [
         "Score: what is maximized, the importances of the chosen features plus the admissibility.",
         f"Importance: a feature's {votes}.",
@@ -205,42 +223,41 @@ def _terms(facts: Facts) -> list[str]:
     ]
 
 
-def _ensemble(facts: Facts) -> list[str]:
+def _ensemble(facts: ReportFacts) -> list[str]:
     """Return how sure the models are on these samples, and that other samples are another matter."""
-    ensemble, lines = facts["ensemble"], []
+    ensemble, lines = facts.ensemble, list[str]()
     if ensemble is None:
         return []
-    if (found := ensemble["stability"]) is not None:
+    if (found := ensemble.stability) is not None:
         lines.append(
-            f"The models agree with a stability of {found['value']:.2f} ({100 * found['confidence']:.0f} % interval "
-            f"{found['low']:.2f} to {found['high']:.2f}): 1 means that every model chose the same set, 0 that they "
+            f"The models agree with a stability of {found.value:.2f} ({100 * found.confidence:.0f} % interval "
+            f"{found.low:.2f} to {found.high:.2f}): 1 means that every model chose the same set, 0 that they "
             "agree no more than by chance. They all saw parts of the same samples, so models on other samples would "
             "agree less."
         )
-    if any(record["low"] is not None for record in facts["chosen"]):
-        measures = "Credible intervals" + (" and selection probabilities" if facts["n_draws"] else "")
+    if any(record.low is not None for record in facts.chosen):
+        measures = "Credible intervals" + (" and selection probabilities" if facts.n_draws else "")
         lines.append(
             f"{measures} show how sure the models are on these samples: they sharpen with the number of models, not "
             "with the number of samples, and say nothing of other samples."
         )
-    if facts["chosen"] and facts["n_draws"]:
+    if facts.chosen and facts.n_draws:
         lines.append(
             "Selection probability: how often a feature is chosen when the decision is made again on "
-            f"{counted(facts['n_draws'], 'draw')} from the posterior."
+            f"{counted(facts.n_draws, 'draw')} from the posterior."
         )
     return lines
 
 
-def _reproduce(facts: Facts) -> list[str]:
-    ensemble = facts["ensemble"] or {}
-    lines = [f"Made with {_versions(facts['versions'])}."]
-    if ensemble.get("versions") not in (None, {k: v for k, v in facts["versions"].items() if k != "python"}):
-        lines.append(f"The evidence was collected with {_versions(ensemble['versions'])}.")
-    if ensemble.get("seed") is not None:
-        seed = ensemble["seed"]
+def _reproduce(facts: ReportFacts) -> list[str]:
+    lines = [f"Made with {_versions(facts.versions)}."]
+    seed, collected = (None, None) if facts.ensemble is None else (facts.ensemble.seed, facts.ensemble.versions)
+    if collected is not None and collected != {k: v for k, v in facts.versions.items() if k != "python"}:
+        lines.append(f"The evidence was collected with {_versions(collected)}.")
+    if seed is not None:
         whole = isinstance(seed, Mapping) and not seed.get("spawn_key")
         lines.append(f"Seed of the ensemble: {seed.get('entropy') if whole else seed}.")
-    if facts["study"] is not None:
+    if facts.study is not None:
         lines.append(
             "The study below has everything but the data; saved as study.yaml where its path to the data is right, it "
             "repeats this result: ubayfs select study.yaml"
@@ -252,59 +269,58 @@ def _versions(versions: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
-def section_briefs(facts: Facts) -> dict[str, str]:
+def section_briefs(facts: ReportFacts) -> dict[str, str]:
     """Return what some sections say in a few words, by the key of the section."""
-    data, ensemble, strongest = facts["data"], facts["ensemble"], (facts["correlation"] or {}).get("strongest")
-    samples = counted(data["n_samples"], "sample") if data["n_samples"] else ""
+    data, ensemble, pairs = facts.data, facts.ensemble, () if facts.correlation is None else facts.correlation.strongest
+    samples = counted(data.n_samples, "sample") if data.n_samples else ""
     found = {
-        **{fact["fact"]: fact["value"] for fact in facts["facts"]},
-        "substitutes": _cheapest_exchange(facts["substitutes"]),
-        "constraints": constraints_hold(facts),
-        "data": ", ".join(filter(None, [samples, counted(data["n_features"], "feature")])),
-        "quality": "Proved." if facts["proved"] else "Not proved.",
-        "ensemble": "" if ensemble is None else f"{ensemble['n_voted']:,} features have votes",
-        "correlation": f"at most {abs(strongest[0]['value']):.2f}" if strongest else "",
+        **{fact.fact: fact.value for fact in facts.facts},
+        "substitutes": _cheapest_exchange(facts.substitutes),
+        "constraints": constraints_hold(facts.constraints),
+        "data": ", ".join(filter(None, [samples, counted(data.n_features, "feature")])),
+        "quality": "Proved." if facts.proved else "Not proved.",
+        "ensemble": "" if ensemble is None else f"{ensemble.n_voted:,} features have votes",
+        "correlation": f"at most {abs(pairs[0].value):.2f}" if pairs else "",
     }
     return {key: text for key, text in found.items() if text}
 
 
-def _cheapest_exchange(found: list[Facts]) -> str:
-    replaced = [entry for entry in found if entry["replaceable"] and entry["loss"] is not None]
-    if not replaced:
+def _cheapest_exchange(substitutes: Iterable[SubstituteFact]) -> str:
+    losses = [(entry.loss, entry) for entry in substitutes if entry.replaceable and entry.loss is not None]
+    if not losses:
         return ""
-    easiest = min(replaced, key=lambda entry: entry["loss"])
-    cost = cost_text(easiest["loss_votes"], easiest["loss"])
-    instead = listing(with_votes(easiest["added"], easiest.get("added_votes")), 3) or "nothing"
-    return f"the cheapest exchange: {instead} instead of {easiest['feature']}, costs {cost}"
+    easiest = min(losses, key=lambda pair: pair[0])[1]
+    cost = cost_text(easiest.loss_votes, easiest.loss)
+    instead = listing(with_votes(easiest.added, easiest.added_votes), 3) or "nothing"
+    return f"the cheapest exchange: {instead} instead of {easiest.feature}, costs {cost}"
 
 
 # -- what experts know: weights and constraints, what they changed, and what votes say ---------------------------------
 
 
-def opinion_and_data(facts: Facts) -> list[str]:
+def opinion_and_data(facts: ReportFacts) -> list[str]:
     """Return whether weights and constraints made a difference, and whether the weights agree with the votes."""
-    records = [record for record in facts["chosen"] if record["reasons"]]
+    records = [record for record in facts.chosen if record.reasons]
     kinds = _stated_kinds(facts)
     if not records or not kinds:
         return []
     return [*_brought_in(facts, records, kinds), *_favored(facts)]
 
 
-def _stated_kinds(facts: Facts) -> list[str]:
+def _stated_kinds(facts: ReportFacts) -> list[str]:
     """Return which of weights and constraints were stated."""
-    constraints = any(not entry["from_prior"] for entry in facts["constraints"])
-    return ["weights"] * bool(facts["agreement"]) + ["constraints"] * constraints
+    constraints = any(not entry.from_prior for entry in facts.constraints)
+    return ["weights"] * bool(facts.agreement) + ["constraints"] * constraints
 
 
-def _brought_in(facts: Facts, records: list[Facts], stated: list[str]) -> list[str]:
+def _brought_in(facts: ReportFacts, records: Sequence[ChosenFeature], stated: list[str]) -> list[str]:
     """Return which members weights and constraints brought in, which fill places, and what was kept out."""
-    votes, kinds = "votes" if facts["ensemble"] else "importances", " and ".join(stated)
-    by = {
-        word: [r["feature"] for r in records if r["reasons"] == [word]] for word in ("data", "weight", "rule", "fill")
-    }
-    out = (facts["sets"]["data_alone"] or facts["sets"]["without_constraints"])["added"]
+    votes, kinds = "votes" if facts.ensemble else "importances", " and ".join(stated)
+    by = {word: [r.feature for r in records if r.reasons == (word,)] for word in ("data", "weight", "rule", "fill")}
+    alone = facts.sets.data_alone or facts.sets.without_constraints
+    out = () if alone is None else alone.added
     if not (by["weight"] or by["rule"] or by["fill"] or out):
-        if not any(map(_keeps_out, facts["constraints"])):
+        if not any(map(_keeps_out, facts.constraints)):
             return [f"Your {kinds} made no difference: the {votes} alone would select these features, too."]
         only = "made no difference, and your constraints " if stated[0] == "weights" else ""
         same = "the same one" if len(records) == 1 else "the same ones"
@@ -320,30 +336,30 @@ def _brought_in(facts: Facts, records: list[Facts], stated: list[str]) -> list[s
     for word, whose in (("weight", "weights"), ("rule", "constraints")):
         if by[word]:
             lines.append(f"Your {whose} brought in {listing(by[word], _LISTED)}.")
-    if by["fill"]:
-        which, them = ("fills a place", "it") if len(by["fill"]) == 1 else ("fill places", "them")
-        lines.append(f"{listing(by['fill'], _LISTED)} {which}: no model selected {them}.")
+    if filling := by["fill"]:
+        which, them = ("fills a place", "it") if len(filling) == 1 else ("fill places", "them")
+        lines.append(f"{listing(filling, _LISTED)} {which}: no model selected {them}.")
     if out:
         lines.append(f"Your {_keeping_out(facts, out, kinds)} kept out {listing(out, _LISTED)}, which the {votes} "
                      "alone would select.")  # fmt: skip
     return [" ".join(lines)]
 
 
-def _keeping_out(facts: Facts, out: list[str], kinds: str) -> str:
+def _keeping_out(facts: ReportFacts, out: Sequence[str], kinds: str) -> str:
     """Return which of weights and constraints keep some features out: one of them, if they are in without it."""
-    for kind, key in (("weights", "without_prior"), ("constraints", "without_constraints")):
-        change = facts["sets"][key]
-        if kind in kinds and change is not None and set(out) <= set(change["added"]):
+    sets = facts.sets
+    for kind, change in (("weights", sets.without_prior), ("constraints", sets.without_constraints)):
+        if kind in kinds and change is not None and set(out) <= set(change.added):
             return kind
     return kinds
 
 
-def _keeps_out(entry: Facts) -> bool:
-    """Tell whether the set would gain without a constraint, or with one more place."""
-    more = entry.get("one_more") or {}
-    gains = [entry.get("cost_votes"), more.get("gain_votes")]
+def _keeps_out(entry: ConstraintFact) -> bool:
+    """Return whether the set would gain without a constraint, or with one more place."""
+    more = entry.one_more
+    gains = [entry.cost_votes, None if more is None else more.gain_votes]
     if gains == [None, None]:
-        return any(gain is not None and gain > 0 for gain in (entry.get("cost"), more.get("gain")))
+        return any(gain is not None and gain > 0 for gain in (entry.cost, None if more is None else more.gain))
     return any(gain is not None and gain >= _SHOWN_VOTES for gain in gains)
 
 
@@ -351,22 +367,22 @@ def _are(n: int) -> str:
     return "is" if n == 1 else "are"
 
 
-def _favored(facts: Facts) -> list[str]:
+def _favored(facts: ReportFacts) -> list[str]:
     """Return which favored features are in the set, and whether votes favor them, too; if not, it is no conflict."""
-    if facts["agreement"] is None:
+    if facts.agreement is None:
         return ["No weights were stated."]
-    p_value, prior = facts["agreement"]["p_value"], facts["prior"]
-    if p_value is None:
+    p_value, prior = facts.agreement.p_value, facts.prior
+    if p_value is None or prior is None:
         return []
-    chosen = {record["feature"] for record in facts["chosen"]}
-    favored = [name for name, weight in prior["weights"].items() if weight > prior["default"]]
+    chosen = {record.feature for record in facts.chosen}
+    favored = [name for name, weight in prior.weights.items() if weight > prior.default]
     out = [name for name in favored if name not in chosen]
     lines, p = [], rounded(p_value, 2)
-    about_lists, lists = list_sentences(facts), list(facts["agreement"].get("lists") or ())
+    about_lists, lists = list_sentences(facts, facts.agreement), facts.agreement.lists
     if out:
         n, of_all = len(favored) - len(out), f"Of {counted(len(favored), 'feature')} that you favored"
         lines.append(f"{of_all}, {n} {_are(n)} in the set; {listing(out, _LISTED)} {_are(len(out))} not.")
-    if len(lists) == 1 and len(favored) in (0, lists[0]["n_features"]):  # its p-value says it all
+    if len(lists) == 1 and len(favored) in (0, lists[0].n_features):  # its p-value says it all
         return [*lines, *about_lists]
     if p_value <= 0.05:
         return [*lines, f"Your favored features got more votes than random ones would (p = {p}).", *about_lists]
@@ -378,32 +394,32 @@ def _favored(facts: Facts) -> list[str]:
     ]
 
 
-def experts_and_times(prior: Facts | None) -> list[str]:
+def experts_and_times(prior: PriorFacts | None) -> list[str]:
     """Return who stated the knowledge, where they disagree, and what was stated after votes were seen."""
     if prior is None:
         return []
-    lines, experts = [], prior.get("experts")
+    lines, experts = [], prior.experts
     if experts:
-        votes = {"mean": "the mean", "lowest": "the lowest"}[prior["pool"]]
+        votes = {"mean": "the mean", "lowest": "the lowest"}[prior.pool or "mean"]
         lines.append(
             f"{counted(len(experts), 'expert')} stated what they know ({listing(experts, _LISTED)}); {votes} of their "
             "votes counts. An expert who states nothing about a feature gives it the default weight."
         )
         apart = [
-            f"{entry['feature']} ({rounded(entry['disagreement'])} votes apart)"
-            for entry in prior["opinions"]
-            if entry["disagreement"] and len(experts) > 1
+            f"{entry.feature} ({rounded(entry.disagreement)} votes apart)"
+            for entry in prior.opinions
+            if entry.disagreement and len(experts) > 1
         ]
         lines += [f"They disagree most on {listing(apart, 3)}."] if apart else []
-    times = prior.get("confirmed_by") or {}
+    times = prior.confirmed_by or {}
     if times:
         by = [f"{name} ({_moment(time)})" for name, time in times.items()]
         lines.append(f"Confirmed before votes were seen: {listing(by, _LISTED)}.")
         waiting = [name for name in experts or () if name not in times]
         lines += [f"Not confirmed: {listing(waiting, _LISTED)}."] if waiting else []
-    if prior.get("confirmed"):
-        lines.append(f"The knowledge was confirmed on {_moment(prior['confirmed'])}, before votes were seen.")
-    changed = [f"{name} ({_moment(time)})" for name, time in (prior.get("changed_after_votes") or {}).items()]
+    if prior.confirmed:
+        lines.append(f"The knowledge was confirmed on {_moment(prior.confirmed)}, before votes were seen.")
+    changed = [f"{name} ({_moment(time)})" for name, time in prior.changed_after_votes.items()]
     if changed:
         lines.append(f"Changed after votes were seen, so that the data may count twice: {listing(changed, _LISTED)}.")
     return lines
@@ -423,31 +439,31 @@ _SAME_WITHOUT = {
 }
 
 
-def less_knowledge(facts: Facts) -> list[str]:
+def less_knowledge(facts: ReportFacts) -> list[str]:
     """Return the sentences on sets that less knowledge would choose; a table has the sets."""
-    records = facts["chosen"]
-    known = records and any(change is not None for change in facts["sets"].values())
+    records = facts.chosen
+    known = records and any(change is not None for change in facts.sets)
     stated = tuple(_stated_kinds(facts))
     lines = [_SAME_WITHOUT[stated]] if stated and known and not _differ(facts) else []
-    if filling := (facts["sets"]["without_prior"] or {}).get("filling"):
+    if filling := () if facts.sets.without_prior is None else facts.sets.without_prior.filling:
         lines.append(
             f"No model selected {listing(filling, _LISTED)}: without its weight anything would do in its place."
         )
-    tied = [record["feature"] for record in records if record["tied"]]
+    tied = [record.feature for record in records if record.tied]
     if tied:
         which = "it is" if len(tied) == 1 else "each of them is"
         lines.append(f"Ties: other features would do as well as {listing(tied, _LISTED)}; {which} marked in the table.")
     return lines
 
 
-def _differ(facts: Facts) -> bool:
-    return any(change and (change["added"] or change["removed"]) for change in facts["sets"].values())
+def _differ(facts: ReportFacts) -> bool:
+    return any(change and (change.added or change.removed) for change in facts.sets)
 
 
-def knowledge_notes(facts: Facts) -> list[str]:
+def knowledge_notes(facts: ReportFacts) -> list[str]:
     """Return which sets are meant where less knowledge would choose another one."""
     meant = "Several sets may be equally good; the one that shares most with the chosen set is meant."
-    return [meant] if facts["chosen"] and _differ(facts) else []
+    return [meant] if facts.chosen and _differ(facts) else []
 
 
 def prior_name(kind: str) -> str:
@@ -459,27 +475,27 @@ def prior_name(kind: str) -> str:
     return f"{ {'dirichlet': 'Dirichlet', 'generalized': 'generalized Dirichlet'}.get(kind, kind) } prior"
 
 
-def prior_sentence(prior: Facts | None) -> str:
+def prior_sentence(prior: PriorFacts | None) -> str:
     """Return the kind of the prior and the weights that were stated."""
     if prior is None:
         return ""
-    default, weights = prior["default"], prior["weights"]
-    name = prior_name(prior["kind"])
+    default, weights = prior.default, prior.weights
+    name = prior_name(prior.kind)
     kind = f"{name[0].upper()}{name[1:]}"
-    unlikely = f" Unlikely: {listing(prior['unlikely'], _LISTED)}." if prior["unlikely"] else ""
+    unlikely = f" Unlikely: {listing(prior.unlikely, _LISTED)}." if prior.unlikely else ""
     if weights:
-        stated = [_stated(prior["words"].get(name), name, weight) for name, weight in weights.items()]
+        stated = [_stated(prior.words.get(name), name, weight) for name, weight in weights.items()]
         more = " (all of them are listed under How to reproduce)" if len(weights) > _LISTED else ""
-        by = "pooled" if prior.get("experts") else "stated by the expert"
-        by += " and learned for lists" * (prior.get("trust_in_lists") == LEARNED)
+        by = "pooled" if prior.experts else "stated by the expert"
+        by += " and learned for lists" * (prior.trust_in_lists == LEARNED)
         return (
             f"{kind}. Weights {by}, in votes: {listing(stated, _LISTED)}{more}; all others have "
             f"{rounded(default)}.{unlikely}"
         )
-    if prior.get("trust_in_lists") == LEARNED:
+    if prior.trust_in_lists == LEARNED:
         return f"{kind}, with a weight of {_in_votes(default)} for every feature: no list was given more.{unlikely}"
-    opinion = "." if unlikely else ": no opinion." if prior["is_default_weight"] else ": no preference."
-    usual = "the default weight of" if prior["is_default_weight"] else "a weight of"
+    opinion = "." if unlikely else ": no opinion." if prior.is_default_weight else ": no preference."
+    usual = "the default weight of" if prior.is_default_weight else "a weight of"
     return f"{kind}, with {usual} {_in_votes(default)} for every feature{opinion}{unlikely}"
 
 
@@ -491,67 +507,66 @@ def _in_votes(weight: float) -> str:
     return f"{rounded(weight)} vote{'' if weight == 1 else 's'}"
 
 
-def constraint_state(entry: Facts) -> str:
+def constraint_state(entry: ConstraintFact) -> str:
     """Return in a word or two whether a constraint holds."""
-    return "left out" if entry["left_out"] else "holds" if entry["holds"] else "violated"
+    return "left out" if entry.left_out else "holds" if entry.holds else "violated"
 
 
-def constraint_label(entry: Facts) -> str:
-    """Return a constraint in a few words."""
-    if entry["from_prior"]:
-        return f"unlikely: {listing(entry['arguments'].get('features', []), 6)}"
-    return f"{entry['title']} ({entry['note']})" if entry["note"] else str(entry["title"])
+def constraint_label(title: str, note: str, unlikely: Sequence[Any] | None = None) -> str:
+    """Return a constraint in a few words: its title and note, or the features that an expert holds unlikely."""
+    if unlikely is not None:
+        return f"unlikely: {listing(unlikely, 6)}"
+    return f"{title} ({note})" if note else title
 
 
-def strictness_text(entry: Facts) -> str:
-    """Return how strictly a constraint is meant, by its rho or by its price."""
-    if entry.get("price") is None:
-        return strictness(entry["rho"], entry["rho_highest"])
-    return f"price {price_text(entry['price'], entry['price_votes'])}"
+def strictness_text(entry: ConstraintFact) -> str:
+    """Return how strictly a constraint is meant, by its rho or by its price; nothing if that is not known."""
+    if entry.price is not None:
+        return f"price {price_text(entry.price, entry.price_votes)}"
+    return "" if entry.rho is None else strictness(entry.rho, entry.rho_highest)
 
 
-def constraints_hold(facts: Facts) -> str:
+def constraints_hold(constraints: Sequence[ConstraintFact]) -> str:
     """Return whether the constraints hold, in one sentence."""
-    used = [entry for entry in facts["constraints"] if not entry["left_out"]]
+    used = [entry for entry in constraints if not entry.left_out]
     if not used:
-        return "All constraints are left out (rho or price 0)." if facts["constraints"] else "No constraints were set."
-    n_violated = sum(not entry["holds"] for entry in used)
+        return "All constraints are left out (rho or price 0)." if constraints else "No constraints were set."
+    n_violated = sum(not entry.holds for entry in used)
     if n_violated:
         return f"{n_violated} of {counted(len(used), 'constraint')} {_are(n_violated)} violated."
     return {1: "The constraint holds.", 2: "Both constraints hold."}.get(n := len(used), f"All {n} constraints hold.")
 
 
-def constraint_sentences(facts: Facts) -> list[str]:
+def constraint_sentences(facts: ReportFacts) -> list[str]:
     """Return whether the constraints hold, and what it means if they do not."""
-    if all(entry["holds"] for entry in facts["constraints"]):
-        return [constraints_hold(facts)]
-    left = rounded(facts["admissibility"])
-    return [constraints_hold(facts), f"This lowers the admissibility of the set to {left} (1 when all hold)."]
+    if all(entry.holds for entry in facts.constraints):
+        return [constraints_hold(facts.constraints)]
+    lowered = f"This lowers the admissibility of the set to {rounded(facts.admissibility)} (1 when all hold)."
+    return [constraints_hold(facts.constraints), lowered]
 
 
-def constraint_notes(facts: Facts) -> list[str]:
+def constraint_notes(entries: Sequence[ConstraintFact]) -> list[str]:
     """Return what the columns of the constraints mean, as far as they are needed."""
-    entries = facts["constraints"]
     if not entries:
         return []
-    n_left_out = sum(entry["left_out"] for entry in entries)
+    n_left_out = sum(entry.left_out for entry in entries)
     lines = ["Strictness (rho): how strictly a constraint is meant; a hard one is never violated."]
-    if any(entry.get("cost_votes") for entry in entries):
+    if any(entry.cost_votes for entry in entries):
         lines.append(
             "Costs: votes that the set would gain without this constraint, all others as they are; weights count as "
             "votes, too."
         )
     if 0 < n_left_out < len(entries):
         lines.append(f"{counted(n_left_out, 'constraint')} left out: rho or price is 0.")
-    if any(entry.get("price") is not None for entry in entries):
+    if any(entry.price is not None for entry in entries):
         lines.append(
             "Price is what one unit of violation of one inequality costs, as a share of the models: a set that "
             "violates it must have that many votes more. Of several violations at once, each costs a little less than "
             "the one before. Rho is computed from it."
         )
-    unlikely = [entry for entry in entries if entry["from_prior"]]
+    unlikely = [entry for entry in entries if entry.from_prior]
     if unlikely:
-        prices = sorted({entry["price"] for entry in unlikely if entry.get("price") is not None})
+        prices = sorted({entry.price for entry in unlikely if isinstance(entry.price, float)})
         if prices:
             low, high = f"{prices[0]:.0%}", f"{prices[-1]:.0%}"
             share = high if low == high else f"{low} to {high} (by the share of the experts)"

@@ -6,24 +6,34 @@ A report begins with the three facts of trust; sections go into them.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from .._plain import counted, counted_votes, listing
 from ..plotting.profile import EFFECTS
-from ..trust.prediction_metrics import METRICS, difference_text, mean_text, method_name, metric_name, score_text
+from ..trust.prediction_metrics import METRICS, interval_text, method_name, metric_name, score_text
+from ..trust.related import LARGEST_Q
 from ..trust.validation import COVARIATES_ALONE, OF_COVARIATES
+from .facts import (
+    Category,
+    ChosenFeature,
+    Fact,
+    LeftOutFact,
+    LegendEntry,
+    MarkedClass,
+    MethodScore,
+    RelatedFacts,
+    ReportFacts,
+    ReproducibilityFacts,
+    Score,
+    SizeAndRange,
+    TrustFacts,
+    Unknown,
+    ValidationFacts,
+    VotesFor,
+)
 
-if TYPE_CHECKING:
-    pass
-
-Facts = Mapping[str, Any]
 _LISTED = 12
-_QUESTIONS = {
-    "validation": "Does it predict?",
-    "related": "Are they related to the target?",
-    "reproducibility": "Would another study select them again?",
-}
 _UNDEFINED = {
     "importances": "Has no answer here: importances were given, there was no ensemble that could be repeated.",
     "votes": "Has no answer here: the votes were made elsewhere, so that they cannot be repeated on other samples.",
@@ -32,11 +42,32 @@ _UNDEFINED = {
     "failed": "Could not be found out: {problem}",
     "not_done": "{problem}",
 }
-# What finds out a missing fact: on the command line, and in Python.
-_COMMANDS = {
-    "validation": ("ubayfs trust {} --level full", "ubayfs.validate(selection, X, y)"),
-    "related": ("ubayfs trust {} --level quick", "ubayfs.estimate_related(selection, X, y)"),
-    "reproducibility": ("ubayfs trust {} --level quick", "ubayfs.estimate_reproducibility(selection, X, y)"),
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of trust: the question that it answers, what finds it out, and what is repeated for it."""
+
+    question: str
+    command: str  # on the command line
+    call: str  # in Python
+    unit: str
+
+
+_PARTS = {
+    "validation": _Part("Does it predict?", "ubayfs trust {} --level full", "ubayfs.validate(selection, X, y)", "fold"),
+    "related": _Part(
+        "Are they related to the target?",
+        "ubayfs trust {} --level quick",
+        "ubayfs.estimate_related(selection, X, y)",
+        "shuffle",
+    ),
+    "reproducibility": _Part(
+        "Would another study select them again?",
+        "ubayfs trust {} --level quick",
+        "ubayfs.estimate_reproducibility(selection, X, y)",
+        "split",
+    ),
 }
 # Where a report has no other name for its result than its own place, which moves with it.
 HERE = "."
@@ -44,96 +75,109 @@ _OUTCOMES = {
     "same": "The same score in every fold as", "unclear": "No clear difference from",
     "better": "Better than", "worse": "Worse than",
 }  # fmt: skip
-_UNITS = {"validation": "fold", "related": "shuffle", "reproducibility": "split"}
 
 
-def is_known(found: Facts) -> bool:
-    """Tell whether there is a sentence on a part of trust."""
-    return found["state"] in ("known", "partial")
-
-
-def three_facts(trust: Facts) -> list[dict[str, Any]]:
+def three_facts(trust: TrustFacts) -> tuple[Fact, ...]:
     """Return question, answer in a word or two, sentences, and the command that finds out what is not known."""
-    answers = {"validation": predicts, "related": related, "reproducibility": selected_again}
-    facts = []
-    for part, question in _QUESTIONS.items():
-        found, command = trust[part], ""
-        if found["state"] == "undefined":
-            value, sentences = "", [_UNDEFINED[found["reason"]].format(problem=found["problem"])]
-        elif found["state"] == "missing":
-            value, sentences = "", ["Not tested yet."]
-            command = _command(trust, part)
-        else:
-            both_true = _both_true(trust) if part == "reproducibility" else []
-            value, sentences = answers[part]({**found, "reconciled": bool(both_true)})
-            sentences += [*both_true, *_rests_on(part, found)]
-        if command:
-            where = ", in the directory of this report" if trust["result"] == HERE else ""
-            sentences[-1] += f" To test it, run{where}:"
-        facts.append(
-            {"fact": part, "state": found["state"], "question": question, "value": value, "sentences": sentences,
-             "command": command}
-        )  # fmt: skip
-    return facts
+    both_true = _both_true(trust.related, trust.reproducibility)
+    validation, related_, again = trust.validation, trust.related, trust.reproducibility
+    return (
+        _unknown(trust, "validation", validation)
+        if isinstance(validation, Unknown)
+        else _fact("validation", validation, *predicts(validation)),
+        _unknown(trust, "related", related_)
+        if isinstance(related_, Unknown)
+        else _fact("related", related_, *related(related_)),
+        _unknown(trust, "reproducibility", again)
+        if isinstance(again, Unknown)
+        else _fact("reproducibility", again, *selected_again(again, bool(both_true)), both_true),
+    )
 
 
-def _command(trust: Facts, part: str) -> str:
-    on_command_line, in_python = _COMMANDS[part]
-    if trust["result"] is None:
-        return in_python
-    return on_command_line.format(shlex.quote(trust["result"])) if trust["result"] else ""
+def _fact(
+    part: str, examined: ValidationFacts | RelatedFacts | ReproducibilityFacts, value: str, sentences: Sequence[str],
+    further: Sequence[str] = (),
+) -> Fact:  # fmt: skip
+    lines = (*sentences, *further, *_rests_on(part, examined))
+    return Fact(part, examined.state, _PARTS[part].question, value, lines)
 
 
-def _rests_on(part: str, found: Facts) -> list[str]:
-    if found["state"] != "partial" or (part == "validation" and found["mean"] is None):
+def _unknown(trust: TrustFacts, part: str, unknown: Unknown) -> Fact:
+    if unknown.state == "undefined":
+        sentence, command = _UNDEFINED[unknown.reason or "failed"].format(problem=unknown.problem), ""
+    else:
+        sentence, command = "Not tested yet.", _command(trust.result, part)
+    if command:
+        where = ", in the directory of this report" if trust.result == HERE else ""
+        sentence += f" To test it, run{where}:"
+    return Fact(part, unknown.state, _PARTS[part].question, "", (sentence,), command)
+
+
+def _command(result: str | None, part: str) -> str:
+    if result is None:
+        return _PARTS[part].call
+    return _PARTS[part].command.format(shlex.quote(result)) if result else ""
+
+
+def _rests_on(part: str, examined: ValidationFacts | RelatedFacts | ReproducibilityFacts) -> list[str]:
+    without_score = isinstance(examined, ValidationFacts) and examined.mean is None
+    if examined.state != "partial" or without_score or not (examined.n_done or examined.failures):
         return []
-    if not (found["n_done"] or found["failures"]):
-        return []
-    why = f" The others could not be used: {found['failures'][0]}" if found["failures"] else ""
-    return [f"This rests on {found['n_done']} of {counted(found['n_asked'], _UNITS[part])}.{why}"]
+    why = f" The others could not be used: {examined.failures[0]}" if examined.failures else ""
+    return [f"This rests on {examined.n_done} of {counted(examined.n_asked, _PARTS[part].unit)}.{why}"]
 
 
-def predicts(found: Facts) -> tuple[str, list[str]]:
+def mean_text(score: Score | ValidationFacts) -> str:
+    """Return the mean of a score over folds with its interval."""
+    return interval_text(score.mean, score.lower, score.upper)
+
+
+def difference_text(score: MethodScore) -> str:
+    """Return by how much ours is better than a baseline, with the interval."""
+    return interval_text(score.difference, score.difference_lower, score.difference_upper, "+")
+
+
+def predicts(found: ValidationFacts) -> tuple[str, list[str]]:
     """Return how well the procedure predicts, in a word and in sentences."""
-    name = metric_name(found["metric"])
-    if found["mean"] is None:
+    name = metric_name(found.metric)
+    if found.mean is None:
         return "", ["No score can be computed in any fold, as where the target is constant in the part that is tested."]
-    return f"{name} {score_text(found['mean'])}", [*_scored(found), *_added(found), *_closest(found)]
+    return f"{name} {score_text(found.mean)}", [*_scored(found), *_added(found), *_closest(found)]
 
 
-def _scored(found: Facts) -> list[str]:
+def _scored(found: ValidationFacts) -> list[str]:
     """Return the score in words, and whether it is that of guessing."""
-    name, scored = metric_name(found["metric"]), mean_text(found)
-    metric = METRICS.get(found["metric"])
+    name, scored = metric_name(found.metric), mean_text(found)
+    metric = METRICS.get(found.metric)
     meaning, guessing = ("more is better", None) if metric is None else (metric.meaning, metric.guessing)
     lines = [f"On samples not used for choosing: {name} {scored}. {name[0].upper()}{name[1:]}: {meaning}."]
-    if guessing is not None and found["lower"] is not None and found["lower"] <= guessing:
+    if guessing is not None and found.lower is not None and found.lower <= guessing:
         lines.append("That is not clearly better than guessing.")
     return lines
 
 
-def _added(found: Facts) -> list[str]:
+def _added(found: ValidationFacts) -> list[str]:
     """Return what features add to covariates."""
     for row in _baselines(found):
-        if row["method"] == COVARIATES_ALONE:
-            scored = f"{metric_name(found['metric'])} {mean_text(row)}"
-            alone = f"Predictors also had {listing(found['adjust_for'])}. Without features they reach {scored}"
+        if row.method == COVARIATES_ALONE:
+            scored = f"{metric_name(found.metric)} {mean_text(row)}"
+            alone = f"Predictors also had {listing(found.adjust_for)}. Without features they reach {scored}"
             doubt = " Whether they add anything is not clear." if _outcome(row) == "unclear" else ""
             return [f"{alone}; the features add {difference_text(row)}.{doubt}"]
     return []
 
 
-def _closest(found: Facts) -> list[str]:
+def _closest(found: ValidationFacts) -> list[str]:
     """Return how ours compares with the baseline that comes closest to it, or beats it, and with random features."""
-    others = [row for row in _baselines(found) if row["method"] not in OF_COVARIATES]
+    others = [row for row in _baselines(found) if row.method not in OF_COVARIATES]
     other_sets = [row for row in others if _outcome(row) != "same"] or others
-    closest = min(other_sets, key=lambda row: row["difference"], default=None)
-    return [_comparison(row) for row in other_sets if row is closest or row["method"] == "random"]
+    closest = min(other_sets, key=lambda row: row.difference or 0.0, default=None)
+    return [_comparison(row) for row in other_sets if row is closest or row.method == "random"]
 
 
-def _outcome(row: Facts) -> str:
+def _outcome(row: MethodScore) -> str:
     """Return how ours compares with one baseline as far as the interval tells: same, unclear, better or worse."""
-    low, high = row["difference_lower"], row["difference_upper"]
+    low, high = row.difference_lower, row.difference_upper
     if low == high == 0:
         return "same"
     if low is None or high is None or low <= 0 <= high:
@@ -141,37 +185,37 @@ def _outcome(row: Facts) -> str:
     return "better" if low > 0 else "worse"
 
 
-def _comparison(row: Facts) -> str:
+def _comparison(row: MethodScore) -> str:
     outcome = _outcome(row)
     by = "" if outcome == "same" else f": {difference_text(row)}"
-    return f"{_OUTCOMES[outcome]} {method_name(row['method'])}{by}."
+    return f"{_OUTCOMES[outcome]} {method_name(row.method)}{by}."
 
 
-def _baselines(found: Facts) -> list[Facts]:
+def _baselines(found: ValidationFacts) -> list[MethodScore]:
     """Return the comparisons by the main metric, one for each way of choosing: by our own predictor if there is one."""
-    rows: dict[str, Facts] = {}
-    for row in found["scores"]:
-        known = row["metric"] == found["metric"] and row["difference"] is not None
-        if known and (row["method"] not in rows or row["predictor"] == found["predictor"]):
-            rows[row["method"]] = row
+    rows: dict[str, MethodScore] = {}
+    for row in found.scores:
+        known = row.metric == found.metric and row.difference is not None
+        if known and (row.method not in rows or row.predictor == found.predictor):
+            rows[row.method] = row
     return list(rows.values())
 
 
-def related(found: Facts) -> tuple[str, list[str]]:
+def related(found: RelatedFacts) -> tuple[str, list[str]]:
     """Return how many members are related to the target, in a word and in sentences."""
-    k, n, without = found["size"], found["at_least"], found["without_list"]
+    k, n, without = found.size, found.at_least, found.without_list
     if k == 0:
         return "", ["No feature was selected."]
-    given, guess = "", found["best_guess"]
+    given, guess = "", found.best_guess
     if without is not None and n == without == 0:
         given = ", with your list or without it"
     elif without is not None:
         other = "as many" if without == n else f"at least {without}" if without else "none could be shown"
-        more = found.get("best_guess_without_list") or 0
+        more = found.best_guess_without_list or 0
         guessed = f" (best guess: {more})" if 0 < without < more and (without, more) != (n, guess) else ""
         given = f", if your list was stated before any votes were seen; {other}{guessed} without it"
     of_list = f"; best guess: {guess}" if without is not None and guess > n else ""  # it holds with the list only
-    sure = f"({found['confidence']:.0%} confidence".replace("%", " %") + f"{of_list})"
+    sure = f"({found.confidence:.0%} confidence".replace("%", " %") + f"{of_list})"
     if n == 0:
         these, what = ("This feature", "it may be a chance finding") if k == 1 else (
             f"None of these {k}", "they may be chance findings")  # fmt: skip
@@ -187,60 +231,61 @@ def related(found: Facts) -> tuple[str, list[str]]:
     return value, [first, *_supported(found), *_by_votes(found), *_meaning(found)]
 
 
-def _supported(found: Facts) -> list[str]:
+def _supported(found: RelatedFacts) -> list[str]:
     """Return how many features the data support, where the set is larger."""
-    n, k = found.get("n_supported"), found["size"]
+    n, k = found.n_supported, found.size
     if n is None:
         return []
-    given = " with your list" if found["without_list"] is not None else ""
+    given = " with your list" if found.without_list is not None else ""
     return [
         f"With max_size: supported, the data{given} would decide the size: {counted(n, 'feature')}. This set has "
         f"{k - n} more."
     ]
 
 
-def _by_votes(found: Facts) -> list[str]:
+def _by_votes(found: RelatedFacts) -> list[str]:
     """Return one sentence for each member not shown by itself that has more votes than shuffled targets give."""
-    votes = found.get("by_votes") or {"counts": {}}
+    votes = found.by_votes
+    if votes is None:
+        return []
     return [
-        f"{name} is not shown by itself, but it was selected by {count:,} of {votes['n_models']:,} models, more than "
-        f"any feature in {counted(votes['n_shuffles'], 'shuffle')} of the target: it may act together with others."
-        for name, count in votes["counts"].items()
+        f"{name} is not shown by itself, but it was selected by {count:,} of {votes.n_models:,} models, more than "
+        f"any feature in {counted(votes.n_shuffles, 'shuffle')} of the target: it may act together with others."
+        for name, count in votes.counts.items()
     ]
 
 
-def _meaning(found: Facts) -> list[str]:
+def _meaning(found: RelatedFacts) -> list[str]:
     """Return what related means."""
-    after = f", after adjustment for {listing(found['adjust_for'])}" if found["adjust_for"] else ""
+    after = f", after adjustment for {listing(found.adjust_for)}" if found.adjust_for else ""
     return [f"Related means: differs with the target, by itself{after}. It need not be a cause."]
 
 
 _MOST, _MANY = 0.8, 2  # share of a set that is most of it; related features per member that are many
 
 
-def _both_true(trust: Facts) -> list[str]:
+def _both_true(related: RelatedFacts | Unknown, again: ReproducibilityFacts | Unknown) -> list[str]:
     """Return why a set that is related to the target need not be selected again, where that is so."""
-    found, again = trust["related"], trust["reproducibility"]
-    if not (is_known(found) and is_known(again)) or again["selected_again"][1] is None:
+    if isinstance(related, Unknown) or isinstance(again, Unknown):
         return []
-    k, n = found["size"], found["n_related_of_all"]
-    if found["at_least"] < _MOST * k or again["selected_again"][1] >= _MOST * again["size"] or n < _MANY * k:
+    k, n, most = related.size, related.n_related_of_all, again.selected_again[1]
+    if most is None or related.at_least < _MOST * k or most >= _MOST * again.size or n < _MANY * k:
         return []
     return [
-        f"Both are true: at least {n:,} of {found['n_features']:,} features are related to the target, and many do "
+        f"Both are true: at least {n:,} of {related.n_features:,} features are related to the target, and many do "
         "equally well. Another study would select others among them."
     ]
 
 
-def selected_again(found: Facts) -> tuple[str, list[str]]:
+def selected_again(found: ReproducibilityFacts, reconciled: bool = False) -> tuple[str, list[str]]:
     """Return how many would be selected again, in a word and in sentences.
 
     Where weights were stated, the number is what the data select without their help; those with and without the weights
-    stand beside it.
+    stand beside it. `reconciled`: a further sentence says why so few are.
     """
-    k, bounds = found["size"], found["selected_again"]
-    alone = " by the data alone" if found.get("with_weights") else ""
-    n_rule, n_weight, n_fill = (len(found.get(key, ())) for key in ("by_rule", "by_weight", "filling"))
+    k, bounds = found.size, _rounded(found.selected_again)
+    alone = " by the data alone" if found.with_weights else ""
+    n_rule, n_weight, n_fill = map(len, (found.by_rule, found.by_weight, found.filling))
     others = n_rule + n_weight + n_fill
     if k == 0 and others:
         if others == 1:
@@ -248,9 +293,9 @@ def selected_again(found: Facts) -> tuple[str, list[str]]:
             return "", [f"The data did not select this feature: {how}.", *_by_weights(found)]
         how = "; ".join([*[_brought_in(n_rule, n_weight)] * (n_rule + n_weight > 0), *_filling(n_fill)])
         return "", [f"The data selected none of these {others}: {how}.", *_by_weights(found)]
-    if None in bounds:
+    if bounds is None:
         return "", ["No pair of halves could be compared."]
-    low, high = sorted(map(round, bounds))
+    low, high = bounds
     stand_ins = _with_stand_ins(found, (low, high))
     by_chance = "As few as by chance cannot be ruled out." if low else "That is not clearly more than by chance."
     if k == 1:
@@ -264,8 +309,8 @@ def selected_again(found: Facts) -> tuple[str, list[str]]:
     else:
         again = f"{_about(low, high)} of these {k} would be selected again{alone}{stand_ins}"
         lines = [f"In a new study of this size, {again}."]
-    chance = found["interval"][0] is not None and found["interval"][0] <= 0
-    if chance and by_chance and not found.get("reconciled") and not found.get("n_usually"):
+    lowest = found.interval[0]
+    if by_chance and lowest is not None and lowest <= 0 and not reconciled and not found.n_usually:
         lines.append(by_chance)
     if n_rule + n_weight:
         brought = _brought_in(n_rule, n_weight)
@@ -284,15 +329,18 @@ def _about(low: int, high: int) -> str:
     return "hardly any" if high == 0 else f"up to about {high}" if low == 0 else f"about {_range(low, high)}"
 
 
-def _with_stand_ins(found: Facts, exact: tuple[int, int]) -> str:
+def _rounded(bounds: tuple[float | None, ...] | None) -> tuple[int, int] | None:
+    """Return how many are selected again, from and to, in whole numbers; None if that is not known."""
+    known = [] if bounds is None else [round(end) for end in bounds if end is not None]
+    return (min(known), max(known)) if len(known) == 2 else None
+
+
+def _with_stand_ins(found: ReproducibilityFacts, exact: tuple[int, int]) -> str:
     """Return the range where stand-ins count, if it is another one."""
-    bounds = found.get("stand_ins") or [None]
-    if None in bounds:
+    bounds = _rounded(found.stand_ins)
+    if bounds is None or bounds == exact or bounds[1] == 0:
         return ""
-    low, high = sorted(map(round, bounds))
-    if (low, high) == exact or high == 0:
-        return ""
-    return f"; {_range(low, high)} if a close stand-in (correlation above 0.8) counts"
+    return f"; {_range(*bounds)} if a close stand-in (correlation above 0.8) counts"
 
 
 def _brought_in(n_rule: int, n_weight: int) -> str:
@@ -315,16 +363,16 @@ def _filling(n: int) -> list[str]:
     return [f"{n} fill{'s a place' if n == 1 else ' places'}: no model selected {'it' if n == 1 else 'them'}"] * (n > 0)
 
 
-def _by_weights(found: Facts) -> list[str]:
+def _by_weights(found: ReproducibilityFacts) -> list[str]:
     """Return how many would be selected again with the same weights, and of the set without, where some were stated."""
-    with_weights, without = (
-        f"{_about(*sorted(map(round, known['selected_again'])))} of {known['size']}"
-        if (known := found.get(key)) and known["size"] > 1 and None not in known["selected_again"]
-        else ""
-        for key in ("with_weights", "without_prior")
-    )
+    with_weights, without = _about_of(found.with_weights), _about_of(found.without_prior)
     lines = [f"With your weights: {with_weights}. Weights favor the same features in every study, right or wrong."]
     return lines * bool(with_weights) + [f"Of the set without your weights: {without}."] * bool(without)
+
+
+def _about_of(counts: SizeAndRange | None) -> str:
+    bounds = None if counts is None else _rounded(counts.selected_again)
+    return "" if counts is None or counts.size < 2 or bounds is None else f"{_about(*bounds)} of {counts.size}"
 
 
 # -- the chosen features -----------------------------------------------------------------------------------------------
@@ -339,120 +387,125 @@ _LEGEND = {
     "after votes": "what is known of it was changed after votes were seen, so that the data may count twice",
     "tie": "another feature would do as well in its place, so that the choice between them is open",
 }
-# Marks of a member, by the fact about it.
-MARKS = {
-    "without_vote": "no vote",
-    "weight_not_needed": "weight not needed",
-    "tied": "tie",
-    "changed_after_votes": "after votes",
-}
-# Columns on what is selected again, by the fact of a member.
-AGAIN = ("selected_again", "again_with_weights")
+AGAIN_WITH_WEIGHTS = "Selected again with your weights"
 
 
-def again_heading(key: str, weighted: bool) -> str:
-    """Return the heading of a column of AGAIN; `weighted` tells whether weights were stated.
+def marks_of(member: ChosenFeature) -> tuple[str, ...]:
+    """Return the marks of a chosen feature."""
+    marks = {
+        "no vote": member.without_vote,
+        "weight not needed": member.weight_not_needed,
+        "tie": member.tied,
+        "after votes": member.changed_after_votes,
+    }
+    return tuple(mark for mark, applies in marks.items() if applies)
 
-    >>> [again_heading(key, True) for key in AGAIN], again_heading("selected_again", False)
-    (['Selected again by the data alone', 'Selected again with your weights'], 'Selected again')
+
+def again_heading(chosen: Iterable[ChosenFeature]) -> str:
+    """Return the heading of what is selected again: where weights were stated, of that without their help.
+
+    >>> again_heading([ChosenFeature("a", again_with_weights="usually")]), again_heading([ChosenFeature("a")])
+    ('Selected again by the data alone', 'Selected again')
     """
-    how = {"selected_again": " by the data alone" * weighted, "again_with_weights": " with your weights"}
-    return f"Selected again{how[key]}"
+    return f"Selected again{' by the data alone' * any(member.again_with_weights for member in chosen)}"
 
 
-_COLUMNS = {
-    "q": (
-        "Related: whether the feature differs with the target by itself. q is the expected share of unrelated features "
-        "among those with a p-value as small{listed}; up to {limit:g} a feature is called related."
-    ),
-    "selected_again": (
-        "{again}: whether another study with the same constraints would select the feature{alone}. Rarely is less than "
-        "one time in three, usually more than two in three. Only features that the data brought in are counted."
-    ),
-    "again_with_weights": (
-        "Selected again with your weights: whether another study with the same weights and constraints would select "
-        "it. Weights favor the same features in every study, right or wrong."
-    ),
-    "replaceable": (
-        "Best replacement: what the best set has instead if the feature cannot be measured, and the votes that this "
-        "costs; it need not measure the same thing.{unvoted}"
-    ),
-    "hazard_ratio": "Hazard per SD: what a standard deviation more of the feature multiplies the hazard (the risk) by.",
-    "marks": (
-        "Marks a class: the one that it tells best from all others, if clearly. Somers' D: 1 always higher there, -1 "
-        "lower."
-    ),
-    "effect": (
-        "In the data: {effect}. A direction is named where the 95 % interval of this number excludes 0. These samples "
-        "chose the features, so that on others it will be smaller."
-    ),
-    "half_low": (
-        "On half of the samples: the share of models that chose the feature when they saw only half of the samples, in "
-        "most repeats (5 to 95 %)."
-    ),
-    "identical_to": (
-        "Identical to: features with the same values in all samples. Unless weights or constraints differ, the choice "
-        "between them is by their position in the table."
-    ),
-}
-
-
-def about_chosen(facts: Facts) -> list[str]:
+def about_chosen(facts: ReportFacts) -> list[str]:
     """Return what the columns of the chosen features mean, as far as they are known."""
-    related = facts["trust"]["related"]
-    limit, listed = related.get("limit", 0.1), related.get("without_list") is not None
-    given = ", given that your list was stated before any votes were seen" * listed
-    kinds = [record["effect_kind"] for record in facts["chosen"] if record["effect_kind"]]
-    effect = EFFECTS[kinds[0]] if kinds else ""
-    weighted = any(record.get("again_with_weights") for record in facts["chosen"])
-    alone, again = " without the help of your weights" * weighted, again_heading("selected_again", weighted)
-    unvoted = any(_NO_VOTES in replacement(record) for record in facts["chosen"] if record.get("replaceable"))
-    meant = f" {_NO_VOTES.capitalize()}: only weights or constraints speak for what would take its place." * unvoted
-    lines = [
-        words.format(limit=limit, listed=given, effect=effect, alone=alone, again=again, unvoted=meant)
-        for key, words in _COLUMNS.items()
-        if any(record.get(key) not in (None, []) for record in facts["chosen"])
-    ]
-    return [*_votes_for(facts), *lines, *_adjusted(facts)]
+    chosen, again = facts.chosen, again_heading(facts.chosen)
+    weighted = any(member.again_with_weights for member in chosen)
+    lines = _votes_for(facts)
+    if any(member.q is not None for member in chosen):
+        about = facts.trust.related
+        listed = isinstance(about, RelatedFacts) and about.without_list is not None
+        limit = about.limit if isinstance(about, RelatedFacts) else LARGEST_Q
+        given = ", given that your list was stated before any votes were seen" * listed
+        lines.append(
+            "Related: whether the feature differs with the target by itself. q is the expected share of unrelated "
+            f"features among those with a p-value as small{given}; up to {limit:g} a feature is called related."
+        )
+    if any(member.selected_again for member in chosen):
+        alone = " without the help of your weights" * weighted
+        lines.append(
+            f"{again}: whether another study with the same constraints would select the feature{alone}. Rarely is less "
+            "than one time in three, usually more than two in three. Only features that the data brought in are "
+            "counted."
+        )
+    if weighted:
+        lines.append(
+            f"{AGAIN_WITH_WEIGHTS}: whether another study with the same weights and constraints would select it. "
+            "Weights favor the same features in every study, right or wrong."
+        )
+    if any(member.replaceable is not None for member in chosen):
+        unvoted = any(_NO_VOTES in replacement(member) for member in chosen if member.replaceable)
+        meant = f" {_NO_VOTES.capitalize()}: only weights or constraints speak for what would take its place." * unvoted
+        lines.append(
+            "Best replacement: what the best set has instead if the feature cannot be measured, and the votes that "
+            f"this costs; it need not measure the same thing.{meant}"
+        )
+    if any(member.hazard_ratio is not None for member in chosen):
+        lines.append(
+            "Hazard per SD: what a standard deviation more of the feature multiplies the hazard (the risk) by."
+        )
+    if any(member.marks is not None for member in chosen):
+        lines.append(
+            "Marks a class: the one that it tells best from all others, if clearly. Somers' D: 1 always higher there, "
+            "-1 lower."
+        )
+    if kinds := [member.effect_kind for member in chosen if member.effect_kind and member.effect is not None]:
+        lines.append(
+            f"In the data: {EFFECTS[kinds[0]]}. A direction is named where the 95 % interval of this number excludes "
+            "0. These samples chose the features, so that on others it will be smaller."
+        )
+    if any(member.half_low is not None for member in chosen):
+        lines.append(
+            "On half of the samples: the share of models that chose the feature when they saw only half of the "
+            "samples, in most repeats (5 to 95 %)."
+        )
+    if any(member.identical_to for member in chosen):
+        lines.append(
+            "Identical to: features with the same values in all samples. Unless weights or constraints differ, the "
+            "choice between them is by their position in the table."
+        )
+    return [*lines, *_adjusted(facts)]
 
 
-def _votes_for(facts: Facts) -> list[str]:
+def _votes_for(facts: ReportFacts) -> list[str]:
     """Return the most frequent reason, other than the feature as it is, for which models selected a feature."""
-    found = [(record["votes_for"][0]["votes"], record) for record in facts["chosen"] if record["votes_for"]]
-    if not found:
+    voted = [member for member in facts.chosen if member.votes_for]
+    if not voted or facts.ensemble is None:
         return []
-    record = max(found, key=lambda entry: entry[0])[1]
-    models = f"{record['count']:,} of {counted(facts['ensemble']['n_models'], 'model')} selected {record['feature']}"
+    member = max(voted, key=lambda each: each.votes_for[0].votes)
+    models = f"{member.count or 0:,} of {counted(facts.ensemble.n_models, 'model')} selected {member.feature}"
     return [
         "The models also look for U-shaped relations, and for pairs of features that act together. For example, "
-        f"{models}, {votes_for_text(record['votes_for'], ' of them')}."
+        f"{models}, {votes_for_text(member.votes_for, ' of them')}."
     ]
 
 
-def votes_for_text(votes_for: Sequence[Facts], of_them: str = "") -> str:
+def votes_for_text(votes_for: Iterable[VotesFor], of_them: str = "") -> str:
     """Return what the votes for a feature were for, where it was not selected as it is.
 
-    >>> votes_for_text([{"votes": 71, "with": None}, {"votes": 9, "with": "TP53"}], " of them")
+    >>> votes_for_text([VotesFor(71, None), VotesFor(9, "TP53")], " of them")
     '71 of them for a U-shaped relation, 9 of them together with TP53'
     """
     return ", ".join(
-        f"{each['votes']:,}{of_them} "
-        + ("for a U-shaped relation" if each["with"] is None else f"together with {each['with']}")
+        f"{each.votes:,}{of_them} "
+        + ("for a U-shaped relation" if each.with_ is None else f"together with {each.with_}")
         for each in votes_for
     )
 
 
-def legend(records: list[Facts]) -> list[dict[str, Any]]:
+def legend(chosen: Iterable[ChosenFeature]) -> tuple[LegendEntry, ...]:
     """Return the meaning of the marks of the chosen features."""
-    used = {mark for record in records for mark in record["reasons"]}
-    used |= {mark for key, mark in MARKS.items() if any(record.get(key) for record in records)}
-    return [{"marks": [mark], "meaning": meaning} for mark, meaning in _LEGEND.items() if mark in used]
+    used = {mark for member in chosen for mark in (*member.reasons, *marks_of(member))}
+    return tuple(LegendEntry((mark,), meaning) for mark, meaning in _LEGEND.items() if mark in used)
 
 
-def _adjusted(facts: Facts) -> list[str]:
+def _adjusted(facts: ReportFacts) -> list[str]:
     """Return what the table of associations with covariates means."""
-    names = facts["data"].get("adjust_for") or []
-    if not names or not any(record.get("beyond") for record in facts["chosen"]):
+    names = facts.data.adjust_for
+    if not names or not any(member.beyond for member in facts.chosen):
         return []
     explained = "has explained what it" if len(names) == 1 else "have explained what they"
     return [
@@ -462,87 +515,87 @@ def _adjusted(facts: Facts) -> list[str]:
     ]
 
 
-def mark_text(mark: Facts | None) -> str:
+def mark_text(mark: MarkedClass | None) -> str:
     """Return which class a feature marks, in words.
 
-    >>> mark_text({"label": "BL", "level": None, "d": -0.9}), mark_text({"label": "lung", "level": "yes", "d": 0.5})
+    >>> mark_text(MarkedClass("BL", None, -0.9)), mark_text(MarkedClass("lung", "yes", 0.5))
     ('low in BL (D -0.90)', "'yes' more often in lung (D +0.50)")
     """
     if mark is None:
         return ""
-    d = f"(D {mark['d']:+.2f})"
-    if mark["level"] is None:
-        return f"{'high' if mark['d'] > 0 else 'low'} in {mark['label']} {d}"
-    return f"'{mark['level']}' {'more' if mark['d'] > 0 else 'less'} often in {mark['label']} {d}"
+    d = mark.d or 0.0
+    if mark.level is None:
+        return f"{'high' if d > 0 else 'low'} in {mark.label} (D {d:+.2f})"
+    return f"'{mark.level}' {'more' if d > 0 else 'less'} often in {mark.label} (D {d:+.2f})"
 
 
-def levels_text(category: Facts | None) -> str:
+def levels_text(category: Category | None) -> str:
     """Return the levels of a category.
 
-    >>> levels_text({"labels": ["I", "II"], "ordered": True, "counts": [5, 7]})
+    >>> levels_text(Category(("I", "II"), True, (5, 7)))
     'I (5) < II (7)'
     """
     if category is None:
         return ""
-    parts = [f"{label} ({n:,})" for label, n in zip(category["labels"], category["counts"], strict=True)]
-    return (" < " if category["ordered"] else ", ").join(parts)
+    parts = [f"{label} ({n:,})" for label, n in zip(category.labels, category.counts, strict=True)]
+    return (" < " if category.ordered else ", ").join(parts)
 
 
-def trust_sections(facts: Facts) -> dict[str, list[str]]:
+def trust_sections(facts: ReportFacts) -> dict[str, list[str]]:
     """Return the sentences of the sections on trust and on what explains the set."""
-    trust = facts["trust"]
+    trust = facts.trust
     return {
         "left_out": _left_out(facts),
         "substitutes": _substitutes(facts),
-        "validation": _of_validation(trust["validation"]),
-        "related": _of_related(trust["related"]),
-        "reproducibility": _of_reproducibility(trust["reproducibility"]),
+        "validation": _of_validation(trust.validation),
+        "related": _of_related(trust.related),
+        "reproducibility": _of_reproducibility(trust.reproducibility),
     }
 
 
-def _of_validation(found: Facts) -> list[str]:
-    if not is_known(found):
+def _of_validation(found: ValidationFacts | Unknown) -> list[str]:
+    if isinstance(found, Unknown):
         return []
     return [
         "The whole procedure, models and decision, was repeated without a part of the samples, and its set then had to "
-        f"predict that part: {counted(found['n_done'], 'fold')} in all. A set that is chosen and tested on the same "
-        f"samples would look too good. Ours means this procedure; by {metric_name(found['metric'])} it compares with "
+        f"predict that part: {counted(found.n_done, 'fold')} in all. A set that is chosen and tested on the same "
+        f"samples would look too good. Ours means this procedure; by {metric_name(found.metric)} it compares with "
         "other ways of choosing as follows.",
         *_compared(found),
         *_of_sizes(found),
     ]
 
 
-def _compared(found: Facts) -> list[str]:
+def _compared(found: ValidationFacts) -> list[str]:
     """Return how ours compares with baselines."""
     groups: dict[str, list[str]] = {}
     for row in _baselines(found):
-        groups.setdefault(_OUTCOMES[_outcome(row)], []).append(method_name(row["method"]))
+        groups.setdefault(_OUTCOMES[_outcome(row)], []).append(method_name(row.method))
     return [f"{words} {listing(names, len(names))}." for words, names in groups.items()]
 
 
-def _of_sizes(found: Facts) -> list[str]:
+def _of_sizes(found: ValidationFacts) -> list[str]:
     """Return which of the sizes that were compared predicts best, and which as well."""
-    fewest, best = found["one_se_size"], found["best_size"]
-    if fewest is None:
+    fewest, best = found.one_se_size, found.best_size
+    if fewest is None or best is None:
         return []
     fewer = f"; {fewest} would predict as well, within one standard error" if fewest < best else ""
     return [f"Of the sizes compared, {counted(best, 'feature')} predict{'s' * (best == 1)} best{fewer}."]
 
 
-def validation_sentences(found: Facts) -> list[str]:
+def validation_sentences(found: ValidationFacts) -> list[str]:
     """Return a validation in words, for whoever asked for nothing else."""
-    if found["mean"] is None:
+    if found.mean is None:
         return predicts(found)[1]
-    others = [_comparison(row) for row in _baselines(found) if row["method"] != COVARIATES_ALONE]
+    others = [_comparison(row) for row in _baselines(found) if row.method != COVARIATES_ALONE]
     return [*_scored(found), *_added(found), *_rests_on("validation", found), *others, *_of_sizes(found)]
 
 
-def _of_related(found: Facts) -> list[str]:
-    if not is_known(found):
+def _of_related(found: RelatedFacts | Unknown) -> list[str]:
+    if isinstance(found, Unknown):
         return []
     lines = [
-        f"Each feature was tested against the target by itself, and against {found['n_shuffles']:,} shuffles of the "
+        f"Each feature was tested against the target by itself, and against {found.n_shuffles:,} shuffles of the "
         "target. The number of related features holds for all sets of features at once, so also for one that was "
         "selected by votes, weights and constraints, and after any number of changes.",
         "For single features the claim is weaker: of all that are called related, up to a tenth is expected not to be. "
@@ -550,20 +603,20 @@ def _of_related(found: Facts) -> list[str]:
         "A feature that is not shown by itself may still be related to the target: the samples may be too few, or it "
         "may act only together with others.",
     ]
-    if found["without_list"] is not None:
+    if found.without_list is not None:
         lines.append(
-            f"{found['n_listed']:,} features were favored by weights. Half of the error was spent on them, half on all "
+            f"{found.n_listed:,} features were favored by weights. Half of the error was spent on them, half on all "
             "others. This is right only if they were stated before any votes were seen; what is known to have been "
             "changed afterwards does not count."
         )
     return lines
 
 
-def _of_reproducibility(found: Facts) -> list[str]:
-    if not is_known(found):
+def _of_reproducibility(found: ReproducibilityFacts | Unknown) -> list[str]:
+    if isinstance(found, Unknown):
         return []
-    n_splits = found["n_done"] + found["n_undefined"]
-    weighted = bool(found.get("with_weights"))
+    n_splits = found.n_done + found.n_undefined
+    weighted = found.with_weights is not None
     how = ", with your weights and without them," if weighted else ", constraints included,"
     lines = [
         f"The samples were split into halves {counted(n_splits, 'time')}, and the whole procedure{how} was repeated on "
@@ -575,46 +628,45 @@ def _of_reproducibility(found: Facts) -> list[str]:
             "and that no rule or weight brought in on all samples. With your weights: all features with votes count "
             "that no rule brought in."
         )
-    elif any(found.get(key) for key in ("by_rule", "by_weight", "filling")):
+    elif found.by_rule or found.by_weight or found.filling:
         lines.append(
             "Only what the data selected counts. Features that a rule or a weight brought in, or that no model "
             "selected, are left out, also on each half."
         )
-    low, high = found["interval"]
-    if None not in (found["lower"], found["upper"]):
-        within = "" if None in (low, high) else f" (95 % interval {low:.2f} to {high:.2f})"
+    low, high = found.interval
+    if found.lower is not None and found.upper is not None:
+        within = "" if low is None or high is None else f" (95 % interval {low:.2f} to {high:.2f})"
         lines.append(
-            f"Sets{' by the data alone' * weighted} of the two halves agree by {found['lower']:.2f}; those of studies "
-            f"of this size may agree by up to {found['upper']:.2f}{within}. 0 is chance, 1 means the same set."
+            f"Sets{' by the data alone' * weighted} of the two halves agree by {found.lower:.2f}; those of studies "
+            f"of this size may agree by up to {found.upper:.2f}{within}. 0 is chance, 1 means the same set."
         )
-    if found["n_undefined"]:
-        lines.append(f"{counted(found['n_undefined'], 'split')} left out: nothing was selected on a half.")
+    if found.n_undefined:
+        lines.append(f"{counted(found.n_undefined, 'split')} left out: nothing was selected on a half.")
     return lines
 
 
 _SAME = 0.8  # correlation from which on two features are taken to measure the same thing
 
 
-def _substitutes(facts: Facts) -> list[str]:
-    found = facts["substitutes"]
-    if not found:
+def _substitutes(facts: ReportFacts) -> list[str]:
+    if not facts.substitutes:
         return []
-    chosen = {record["feature"] for record in facts["chosen"]}
+    chosen = facts.names
     lines = [
         "Each chosen feature was excluded and the decision made again, with the same weights and constraints. The cost "
         "is what the set loses by it, in votes; weights count as votes, too."
     ]
-    if facts["stand_ins"]:
+    if facts.stand_ins:
         lines.append(
             "A stand-in is a feature that models took more often where they did not take the chosen one. Either: "
             "models that took at least one of the two."
         )
     lines += [
-        f"{pair['member']} {counted_votes(pair['member_votes'])}, {pair['feature']} {pair['votes']:,}, either "
-        f"{pair['votes_either']:,}: they measure the same thing"
-        + ("; both are selected." if pair["feature"] in chosen else f"; {pair['member']} stands for both.")
-        for pair in facts["stand_ins"]
-        if pair["correlation"] is not None and pair["correlation"] >= _SAME
+        f"{pair.member} {counted_votes(pair.member_votes)}, {pair.feature} {pair.votes:,}, either "
+        f"{pair.votes_either:,}: they measure the same thing"
+        + ("; both are selected." if pair.feature in chosen else f"; {pair.member} stands for both.")
+        for pair in facts.stand_ins
+        if pair.correlation is not None and pair.correlation >= _SAME
     ]
     return lines
 
@@ -622,19 +674,19 @@ def _substitutes(facts: Facts) -> list[str]:
 _NO_VOTES = "none with votes"
 
 
-def replacement(record: Facts) -> str:
+def replacement(member: ChosenFeature) -> str:
     """Return what would take the place of a member that can be replaced, and the cost.
 
     Where no model voted for what would, no name is given: any other feature without votes may do as well.
 
-    >>> replacement({"substitute": ["b"], "substitute_votes": [3], "substitute_cost": 2.0})
+    >>> replacement(ChosenFeature("a", substitute=("b",), substitute_votes=(3,), substitute_cost=2.0))
     'b (costs 2 votes)'
-    >>> replacement({"substitute": ["b"], "substitute_votes": [0], "substitute_cost": 5.0})
+    >>> replacement(ChosenFeature("a", substitute=("b",), substitute_votes=(0,), substitute_cost=5.0))
     'none with votes (costs 5 votes)'
     """
-    cost, votes = record["substitute_cost"], record.get("substitute_votes")
+    cost, votes = member.substitute_cost or 0.0, member.substitute_votes
     costs = "costs nothing" if cost < 0.05 else f"costs {counted_votes(cost)}"
-    names = _NO_VOTES if votes and not any(votes) else listing(with_votes(record["substitute"], votes), 3)
+    names = _NO_VOTES if votes and not any(votes) else listing(with_votes(member.substitute or (), votes), 3)
     return f"{names or 'nothing'} ({costs})"
 
 
@@ -661,23 +713,23 @@ NONE_LEFT_OUT = "None: no feature that was not chosen has more votes than the we
 _NOT_EXAMINED = "Not examined: a selection that was read from a file does not know its constraints. Decide again."
 
 
-def why_out(entry: Facts) -> str:
+def why_out(entry: LeftOutFact) -> str:
     """Return why a feature with many votes is not in the set."""
-    short = [title.split(" (costs: ")[0] for title in entry["titles"][:3]]  # all costs stand with the constraints
-    titles, rivals = " and by ".join(short), listing(entry["rivals"], 5)  # titles have commas themselves
-    by = {"titles": titles or "constraints", "kinds": listing(entry["kinds"]) or "constraints"}
+    short = [title.split(" (costs: ")[0] for title in entry.titles[:3]]  # all costs stand with the constraints
+    titles, rivals = " and by ".join(short), listing(entry.rivals, 5)  # titles have commas themselves
+    by = {"titles": titles or "constraints", "kinds": listing(entry.kinds) or "constraints"}
     words = {"constraint": " with {}", "prior": "; in its place: {}", "tie": "; in its place: {}"}
-    instead = words.get(entry["because"], "").format(rivals) if rivals else ""
-    because = _WHY_OUT.get(entry["because"], f"it cannot be selected ({entry['because']})")
+    instead = words.get(entry.because, "").format(rivals) if rivals else ""
+    because = _WHY_OUT.get(entry.because, f"it cannot be selected ({entry.because})")
     return because.format(**by, rivals=rivals or "others") + instead
 
 
-def _left_out(facts: Facts) -> list[str]:
+def _left_out(facts: ReportFacts) -> list[str]:
     """Return how it was found out why strong features are out, or why there is nothing to find out."""
-    if facts["left_out"]:
+    if facts.left_out:
         return ["The decision was made again with each of them required; the reason is what had to give way for it."]
-    if facts["ensemble"] is None or not facts["chosen"]:
+    if facts.ensemble is None or not facts.chosen:
         return []
-    if not facts["left_out_known"]:
+    if not facts.left_out_known:
         return [_NOT_EXAMINED]
     return [NONE_LEFT_OUT]

@@ -16,7 +16,7 @@ the words of :data:`MISSING_CODES` are missing values, and an unnamed first colu
 """
 
 from ..data.missing import MISSING_RULES
-from .features import feature_columns, matches, read_features
+from .features import matches, read_features
 from .formats import SUFFIXES, read_lines, read_table, write_table
 from .reading import lay_out, read_data, read_files, read_sheet
 from .table import MISSING_CODES, TO_BE_CHOSEN, Table
@@ -27,7 +27,6 @@ __all__ = [
     "SUFFIXES",
     "TO_BE_CHOSEN",
     "Table",
-    "feature_columns",
     "lay_out",
     "matches",
     "read_data",

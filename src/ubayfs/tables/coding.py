@@ -66,23 +66,24 @@ def with_codes(
     table: Table, names: Sequence[str], ordered: Mapping[str, Sequence[str]]
 ) -> tuple[Table, list[str], dict[str, Levels]]:
     """Return the table with codes in the columns of categories, the features that are left, and the levels."""
-    found: dict[str, ReadCategory] = {}
+    categories: dict[str, ReadCategory] = {}
     wrong: set[str] = set()
     words = cells.word_columns(table, names)
     for name in [name for name in names if name in words or name in ordered]:
         column, notes = _one_spelling(table, name)
         table = table.noted(*notes)
         try:
-            found[name] = ReadCategory.of(f"column {name!r}", column, ordered.get(name))
+            categories[name] = ReadCategory.from_column(f"column {name!r}", column, ordered.get(name))
         except ColumnTypeError as error:
             table = table.noted(Problem(str(error), ("ordered" if name in ordered else "ignore", name)))
             wrong.add(name)
-    if found:
-        others = table.frame.dtypes.loc[[name for name in names if name not in found]]
-        dtype = np.float32 if len(others) and all(kind == np.float32 for kind in others) else np.float64
-        table = table.with_columns({name: read.codes.astype(dtype) for name, read in found.items()})
-    levels = {name: read.levels for name, read in found.items()}
-    return table.noted(*category_notes(found)), [name for name in names if name not in wrong], levels
+    if categories:
+        kinds = table.frame.dtypes.loc[[name for name in names if name not in categories]]
+        # Codes beside numbers of float32 only do not make the table wider.
+        dtype = np.float32 if len(kinds) and all(kind == np.float32 for kind in kinds) else np.float64
+        table = table.with_columns({name: read.codes.astype(dtype) for name, read in categories.items()})
+    levels = {name: read.levels for name, read in categories.items()}
+    return table.noted(*category_notes(categories)), [name for name in names if name not in wrong], levels
 
 
 def _without(table: Table, absent: Mask, code: str, facts: Mapping[str, Any]) -> Table:
@@ -108,9 +109,9 @@ def _one_spelling(table: Table, name: str) -> tuple[pd.Series, list[Advice]]:
     spellings: dict[str, list[str]] = {}
     for label in bare.value_counts(sort=True).index:
         spellings.setdefault(folded_label(label), []).append(label)
-    several = [found for found in spellings.values() if len(found) > 1]
+    several = [labels for labels in spellings.values() if len(labels) > 1]
     if not several:
         return (column if bare.equals(column.astype(object)) else bare), []
-    same = {label: found[0] for found in several for label in found[1:]}
-    facts = {"column": name, "labels": [" = ".join(map(repr, found)) for found in several]}
+    same = {label: labels[0] for labels in several for label in labels[1:]}
+    facts = {"column": name, "labels": [" = ".join(map(repr, labels)) for labels in several]}
     return bare.replace(same), [Advice("labels_merged", facts)]

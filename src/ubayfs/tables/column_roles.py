@@ -107,8 +107,8 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
     roles = {target, groups, *taken, *table.annotations}
     useless = {name for name in text if not _is_category(name, frame[name])}
     ignored = tuple(name for name in columns if name not in roles and name in ids | useless | set(similar))
-    others = [name for name in columns if name not in roles and name not in ignored]
-    features = tuple(sorted(others, key=text.__contains__))  # numbers first: they serve as examples
+    remaining = [name for name in columns if name not in roles and name not in ignored]
+    features = tuple(sorted(remaining, key=text.__contains__))  # numbers first: they serve as examples
     return ColumnRoles(
         target,
         tuple(name for name in candidates if name not in (target, groups))[:_MOST_CANDIDATES],
@@ -125,13 +125,13 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
 
 
 def _is_text(column: pd.Series, decimal: str | None) -> bool:
-    """Tell whether a column holds words; a few wrong cells among numbers are a mistake."""
+    """Return whether a column holds words; a few wrong cells among numbers are a mistake."""
     bad = offending(column, decimal)
     return 2 * int(bad.sum()) > int(column.notna().sum()) and not all(map(reads_as_number, column[bad]))
 
 
 def _is_category(name: str, column: pd.Series) -> bool:
-    """Tell whether words may be a feature: a few levels, but no target, as another outcome would reveal the answer."""
+    """Return whether words may be a feature: a few levels, but no target; another outcome would reveal the answer."""
     return column.nunique() <= MOST_LEVELS and not holds_dates(column) and set(words(name)).isdisjoint(_TARGET_WORDS)
 
 
@@ -151,24 +151,24 @@ def _targets(frame: pd.DataFrame, columns: Sequence[str], text: set[str], annota
     """Return columns that may be the target, the likeliest first."""
     ranked = []
     for position, name in enumerate(columns):
-        found = words(name)
+        parts = words(name)
         # "y" is a word of its own only; "group" and its like may be part of a name.
-        ranks = [rank for rank, word in enumerate(_TARGET_WORDS) if word in found and (word != "y" or len(found) == 1)]
-        of_classes = (name in text or name in annotations) and GROUP_WORDS.isdisjoint(found)
-        if not ranks and not of_classes:
+        ranks = [rank for rank, word in enumerate(_TARGET_WORDS) if word in parts and (word != "y" or len(parts) == 1)]
+        has_classes = (name in text or name in annotations) and GROUP_WORDS.isdisjoint(parts)
+        if not ranks and not has_classes:
             continue
         n_values, complete = frame[name].nunique(), not frame[name].isna().any()
         few = 2 <= n_values <= min(_FEW_VALUES, len(frame) / 3)
         if n_values < 2 or not (few or (ranks and name not in text)):
             continue
-        whole_name = bool(ranks) and len(found) == 1
+        whole_name = bool(ranks) and len(parts) == 1
         ranked.append((not complete, not ranks, not whole_name, not few, min(ranks, default=0), position, name))
     return [entry[-1] for entry in sorted(ranked)]
 
 
 def _coded(frame: pd.DataFrame, columns: Sequence[str], annotations: frozenset[str]) -> list[str]:
     """Return columns of a few whole numbers, which may be classes: first with the fewest values, then from the end."""
-    found = []
+    ranked = []
     for position, (name, (_, column)) in enumerate(zip(columns, frame.items(), strict=True)):
         # AnnData keeps the descriptions of samples apart; all other columns are measurements there.
         if (annotations and name not in annotations) or column.dtype.kind not in "biuf":
@@ -180,8 +180,8 @@ def _coded(frame: pd.DataFrame, columns: Sequence[str], annotations: frozenset[s
             continue
         values, counts = np.unique(values, return_counts=True)
         if 2 <= len(values) <= min(_MOST_CODES, len(column) / 3) and counts.min() > 1:
-            found.append((len(values), -position, name))
-    return [name for _, _, name in sorted(found)]
+            ranked.append((len(values), -position, name))
+    return [name for _, _, name in sorted(ranked)]
 
 
 def _task(column: pd.Series) -> str | None:
@@ -214,30 +214,30 @@ def infer_survival(table: Table, columns: Sequence[str]) -> tuple[SurvivalColumn
     As features these would reveal the answer.
     """
     named = {name: set(words(name)) for name in columns}
-    if any(found & _CLASSES and found.isdisjoint(_QUANTITIES) for found in named.values()):
+    if any(parts & _CLASSES and parts.isdisjoint(_QUANTITIES) for parts in named.values()):
         return None, []
-    events = [name for name, found in named.items() if found & (EVENT_WORDS - _ENDPOINTS | _CENSORING)]
-    times = [name for name, found in named.items() if found & (TIME_WORDS - _UNITS) and name not in events]
+    events = [name for name, parts in named.items() if parts & (EVENT_WORDS - _ENDPOINTS | _CENSORING)]
+    times = [name for name, parts in named.items() if parts & (TIME_WORDS - _UNITS) and name not in events]
     pairs = [(len(named[time] & named[event]), time, event) for event in events for time in times]
     for _, time, event in sorted(pairs, key=lambda pair: -pair[0]):
         if n_events(table, time, event) > 0:
-            others = [name for name in (*times, *events) if name not in (time, event)]
-            return SurvivalColumns(time=time, event=event), others
+            further = [name for name in (*times, *events) if name not in (time, event)]
+            return SurvivalColumns(time=time, event=event), further
     return None, []
 
 
 def is_censoring(event: str) -> bool:
-    """Tell whether the name of a column leaves open which of its values is the event."""
+    """Return whether the name of a column leaves open which of its values is the event."""
     return not _CENSORING.isdisjoint(words(event))
 
 
 def n_events(table: Table, time: str, event: str) -> int:
     """Return the number of events of the samples that have both; 0 if the columns are something else."""
-    known = table.frame[[time, event]].dropna()
-    times = as_floats(known[time], table.decimal)
+    complete = table.frame[[time, event]].dropna()
+    times = as_floats(complete[time], table.decimal)
     if len(set(times.tolist())) <= 2:
         return 0
     try:
-        return int(Survival(times, known[event].to_numpy()).event.sum())
+        return int(Survival(times, complete[event].to_numpy()).event.sum())
     except InputError:
         return 0

@@ -43,7 +43,7 @@ _UNDETECTED = frozenset(
 
 @lru_cache(maxsize=64)
 def is_number_type(dtype: Any) -> bool:
-    """Tell whether a column of this type holds real numbers (True and False are 1 and 0)."""
+    """Return whether a column of this type holds real numbers (True and False are 1 and 0)."""
     return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype)
 
 
@@ -99,13 +99,13 @@ def _offending(table: Table, names: Sequence[str]) -> Iterator[tuple[Any, NDArra
 
 def word_columns(table: Table, names: Sequence[str]) -> set[str]:
     """Return the columns that hold words or truth values."""
-    found = {name for kind, columns in text_columns(table, names).items() if kind != "dates" for name in columns}
+    words = {name for kind, columns in text_columns(table, names).items() if kind != "dates" for name in columns}
     dtypes = table.frame.dtypes.loc[list(names)].items()
-    return found | {str(name) for name, dtype in dtypes if pd.api.types.is_bool_dtype(dtype)}
+    return words | {str(name) for name, dtype in dtypes if pd.api.types.is_bool_dtype(dtype)}
 
 
 def names_samples(column: pd.Series) -> bool:
-    """Tell whether words are the names of samples: every sample has another one."""
+    """Return whether words are the names of samples: every sample has another one."""
     present = column.dropna()
     return not isinstance(column.dtype, pd.CategoricalDtype) and len(present) > 2 and bool(present.is_unique)
 
@@ -120,12 +120,12 @@ def number_problems(table: Table, names: Sequence[str]) -> tuple[list[Problem], 
         message, way_out, about = _mixed(table, str(name), bad, "path")
         mixed.setdefault((way_out, about), []).append((str(name), message))
     problems = []
-    for (way_out, about), found in mixed.items():
-        apart = found if len(found) <= _MOST_APART else found[:1]
-        rest = [name for name, _ in found[len(apart) :]]
-        more = f" So it is in {listed([repr(name) for name in rest[:3]], 3, len(rest))}." if rest else ""
+    for (way_out, about), columns in mixed.items():
+        apart = columns if len(columns) <= _MOST_APART else columns[:1]
+        further = [name for name, _ in columns[len(apart) :]]
+        more = f" So it is in {listed([repr(name) for name in further[:3]], 3, len(further))}." if further else ""
         problems += [Problem(f"{message}: {way_out}.{more}", (about,)) for _, message in apart]
-    return problems, {name for found in mixed.values() for name, _ in found}
+    return problems, {name for columns in mixed.values() for name, _ in columns}
 
 
 def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_], role: str) -> Problem:
@@ -153,7 +153,7 @@ def _mixed(table: Table, name: str, bad: NDArray[np.bool_], role: str) -> tuple[
 
 
 def reads_as_number(entry: Any) -> bool:
-    """Tell whether a person would read text as a number, such as 1,5 or 1'234.5."""
+    """Return whether a person would read text as a number, such as 1,5 or 1'234.5."""
     return isinstance(entry, str) and _FOR_PEOPLE.fullmatch(entry.strip()) is not None
 
 
@@ -167,9 +167,9 @@ def limit_of(entry: Any) -> float | None:
     """
     if not isinstance(entry, str):
         return None
-    found = _BELOW.fullmatch(entry.strip())
-    if found is not None:
-        return float(found[1].replace(",", "."))
+    match = _BELOW.fullmatch(entry.strip())
+    if match is not None:
+        return float(match[1].replace(",", "."))
     return np.nan if entry.strip().lower() in _UNDETECTED else None
 
 
@@ -193,10 +193,10 @@ def replace_below_detection(table: Table, rule: str) -> Table:
         odd = column.notna().to_numpy() & np.isnan(values) & ~below
         if isinstance(column.dtype, pd.CategoricalDtype) or not below.any() or odd.any():
             continue
-        given = np.array([np.nan if limit is None else limit for limit in stated])
-        counted = given if np.isfinite(given).any() else values
+        stated_limits = np.array([np.nan if limit is None else limit for limit in stated])
+        counted = stated_limits if np.isfinite(stated_limits).any() else values
         lowest = np.nanmin(counted) if np.isfinite(counted).any() else np.nan
-        limits = np.where(np.isnan(given), lowest, given)[below]
+        limits = np.where(np.isnan(stated_limits), lowest, stated_limits)[below]
         if rule == "half" and (limits < 0).any():  # half of it would not be below detection
             text = (
                 f"column {str(table.frame.columns[j])!r}: half of the limit {np.nanmin(limits):g} would be above it; "
@@ -225,7 +225,7 @@ def _kind(column: pd.Series) -> str:
 
 
 def holds_dates(column: pd.Series) -> bool:
-    """Tell whether a column holds dates, as such or as text.
+    """Return whether a column holds dates, as such or as text.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def infinite_problems(table: Table, names: Sequence[str], values: NDArray[Any]) 
 
 
 def has_point_beside_comma(column: pd.Series) -> bool:
-    """Tell whether a column has a number such as 1,234.5, whose comma separates thousands."""
+    """Return whether a column has a number such as 1,234.5, whose comma separates thousands."""
     return any(isinstance(entry, str) and "," in entry and "." in entry and reads_as_number(entry) for entry in column)
 
 
@@ -291,12 +291,12 @@ def comma_decimals(column: pd.Series, sure: bool = False) -> NDArray[Any] | None
         return None
     if not sure and all(_THOUSANDS.fullmatch(entry.strip()) for entry in with_comma):
         return None
-    found = as_floats(column, ",")
-    odd = np.isnan(found) & column.notna().to_numpy()
+    numbers = as_floats(column, ",")
+    odd = np.isnan(numbers) & column.notna().to_numpy()
     words = [entry for entry in column[odd] if limit_of(entry) is None]
     if 2 * len(words) >= column.notna().sum() or any(map(reads_as_number, words)):
         return None
-    return np.where(odd, column.to_numpy(dtype=object), found) if odd.any() else found
+    return np.where(odd, column.to_numpy(dtype=object), numbers) if odd.any() else numbers
 
 
 def n_title_rows(rows: Sequence[Sequence[Any]]) -> int:

@@ -92,7 +92,7 @@ def read_features(
     targets, covariates = target_columns(roles), list(adjust_for)
     table, names, categories = _in_roles(table, roles, task, groups, covariates, ignore, ordered)
     names, values, wrong = _numbers(table, names)
-    gaps = Gaps.of(values, np.array(names, dtype=object), missing, max_missing)
+    gaps = Gaps.from_table(values, np.array(names, dtype=object), missing, max_missing)
     if gaps is not None:
         if missing == "error":
             wrong.append(cells.missing_problem(table, names, values))
@@ -101,8 +101,10 @@ def read_features(
     if table.problems or wrong:
         raise TableError(table.path, [*table.problems, *wrong])
     described = table.frame[list(dict.fromkeys([*targets, *check_names("groups", groups), *covariates]))]
-    left = table.frame if gaps is None else table.frame[gaps.rows]
-    telling = {} if groups is not None else {str(left.columns[j]): left.iloc[:, j] for j in names_groups(left.columns)}
+    frame = table.frame if gaps is None else table.frame[gaps.rows]
+    telling = (
+        {} if groups is not None else {str(frame.columns[j]): frame.iloc[:, j] for j in names_groups(frame.columns)}
+    )
     unused = group_advice({name: column for name, column in telling.items() if name not in {*names, *described}})
     complete = True
     if gaps is not None:
@@ -118,6 +120,7 @@ def read_features(
             task="survival" if isinstance(roles, SurvivalColumns) else task,
             groups=None if groups is None else described[groups].to_numpy(),
             missing="error" if complete else "available",
+            # What is too empty was left out above.
             max_missing=1.0,
             adjust_for=described[covariates] if covariates else None,
         )
@@ -147,12 +150,12 @@ def _in_roles(
 ) -> tuple[Table, list[str], dict[str, Levels]]:
     """Return the table with target, covariates and categories prepared, its features, and the levels of categories."""
     targets, survival = target_columns(roles), roles if isinstance(roles, SurvivalColumns) else None
-    names, problems = feature_columns(table, target=targets, groups=groups, ignore=ignore, adjust_for=covariates)
+    names, problems = _feature_columns(table, target=targets, groups=groups, ignore=ignore, adjust_for=covariates)
     if task is not None and (task == "survival") != (survival is not None):
         rule = f"task {task} does not fit the target {str(roles)!r}; survival has {{time: COLUMN, event: COLUMN}}."
         problems.append(Problem(rule, ("task",)))
     task = task if survival is None else "survival"
-    names, notes = measurements(table, names, ordered)
+    names, notes = _measurements(table, names, ordered)
     table = table.noted(*problems, *_orientation_notes(table, targets), *notes)
     table = with_covariates(with_targets(table, roles, task), covariates)
     unknown = [name for name in ordered if name not in names]
@@ -181,15 +184,15 @@ def _blocks(table: Table, names: Sequence[str]) -> Blocks | None:
     """Return the features of each file, if there are several."""
     if table.blocks is None:
         return None
-    left = set(names)
-    members = {block: tuple(name for name in found if name in left) for block, found in table.blocks.items()}
-    return Blocks({block: found for block, found in members.items() if found})
+    used = set(names)
+    members = {block: tuple(name for name in features if name in used) for block, features in table.blocks.items()}
+    return Blocks({block: features for block, features in members.items() if features})
 
 
 def _orientation_notes(table: Table, targets: Sequence[str]) -> list[Advice]:
     """Return a note if samples were expected in rows, and features seem to be there."""
-    known = targets or table.unit == "sample" or table.annotations
-    if known or likely_features_in(table) == "columns":
+    rows_are_samples = targets or table.unit == "sample" or table.annotations
+    if rows_are_samples or likely_features_in(table) == "columns":
         return []
     n_rows, n_columns = table.frame.shape
     rows = as_names((table.frame.index if table.has_names else table.frame.iloc[:, 0])[:3])
@@ -197,18 +200,18 @@ def _orientation_notes(table: Table, targets: Sequence[str]) -> list[Advice]:
     return [Advice("looks_transposed", facts)]
 
 
-def measurements(table: Table, names: list[str], ordered: Mapping[str, Any] = {}) -> tuple[list[str], list[Advice]]:
+def _measurements(table: Table, names: list[str], ordered: Mapping[str, Any] = {}) -> tuple[list[str], list[Advice]]:
     """Return the columns that hold measurements or categories, and what was left out: names and numbers of samples."""
     notes = []
     texts = cells.text_columns(table, names)
-    for kind, found in texts.items():
-        found = [name for name in found if name not in ordered]
+    for kind, columns in texts.items():
+        columns = [name for name in columns if name not in ordered]
         if kind != "dates":
-            found = [name for name in found if cells.names_samples(table.frame[name])]
-        if found:
-            notes.append(Advice("columns_ignored", {"kind": kind, "n_columns": len(found), "columns": found}))
+            columns = [name for name in columns if cells.names_samples(table.frame[name])]
+        if columns:
+            notes.append(Advice("columns_ignored", {"kind": kind, "n_columns": len(columns), "columns": columns}))
     wholly = {name for note in notes for name in note.facts["columns"]}
-    words = {name for found in texts.values() for name in found}
+    words = {name for columns in texts.values() for name in columns}
     ids = id_columns(table, [name for name in names if name not in words and name not in ordered])
     if ids:
         notes.append(Advice("ids_ignored", {"n_columns": len(ids), "columns": ids}))
@@ -230,7 +233,7 @@ def _data_problem(error: InputError, targets: Sequence[str], groups: str | None,
     return Problem(f"{words} {quoted(named)}: {error.rule}", (role,))
 
 
-def feature_columns(
+def _feature_columns(
     table: Table,
     *,
     target: str | Sequence[str] | Mapping[str, str] | None = None,
@@ -241,37 +244,37 @@ def feature_columns(
     """Return the names of the columns that are left to be features, and what is wrong with the roles of the others."""
     patterns, covariates = check_names("ignore", ignore), check_names("adjust_for", adjust_for)
     targets, columns = target_columns(target), table.frame.columns
-    found = [("target", _absent(table, "target", name)) for name in targets if name not in columns]
+    wrong = [("target", _absent(table, "target", name)) for name in targets if name not in columns]
     if groups is not None and groups not in columns:
-        found.append(("groups", _absent(table, "groups", groups)))
+        wrong.append(("groups", _absent(table, "groups", groups)))
     if groups is not None and groups in targets:
-        found.append(("groups", f"column {groups!r} cannot be target and groups at once."))
-    for role, given in (("target", targets), ("adjust_for", covariates)):
-        twice = {name for name in given if given.count(name) > 1}
-        found += [(role, f"column {name!r} is named more than once; name it once.") for name in twice]
+        wrong.append(("groups", f"column {groups!r} cannot be target and groups at once."))
+    for role, named in (("target", targets), ("adjust_for", covariates)):
+        twice = {name for name in named if named.count(name) > 1}
+        wrong += [(role, f"column {name!r} is named more than once; name it once.") for name in twice]
     for name in covariates:
         if name not in columns:
-            found.append(("adjust_for", _absent(table, "covariate", name)))
+            wrong.append(("adjust_for", _absent(table, "covariate", name)))
         elif name in targets or name == groups:
-            found.append(("adjust_for", f"column {name!r} cannot be a covariate and the target or groups at once."))
+            wrong.append(("adjust_for", f"column {name!r} cannot be a covariate and the target or groups at once."))
     for pattern in patterns:
         if pattern in targets or pattern == groups or pattern in covariates:
             role = "target or groups" if pattern not in covariates else "target, groups or a covariate"
-            found.append(("ignore", f"column {pattern!r} is to be ignored, but it is the {role} too."))
+            wrong.append(("ignore", f"column {pattern!r} is to be ignored, but it is the {role} too."))
         elif not any(matches(name, [pattern]) for name in columns):
-            found.append(("ignore", f"ignore {pattern!r} matches no column.{_hint(table, pattern)}"))
+            wrong.append(("ignore", f"ignore {pattern!r} matches no column.{_hint(table, pattern)}"))
     roles = [*targets, *check_names("groups", groups), *covariates]
     # A misspelled target is not a feature either; without this its text would be a problem of its own.
-    others = {role if role in columns else nearest(role, columns) for role in roles} | table.annotations
-    left = [name for name in columns if name not in others]
-    names = [name for name in left if not matches(name, patterns)]
-    if left and not names:
-        found.append(("ignore", f"ignore leaves no feature: {quoted(patterns)} cover all other columns. Ignore fewer."))
-    return names, [Problem(message, (role,)) for role, message in found]
+    with_role = {role if role in columns else nearest(role, columns) for role in roles} | table.annotations
+    without_role = [name for name in columns if name not in with_role]
+    names = [name for name in without_role if not matches(name, patterns)]
+    if without_role and not names:
+        wrong.append(("ignore", f"ignore leaves no feature: {quoted(patterns)} cover all other columns. Ignore fewer."))
+    return names, [Problem(message, (role,)) for role, message in wrong]
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
-    """Tell whether a column is named by one of some names or patterns such as ``"id*"``."""
+    """Return whether a column is named by one of some names or patterns such as ``"id*"``."""
     return name in patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 

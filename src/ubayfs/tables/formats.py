@@ -89,8 +89,8 @@ def read_table(
     suffix = _suffix(path)
     if suffix not in SUFFIXES:
         way_out = " Save it as .xlsx first." if suffix in (".xls", ".ods", ".xlsb") else ""
-        known = f"Readable are {', '.join(SUFFIXES)}."
-        raise file_error(path, f"has the suffix {suffix!r}, which is not a table that can be read. {known}{way_out}")
+        readable = f"Readable are {', '.join(SUFFIXES)}."
+        raise file_error(path, f"has the suffix {suffix!r}, which is not a table that can be read. {readable}{way_out}")
     check_sheet(path, sheet)
     if encoding is not None:
         check_encoding("encoding", encoding)
@@ -123,7 +123,7 @@ def _suffix(path: Path) -> str:
 
 
 def has_sheets(path: Path) -> bool:
-    """Tell whether a file is of a kind that has sheets."""
+    """Return whether a file is of a kind that has sheets."""
     return _suffix(path) in _EXCEL
 
 
@@ -242,7 +242,7 @@ def _open_sheets(path: Path, read: ReadBytes) -> dict[str, Any]:
             parts = archive.infolist()
         check_unpacked(path, sum(part.file_size * (1 if _STREAM.search(part.filename) else 40) for part in parts))
         workbook = load_workbook(content, read_only=True, data_only=True)
-        sheets = {found.title: found for found in workbook.worksheets}
+        sheets = {sheet.title: sheet for sheet in workbook.worksheets}
     if not sheets:
         raise file_error(path, "has no sheet with cells.")
     return sheets
@@ -252,28 +252,28 @@ def _read_sheet(sheets: dict[str, Any], title: str, path: Path, distinct: bool) 
     with _undamaged(path, "Excel"):
         sheets[title].reset_dimensions()  # what other programs note there is often wrong
         rows = _filled_rows(sheets[title].iter_rows(values_only=True), path)
-    others = tuple(name for name in sheets if name != title)
+    other_sheets = tuple(name for name in sheets if name != title)
     try:
         table = _from_cells(rows, path, title, distinct)
     except InputError as error:
-        also = f" This is the sheet {title!r}; the file also has {quoted(others)}." if others else ""
+        also = f" This is the sheet {title!r}; the file also has {quoted(other_sheets)}." if other_sheets else ""
         raise _sheet_error(f"{error}{also}", title) from error
-    return replace(table, sheet=title, other_sheets=others)
+    return replace(table, sheet=title, other_sheets=other_sheets)
 
 
-def _filled_rows(found: Iterable[Sequence[Any]], path: Path) -> dict[int, list[Any]]:
+def _filled_rows(rows: Iterable[Sequence[Any]], path: Path) -> dict[int, list[Any]]:
     """Return the rows with a cell, by position and of the same length; others separate parts of a table for the eye."""
     missing, width = {None, "", *MISSING_CODES}, 0
-    rows: dict[int, list[Any]] = {}
-    for i, row in enumerate(found):
+    filled: dict[int, list[Any]] = {}
+    for i, row in enumerate(rows):
         if i >= _EXCEL_ROWS:
             raise file_error(path, f"has more rows than a sheet can have, {_EXCEL_ROWS:,}. Write it again.")
         cells = [None if isinstance(cell, str) and cell.strip() in missing else cell for cell in row]
         if any(cell is not None for cell in cells):
-            rows[i], width = cells, max(width, len(cells))
-            if len(rows) % 256 == 0:
-                check_unpacked(path, _CELL * len(rows) * width, more=True)
-    return {i: row + [None] * (width - len(row)) for i, row in rows.items()}
+            filled[i], width = cells, max(width, len(cells))
+            if len(filled) % 256 == 0:
+                check_unpacked(path, _CELL * len(filled) * width, more=True)
+    return {i: row + [None] * (width - len(row)) for i, row in filled.items()}
 
 
 def _from_cells(rows: dict[int, list[Any]], path: Path, title: str, distinct: bool) -> Table:
@@ -287,11 +287,11 @@ def _from_cells(rows: dict[int, list[Any]], path: Path, title: str, distinct: bo
     columns = {i: pd.Series([row[i] for row in body]) for i in range(width)}
     texts = {i: column for i, column in columns.items() if not is_number_type(column.dtype)}
     for sure in (False, True):  # typed as text, in a program that takes the comma for a separator
-        found = {i: numbers for i, column in texts.items() if (numbers := comma_decimals(column, sure)) is not None}
-        columns |= {i: pd.Series(numbers) for i, numbers in found.items()}
-        if not found or any(map(has_point_beside_comma, texts.values())):
+        decimals = {i: numbers for i, column in texts.items() if (numbers := comma_decimals(column, sure)) is not None}
+        columns |= {i: pd.Series(numbers) for i, numbers in decimals.items()}
+        if not decimals or any(map(has_point_beside_comma, texts.values())):
             break  # else 1,234 is a number with decimals, too, as others of the sheet are
-        texts = {i: column for i, column in texts.items() if i not in found}
+        texts = {i: column for i, column in texts.items() if i not in decimals}
     frame = pd.DataFrame(columns, index=range(len(body)))
     table = tidy(frame, names, path, "row", np.array(filled[n_titles + 1 :], dtype=np.intp) + 1, distinct=distinct)
     titles = [" ".join(str(cell) for cell in rows[i] if cell is not None) for i in filled[:n_titles]]
@@ -308,9 +308,9 @@ def _read_anndata(path: Path) -> Table:
     with _undamaged(path, "AnnData (.h5ad)"), File(path) as file:
         _check_links(file, path)
         needed = {name: file[name] for name in ("X", "obs", "var") if name in file}
-        of_today = all("encoding-type" in part.attrs for part in needed.values())
-        check_unpacked(path, sum(map(_stored_size, needed.values() if of_today else [file])))
-        data = AnnData(**{key: read_elem(part) for key, part in needed.items()}) if of_today else read_h5ad(path)
+        is_current = all("encoding-type" in part.attrs for part in needed.values())
+        check_unpacked(path, sum(map(_stored_size, needed.values() if is_current else [file])))
+        data = AnnData(**{key: read_elem(part) for key, part in needed.items()}) if is_current else read_h5ad(path)
     if data.X is None:
         raise file_error(path, "has no matrix X; store the measurements in X of the AnnData object.")
     features, annotations = [str(name) for name in data.var_names], [str(name) for name in data.obs.columns]
@@ -345,7 +345,7 @@ def _stored_size(part: Any) -> int:
     """Return the bytes that a part of an HDF5 file takes in memory; a sparse matrix becomes a dense one of float32."""
     sizes = [getattr(part, "nbytes", 0), 4 * prod(map(int, part.attrs.get("shape", (0,))))]
     if hasattr(part, "visititems"):
-        part.visititems(lambda _, found: sizes.append(getattr(found, "nbytes", 0)))
+        part.visititems(lambda _, member: sizes.append(getattr(member, "nbytes", 0)))
     return int(sum(sizes))
 
 
@@ -375,8 +375,8 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         raise InputError.of("frame", f"must be a pandas DataFrame; got {type(frame).__name__}.", frame)
     suffix = _suffix(path)
     if suffix not in _WRITABLE:
-        known = f"Writable are {', '.join(_WRITABLE)}."
-        raise file_error(path, f"has the suffix {suffix!r}, which is not a table that can be written. {known}")
+        writable = f"Writable are {', '.join(_WRITABLE)}."
+        raise file_error(path, f"has the suffix {suffix!r}, which is not a table that can be written. {writable}")
     if suffix == ".xlsx":
         content = _excel(frame, path)
     elif suffix == ".parquet":

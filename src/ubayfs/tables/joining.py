@@ -46,12 +46,12 @@ def join(tables: Mapping[str, Table], sheet: Table | None, keep: str, roles: Ite
         Samples in the order of the first file that has them.
     """
     ids = {block: table.frame.index for block, table in tables.items()}
-    first, *others = tables
-    for block in others if sheet is None else tables:
+    first, *further = tables
+    for block in further if sheet is None else tables:
         _check_match(tables[block], tables[first] if sheet is None else sheet, "path" if sheet is None else "samples")
-    samples = pd.Index(dict.fromkeys(n for found in ids.values() for n in found), dtype=object, name=ids[first].name)
-    for found in [*(ids.values() if keep == "all" else ()), *([] if sheet is None else [sheet.frame.index])]:
-        samples = samples[samples.isin(found)]
+    samples = pd.Index(dict.fromkeys(n for names in ids.values() for n in names), dtype=object, name=ids[first].name)
+    for names in [*(ids.values() if keep == "all" else ()), *([] if sheet is None else [sheet.frame.index])]:
+        samples = samples[samples.isin(names)]
     if not len(samples):
         raise tables[first].error("keep", "no sample is in all of the files. Choose keep: any, or check the ids.")
     described = pd.DataFrame(index=samples) if sheet is None else sheet.frame.reindex(samples)
@@ -75,9 +75,9 @@ def as_sheet(sheet: Table, ids: Iterable[str], id: str | None) -> Table:
     """Return a sample sheet by sample: its ids are where most ids of the data are, in a column or in the header."""
     columns = list(sheet.frame.columns)
     places: dict[str | None, set[str]] = {None: set(as_names(sheet.frame.index))} if sheet.has_names else {}
-    found = {name: set(as_names(sheet.frame[name])) for name in ([id] if id in columns else columns)}
-    distinct = {name: names for name, names in found.items() if len(names) >= 0.9 * len(sheet.frame)}
-    places.update(distinct or found)  # an age may be the number of a sample
+    names_of = {name: set(as_names(sheet.frame[name])) for name in ([id] if id in columns else columns)}
+    distinct = {name: names for name, names in names_of.items() if len(names) >= 0.9 * len(sheet.frame)}
+    places.update(distinct or names_of)  # an age may be the number of a sample
     best = _most_shared([*places.values(), set(as_names(columns))], set(ids))
     if best < len(places):
         return with_ids(sheet, list(places)[best])
@@ -85,30 +85,30 @@ def as_sheet(sheet: Table, ids: Iterable[str], id: str | None) -> Table:
     return replace(turned, frame=turned.frame.set_axis([str(name) for name in turned.frame], axis=1))
 
 
-def _most_shared(places: Sequence[set[str]], known: set[str]) -> int:
-    """Return the first place with most of the known names: equal ones or, if there are none, alike but for spelling."""
+def _most_shared(places: Sequence[set[str]], names: set[str]) -> int:
+    """Return the first place with most of these names: equal ones or, if there are none, alike but for spelling."""
     alike = _SPELLINGS["in capital letters, with '.', '-', '_' and blanks written alike"]
-    shared = [len(found & known) for found in places]
+    shared = [len(place & names) for place in places]
     if not any(shared):
-        spelled = {alike(name)[:12] for name in known}
-        shared = [len({alike(name)[:12] for name in found} & spelled) for found in places]
+        spelled = {alike(name)[:12] for name in names}
+        shared = [len({alike(name)[:12] for name in place} & spelled) for place in places]
     return shared.index(max(shared))
 
 
 def _check_match(table: Table, other: Table, argument: str) -> None:
     """Refuse two files of which fewer than half of the ids match: they may be spelled in another way."""
-    ids, known = table.frame.index, other.frame.index
-    n_matched, fewer = len(ids.intersection(known)), min(len(ids), len(known))
+    ids, other_ids = table.frame.index, other.frame.index
+    n_matched, fewer = len(ids.intersection(other_ids)), min(len(ids), len(other_ids))
     if 2 * n_matched >= fewer:
         return
     shown = [f"{file.title} has {', '.join(map(repr, file.frame.index[:3]))}" for file in (table, other)]
     rule = f"only {n_matched} of {len(ids)} sample ids are in {other.title}: {'; '.join(shown)}."
     turned = set(as_names(table.frame.columns))
-    if turned and 2 * len(turned.intersection(known)) >= min(len(turned), len(known)):
+    if turned and 2 * len(turned.intersection(other_ids)) >= min(len(turned), len(other_ids)):
         where = "columns" if table.unit == "sample" else "rows"
         raise table.error(argument, f"{rule} They are on its other side: choose features_in: {where}.")
-    for words, spelled in [*_SPELLINGS.items(), *_cut(ids, known)]:
-        n_alike = len({spelled(name) for name in ids} & {spelled(name) for name in known})
+    for words, spelled in [*_SPELLINGS.items(), *_cut(ids, other_ids)]:
+        n_alike = len({spelled(name) for name in ids} & {spelled(name) for name in other_ids})
         if 2 * n_alike >= fewer:
             rule += f" {words[0].upper()}{words[1:]}, {n_alike} would match: write the ids of one of the files so."
             break
@@ -118,10 +118,10 @@ def _check_match(table: Table, other: Table, argument: str) -> None:
     raise table.error(argument, rule)
 
 
-def _cut(ids: pd.Index, known: pd.Index) -> list[tuple[str, Callable[[str], str]]]:
+def _cut(ids: pd.Index, other_ids: pd.Index) -> list[tuple[str, Callable[[str], str]]]:
     """Return the spelling of longer ids that are cut to the length of the shorter ones, such as barcodes of TCGA."""
     alike = _SPELLINGS["with '.', '-', '_' and blanks written alike"]
-    lengths = [Counter(map(len, names)).most_common(1)[0][0] for names in (ids, known)]
+    lengths = [Counter(map(len, names)).most_common(1)[0][0] for names in (ids, other_ids)]
     n = min(lengths)
     if n < 4 or max(lengths) == n:
         return []
@@ -157,8 +157,8 @@ def _matched(files: Sequence[Table], samples: pd.Index, keep: str) -> list[Advic
     facts = {"n_samples": len(samples), "keep": keep, "files": counted}
     notes = [Advice("samples_joined", facts)] if len(counted) > 1 else []  # not of a file that describes its samples
     for table in files:
-        left = table.frame.index[~table.frame.index.isin(samples)].tolist()
-        if left:
-            facts = {"file": table.title, "n_left": len(left), "n_samples": len(table.frame), "samples": left}
+        unused = table.frame.index[~table.frame.index.isin(samples)].tolist()
+        if unused:
+            facts = {"file": table.title, "n_left": len(unused), "n_samples": len(table.frame), "samples": unused}
             notes.append(Advice("samples_not_matched", facts))
     return notes

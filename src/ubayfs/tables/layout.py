@@ -39,12 +39,12 @@ def id_columns(table: Table, names: Iterable[str]) -> list[str]:
 
 
 def _is_called_id(name: str) -> bool:
-    found = words(name) if _ID_LETTERS.search(name) else []  # nearly all names have none of these
-    return bool(found) and (all(word in _IDS for word in found) or found[-1] in ("id", "barcode", "accession"))
+    parts = words(name) if _ID_LETTERS.search(name) else []  # nearly all names have none of these
+    return bool(parts) and (all(word in _IDS for word in parts) or parts[-1] in ("id", "barcode", "accession"))
 
 
 def numbers_rows(column: pd.Series, decimal: str | None) -> bool:
-    """Tell whether a column holds whole numbers, each once."""
+    """Return whether a column holds whole numbers, each once."""
     values = np.empty(0) if column.dtype.kind == "b" else cells.as_floats(column, decimal)
     return bool(len(values) > 2 and np.isfinite(values).all() and (values % 1 == 0).all() and column.is_unique)
 
@@ -113,15 +113,15 @@ def _descriptions(table: Table, body: pd.DataFrame) -> list[str]:
     """Return the columns beside the names of features in rows that are no samples: they describe the features."""
     names = _once(body.columns)
     kinds = cells.text_columns(replace(table, frame=body), names)
-    found = {name for texts in kinds.values() for name in texts}
-    return [name for name in names if name in found or _numbers_features(name, body)]
+    with_text = {name for texts in kinds.values() for name in texts}
+    return [name for name in names if name in with_text or _numbers_features(name, body)]
 
 
 def _numbers_features(name: str, body: pd.DataFrame) -> bool:
-    """Tell whether a column holds numbers or places of the features, such as Entrez_Gene_Id or Start."""
-    found = set(words(name)) if isinstance(name, str) else set()
+    """Return whether a column holds numbers or places of the features, such as Entrez_Gene_Id or Start."""
+    name_words = set(words(name)) if isinstance(name, str) else set()
     telling = _FEATURE_WORDS | _PLACE_WORDS
-    if found.isdisjoint(telling) or not found <= telling | ID_WORDS:
+    if name_words.isdisjoint(telling) or not name_words <= telling | ID_WORDS:
         return False
     column = body[name]
     return cells.is_number_type(column.dtype) and bool((column.dropna() % 1 == 0).all())
@@ -187,36 +187,37 @@ def merge_duplicates(table: Table, rule: str) -> Table:
 
 
 def _suffixed(names: Sequence[str]) -> list[str]:
-    taken, found = set(names), []
+    taken, distinct = set(names), []
     counts: dict[str, int] = {}
     for name in names:
         n = counts.get(name, 0) + 1
         while n > 1 and f"{name}_{n}" in taken:
             n += 1
         counts[name] = n
-        found.append(name if n == 1 else f"{name}_{n}")
-    return found
+        distinct.append(name if n == 1 else f"{name}_{n}")
+    return distinct
 
 
 def _merged(table: Table, several: dict[str, list[int]], rule: str) -> pd.DataFrame:
     """Return the columns with one in the first place of each name: their mean, or the one of highest variance."""
     frame, changed = table.frame, dict[int, Any]()
-    for name, found in several.items() if rule != "first" else ():
-        parts = [frame.iloc[:, j] for j in found]
+    for name, places in several.items() if rule != "first" else ():
+        parts = [frame.iloc[:, j] for j in places]
         if any(cells.offending(part, table.decimal).any() for part in parts):
-            text = f"{name!r} occurs {len(found)} times and does not hold numbers only: rename or remove the others."
+            text = f"{name!r} occurs {len(places)} times and does not hold numbers only: rename or remove the others."
             raise table.error("duplicates", text)
         values = np.column_stack([cells.as_floats(part, table.decimal) for part in parts])
         present = ~np.isnan(values)
         if rule == "mean":
             counts, total = present.sum(axis=1), np.where(present, values, 0.0).sum(axis=1)
-            changed[found[0]] = np.divide(total, counts, out=np.full(len(values), np.nan), where=counts > 0)
+            changed[places[0]] = np.divide(total, counts, out=np.full(len(values), np.nan), where=counts > 0)
         else:
             columns = zip(values.T, present.T, strict=True)
+            # -1: a column without any value never has the highest variance.
             spreads = [np.var(column[there]) if there.any() else -1.0 for column, there in columns]
-            changed[found[0]] = parts[int(np.argmax(spreads))].to_numpy()
-    others = {j for found in several.values() for j in found[1:]}
-    return with_columns(frame, changed).iloc[:, [j for j in range(frame.shape[1]) if j not in others]]
+            changed[places[0]] = parts[int(np.argmax(spreads))].to_numpy()
+    dropped = {j for places in several.values() for j in places[1:]}
+    return with_columns(frame, changed).iloc[:, [j for j in range(frame.shape[1]) if j not in dropped]]
 
 
 # -- which way round a table is ----------------------------------------------------------------------------------------
@@ -231,8 +232,8 @@ def likely_features_in(table: Table, target: str | None = None, samples: Iterabl
     if table.samples is not None:
         return "rows"
     header, rows = as_names(table.frame.columns), _row_names(table)
-    known = set(samples)
-    in_header, in_rows = len(known & set(header)), len(known & set(rows))
+    ids = set(samples)
+    in_header, in_rows = len(ids & set(header)), len(ids & set(rows))
     if in_rows >= max(in_header, 1):
         return "columns"
     if 4 * in_header > len(header):  # a few are headings that both files have

@@ -15,6 +15,7 @@ from typing import Any
 from .._arguments import by_name, check_choice, check_text, entries_of
 from .._files import ReadBytes, as_path, read_bytes
 from .._plain import listed
+from ..data.damaged_names import symbols_before_damage
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
 from ..data.reading_rules import (
@@ -28,7 +29,6 @@ from ..data.reading_rules import (
 )
 from ..exceptions import InputError, repr_of
 from .columns import replace_below_detection
-from .damaged_names import symbols_before_damage
 from .features import read_features
 from .formats import read_table
 from .joining import as_sheet, join
@@ -144,9 +144,9 @@ def named_files(path: Any) -> dict[str, Path]:
         raise InputError.of("path", f"{rule}; got {repr_of(path)}.", path)
     paths = [as_path(file) for file in files]
     for name in (lambda path: path.name.split(".")[0], lambda path: path.name, str):  # the first that tells them apart
-        found = {name(path): path for path in paths}
-        if len(found) == len(paths):
-            return found
+        by_name = {name(path): path for path in paths}
+        if len(by_name) == len(paths):
+            return by_name
     raise InputError.of("path", "names a file twice; name each once.", path)
 
 
@@ -195,17 +195,17 @@ def read_sheet(
         raise InputError.of("samples_sheet", rule, sheet)
     file = tables[0].path if samples is None else samples
     try:
-        found = read_table(file, sheet=sheet, encoding=encoding, read=read)
+        described = read_table(file, sheet=sheet, encoding=encoding, read=read)
     except InputError as error:
-        of_sheet = sheet is not None and error.argument == "sheet"
-        argument, value = ("samples_sheet", sheet) if of_sheet else ("samples", samples)
+        wrong_sheet = sheet is not None and error.argument == "sheet"
+        argument, value = ("samples_sheet", sheet) if wrong_sheet else ("samples", samples)
         raise InputError(str(error), argument=argument, value=value) from error
     for table in tables:
-        if found.other_sheets and found.sheet == table.sheet and Path(file).resolve() == table.path.resolve():
-            rule = f"{file}: the sheet {found.sheet!r} cannot be data and sample sheet at once."
-            way_out = f"Choose samples_sheet: {' or '.join(map(repr, found.other_sheets))}."
+        if described.other_sheets and described.sheet == table.sheet and Path(file).resolve() == table.path.resolve():
+            rule = f"{file}: the sheet {described.sheet!r} cannot be data and sample sheet at once."
+            way_out = f"Choose samples_sheet: {' or '.join(map(repr, described.other_sheets))}."
             raise InputError(f"{rule} {way_out}", argument="samples_sheet" if sheet else "samples", value=sheet)
-    return found
+    return described
 
 
 def lay_out(
@@ -230,7 +230,7 @@ def lay_out(
             check_choice(name, value, choices)
     described = sheet or next((_series_sheet(table) for table in tables.values() if table.samples is not None), None)
     joined = len(tables) > 1 or described is not None
-    found = {}
+    laid_out = {}
     for block, table in tables.items():
         if features_in == "rows" or table.samples is not None:
             table = transposed(table, id)
@@ -238,16 +238,16 @@ def lay_out(
             table = with_ids(table, id)
         if below_detection is not None:
             table = replace_below_detection(table, below_detection)
-        found[block] = merge_duplicates(table, duplicates)
+        laid_out[block] = merge_duplicates(table, duplicates)
         if features is None:
-            _refuse_dates(found[block])
+            _refuse_dates(laid_out[block])
     if not joined:
-        return next(iter(found.values()))
+        return next(iter(laid_out.values()))
     if described is not None:
-        ids = [name for table in found.values() for name in table.frame.index]
+        ids = [name for table in laid_out.values() for name in table.frame.index]
         described = as_sheet(described, ids, id)
     named = [name for role in roles for name in target_columns(role)]
-    return join(found, described, keep, named)
+    return join(laid_out, described, keep, named)
 
 
 def _series_sheet(table: Table) -> Table:
@@ -306,16 +306,16 @@ def inspect_files(
         for block, path in files.items()
     }
     described = read_sheet(samples, list(tables.values()), samples_sheet, encoding)
-    known: list[str] = []
+    ids: list[str] = []
     if described is not None:
-        known = as_names([*described.frame.columns, *described.frame.iloc[:, 0], *described.frame.index])
+        ids = as_names([*described.frame.columns, *described.frame.iloc[:, 0], *described.frame.index])
     place = next(iter(target_columns(target)), None)
-    found = {block: features_in or likely_features_in(table, place, known) for block, table in tables.items()}
-    if len(set(found.values())) > 1:
-        shown = ", ".join(f"{files[block].name} in {where}" for block, where in found.items())
+    orientations = {block: features_in or likely_features_in(table, place, ids) for block, table in tables.items()}
+    if len(set(orientations.values())) > 1:
+        shown = ", ".join(f"{files[block].name} in {where}" for block, where in orientations.items())
         rule = f"features seem to be {shown}; transpose files so that all are the same, or give --features-in."
         raise InputError.of("features_in", rule)
-    where = next(iter(found.values()))
+    where = next(iter(orientations.values()))
     read = partial(
         lay_out, tables, described, features_in=where, id=id, duplicates="first", features="as_is", roles=(target,)
     )

@@ -41,8 +41,8 @@ def sheet_of(lines: list[list[str]]) -> pd.DataFrame | None:
     GSM1  5.0  NaN
     GSM2  NaN    f
     """
-    found = {name: entries for name, *entries in reversed(lines)}
-    ids = found.get(f"{_SAMPLE}geo_accession")
+    entries_of = {name: entries for name, *entries in reversed(lines)}
+    ids = entries_of.get(f"{_SAMPLE}geo_accession")
     if ids is None:
         return None
     columns: dict[str, dict[str, str]] = {}

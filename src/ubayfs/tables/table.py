@@ -32,14 +32,14 @@ _ROW_NAMES = ("", "Unnamed: 0")
 class TableError(StudyError):
     """The columns of a table cannot have the roles that they are given; the path of each problem is the argument."""
 
-    def __init__(self, path: Path, found: Sequence[Problem], limit: int = 10) -> None:
-        problems = [replace(problem, message=f"{path}: {problem.message}") for problem in found]
-        message = problems[0].message
-        if len(found) > 1:
-            more = f"\n- and {len(found) - limit} more" if len(found) > limit else ""
-            listed = "\n- ".join(problem.message for problem in found[:limit])
-            message = f"{path} has {len(found)} problems:\n- {listed}{more}"
-        super().__init__(message, problems)
+    def __init__(self, path: Path, problems: Sequence[Problem], limit: int = 10) -> None:
+        with_path = [replace(problem, message=f"{path}: {problem.message}") for problem in problems]
+        message = with_path[0].message
+        if len(problems) > 1:
+            more = f"\n- and {len(problems) - limit} more" if len(problems) > limit else ""
+            listed = "\n- ".join(problem.message for problem in problems[:limit])
+            message = f"{path} has {len(problems)} problems:\n- {listed}{more}"
+        super().__init__(message, with_path)
 
 
 def file_error(path: Path, rule: str) -> InputError:
@@ -111,8 +111,8 @@ class Table:
     @property
     def about_samples_sheet(self) -> str:
         """The same, and how another sheet is named that describes the samples."""
-        found = self.about_sheets
-        return found and f"{found} A sheet that describes the samples is named as samples_sheet."
+        about = self.about_sheets
+        return about and f"{about} A sheet that describes the samples is named as samples_sheet."
 
     def place(self, row: int) -> str:
         """Return where the row at a position is in the file, such as ``"line 14"``."""
@@ -125,10 +125,10 @@ class Table:
         numbers = np.arange(len(self.frame)) + 1 if self.numbers is None else self.numbers
         return replace(self, frame=self.frame.iloc[rows], numbers=numbers[rows])
 
-    def noted(self, *found: Advice | Problem) -> Table:
+    def noted(self, *entries: Advice | Problem) -> Table:
         """Return the table with further notes and problems."""
-        notes = [note for note in found if isinstance(note, Advice)]
-        problems = [problem for problem in found if isinstance(problem, Problem)]
+        notes = [note for note in entries if isinstance(note, Advice)]
+        problems = [problem for problem in entries if isinstance(problem, Problem)]
         return replace(self, notes=(*self.notes, *notes), problems=(*self.problems, *problems))
 
     def with_columns(self, columns: Mapping[str, Any]) -> Table:
@@ -159,7 +159,7 @@ def repeated(names: Sequence[str]) -> dict[str, list[int]]:
     places: dict[str, list[int]] = {}
     for position, name in enumerate(names):
         places.setdefault(name, []).append(position)
-    return {name: found for name, found in places.items() if len(found) > 1}
+    return {name: positions for name, positions in places.items() if len(positions) > 1}
 
 
 def check_distinct(names: Sequence[str], path: Path, what: str = "column") -> None:

@@ -94,8 +94,8 @@ def _with_zeros(frame: pd.DataFrame, parse: Callable[..., pd.DataFrame]) -> pd.D
     whole = [i for i in numbers if (frame[i].dropna() % 1 == 0).all()]
     texts = parse(usecols=whole, dtype=str)
     for i in whole:
-        found = texts[i].dropna().str.strip()
-        if found.str.fullmatch("[0-9]+").all() and found.str.match("0[0-9]").any():
+        entries = texts[i].dropna().str.strip()
+        if entries.str.fullmatch("[0-9]+").all() and entries.str.match("0[0-9]").any():
             frame[i] = texts[i].astype(object)
     return frame
 
@@ -176,7 +176,7 @@ def _lines(content: bytes) -> io.TextIOWrapper:
 
 
 def _is_blank(line: str, delimiter: str) -> bool:
-    """Tell whether a line is not a record, as pandas sees it."""
+    """Return whether a line is not a record, as pandas sees it."""
     return not line.strip(" \t\n".replace(delimiter, ""))
 
 
@@ -215,7 +215,7 @@ def _find_delimiter(content: bytes, path: Path) -> tuple[str, bool, int]:
 
     The last is the number of records above the header.
     """
-    found = []
+    readings = []
     for delimiter in sorted(_DELIMITERS, key=lambda d: (d == "\t") != (".tsv" in path.name.lower())):
         try:
             records = [fields for _, fields in islice(_records(content, delimiter), _SAMPLE)]
@@ -225,14 +225,14 @@ def _find_delimiter(content: bytes, path: Path) -> tuple[str, bool, int]:
         header, *rows = records[n_titles:]
         shifted = len(header) > 1 and bool(rows) and _begin_with_names(rows, len(header) + 1)
         regular = len(header) > 1 and (shifted or all(len(row) == len(header) for row in rows))
-        found.append((regular, len(header), delimiter, shifted, n_titles))
-    if not found:
+        readings.append((regular, len(header), delimiter, shifted, n_titles))
+    if not readings:
         raise file_error(path, "cannot be read as a table: it has a cell of more than 100,000 characters.")
-    return max(found, key=lambda read: read[:2])[2:]  # the first of equals
+    return max(readings, key=lambda read: read[:2])[2:]  # the first of equals
 
 
 def _begin_with_names(rows: Sequence[list[str]], n_fields: int) -> bool:
-    """Tell whether the first of `n_fields` fields names the row: distinct, and not numbers (decimal commas!)."""
+    """Return whether the first of `n_fields` fields names the row: distinct, and not numbers (decimal commas!)."""
     if any(len(row) != n_fields for row in rows):
         return False
     names = [row[0] for row in rows]
@@ -260,13 +260,13 @@ def _line_numbers(
     `n_above` lines of the file stand above the content.
     """
     try:
-        found = np.fromiter(chain.from_iterable(_field_counts(content, delimiter)), np.intp).reshape(-1, 3)
+        records = np.fromiter(chain.from_iterable(_field_counts(content, delimiter)), np.intp).reshape(-1, 3)
     except csv.Error as error:
         raise file_error(
             path, f"cannot be read as a table ({error}); is there a quotation mark without its partner?"
         ) from error
-    filled = np.flatnonzero(found[1:, 2] == 0)
-    counts = found[1 : 2 + filled[-1] if len(filled) else 1]  # spreadsheets leave empty rows behind
+    filled = np.flatnonzero(records[1:, 2] == 0)
+    counts = records[1 : 2 + filled[-1] if len(filled) else 1]  # spreadsheets leave empty rows behind
     wrong = counts[counts[:, 1] != n_fields]
     if not len(wrong):
         return counts[:, 0] + n_above
@@ -281,7 +281,7 @@ def _line_numbers(
         way_out = "The header must be the first line, and have one name for each column."
     raise file_error(
         path,
-        f"has a header in line {found[0, 0] + n_above} of {n_names} column(s), separated by "
+        f"has a header in line {records[0, 0] + n_above} of {n_names} column(s), separated by "
         f"{_DELIMITERS[delimiter]}, but {shown}. {way_out}",
     )
 

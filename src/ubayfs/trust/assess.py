@@ -54,10 +54,10 @@ class Assessment(ShownAsCard):
     >>> y = np.repeat([0, 1], 20)
     >>> X = rng.normal(size=(40, 5)) + 2 * y[:, None]
     >>> evidence = Evidence.from_sets([[1, 1, 0, 0, 0], [1, 0, 0, 1, 0]])  # of another ensemble
-    >>> found = assess(decide(evidence, max_size=1), X, y)
-    >>> found
+    >>> assessment = assess(decide(evidence, max_size=1), X, y)
+    >>> assessment
     Assessment(1 feature: related)
-    >>> found.not_done["reproducibility"]
+    >>> assessment.not_done["reproducibility"]
     'The selection is decided on sets of another ensemble, which cannot be repeated on other samples. ...'
     """
 
@@ -71,8 +71,8 @@ class Assessment(ShownAsCard):
 
     def __repr__(self) -> str:
         parts = ("related", "reproducibility", "validation")
-        known = [part for part in parts if getattr(self, part) is not None]
-        return f"Assessment({counted(len(self.features), 'feature')}: {', '.join(known) or 'nothing known'})"
+        done = [part for part in parts if getattr(self, part) is not None]
+        return f"Assessment({counted(len(self.features), 'feature')}: {', '.join(done) or 'nothing known'})"
 
 
 @by_name()
@@ -141,10 +141,10 @@ def assess(
     >>> from ubayfs import assess, collect_evidence, decide
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> evidence = collect_evidence(X, y, selector="mrmr", n_models=20, n_features_per_model=5, random_state=0)
-    >>> found = assess(decide(evidence, max_size=6), X, y, n_splits=5)
-    >>> found
+    >>> assessment = assess(decide(evidence, max_size=6), X, y, n_splits=5)
+    >>> assessment
     Assessment(6 features: related, reproducibility)
-    >>> found.related.at_least
+    >>> assessment.related.at_least
     6
     """
     check_choice("level", level, LEVELS)
@@ -156,10 +156,10 @@ def assess(
     reading = {"groups": groups, "adjust_for": adjust_for, "target": target, "layer": layer, "max_missing": max_missing}
     data = data_of_evidence(selection, X, y, **reading)
     supervised, not_done = data.target.task != "unsupervised", dict[str, str]()
-    found: dict[str, Any] = {"adjust_for": () if data.covariates is None else tuple(data.covariates.names)}
+    parts: dict[str, Any] = {"adjust_for": () if data.covariates is None else tuple(data.covariates.names)}
     if supervised:
         related = related_members(selection, data, n_shuffles, seed)
-        found |= {"related": related, "n_supported": related.n_supported_of(selection)}
+        parts |= {"related": related, "n_supported": related.n_supported_of(selection)}
     else:
         not_done |= {"related": _NO_TARGET, "validation": _NO_TARGET}
     try:
@@ -168,7 +168,7 @@ def assess(
         if not supervised:
             raise
         reason = f"The {error}"
-        return Assessment(selection.features, **found, not_done={"reproducibility": reason, "validation": reason})
+        return Assessment(selection.features, **parts, not_done={"reproducibility": reason, "validation": reason})
     assert selection.posterior is not None
     ensemble_of(selection.posterior.evidence, selector)  # refuses what cannot be repeated, before any work
     watch = _Watch(on_progress)
@@ -178,19 +178,22 @@ def assess(
             not_done[part] = _STOPPED
             return
         try:
-            found[part] = work()
+            parts[part] = work()
         except (InputError, EnsembleError) as error:
             not_done[part] = f"Could not be tested: {error}"
 
-    attempt("reproducibility", lambda: reproducibility_on(selection, data, selector, n_splits, seed, n_jobs, watch.own))
+    attempt(
+        "reproducibility",
+        lambda: reproducibility_on(selection, data, selector, n_splits, seed, n_jobs, watch.on_progress),
+    )
     if level == "quick":
         not_done.setdefault("validation", _OTHER_LEVEL)
     elif supervised:
         from .cross_validation import Options, validate_selection
 
-        options = Options(random_state=seed, n_jobs=n_jobs, on_progress=watch.own)
+        options = Options(random_state=seed, n_jobs=n_jobs, on_progress=watch.on_progress)
         attempt("validation", lambda: validate_selection(selection, data, options, selector))
-    return Assessment(selection.features, **found, not_done=not_done)
+    return Assessment(selection.features, **parts, not_done=not_done)
 
 
 class _Watch:
@@ -198,10 +201,10 @@ class _Watch:
 
     def __init__(self, on_progress: Progress | bool | None) -> None:
         self.stopped = False
-        self._given = on_progress
-        self.own: Progress | bool | None = self._asked if callable(on_progress) else on_progress
+        self._on_progress = on_progress
+        self.on_progress: Progress | bool | None = self._call if callable(on_progress) else on_progress
 
-    def _asked(self, done: int, total: int) -> bool:
-        assert callable(self._given)
-        self.stopped |= self._given(done, total) is False
+    def _call(self, done: int, total: int) -> bool:
+        assert callable(self._on_progress)
+        self.stopped |= self._on_progress(done, total) is False
         return not self.stopped

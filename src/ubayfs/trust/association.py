@@ -60,7 +60,7 @@ class TargetScores(NamedTuple):
     single: bool  # whether they are tested one by one
 
     @classmethod
-    def of(cls, target: Target) -> TargetScores:
+    def from_target(cls, target: Target) -> TargetScores:
         """Return the scores of a target: several classes are tested together and one by one, labels one by one."""
         columns, labels = target_columns(target), target.task == "multilabel"
         return cls(columns, not labels, labels or columns.shape[1] > 1)
@@ -74,7 +74,7 @@ class Sampling(NamedTuple):
     within: Ints | None  # groups that samples are shuffled within
 
     @classmethod
-    def of(cls, data: FeatureData) -> Sampling:
+    def from_data(cls, data: FeatureData) -> Sampling:
         """Return how the samples of data are shuffled."""
         n = data.n_samples
         design = np.empty((n, 0))
@@ -137,31 +137,33 @@ class Shuffled(NamedTuple):
     Joint scores, orthonormal, come first, then single ones of length one.
     """
 
-    own: Floats  # (1, n_scores, n)
+    observed: Floats  # of the data, (1, n_scores, n)
     scores: Array  # of float32, (n_shuffles, n_scores, n)
     d: int  # number of joint scores
 
     @classmethod
-    def of(cls, target: TargetScores, sampling: Sampling, n_shuffles: int, rng: np.random.Generator) -> Shuffled:
+    def from_target(
+        cls, target: TargetScores, sampling: Sampling, n_shuffles: int, rng: np.random.Generator
+    ) -> Shuffled:
         """Shuffle the residuals of a target."""
         columns = sampling.reduced(target.columns)
-        left = outside(sampling.basis, columns)
-        left[:, np.linalg.norm(left, axis=0) <= _NOTHING * np.linalg.norm(columns, axis=0)] = 0.0
-        d = int(np.linalg.matrix_rank(left)) if target.joint else 0
-        parts, plain = _parts(left, d, target.single), sampling.basis.shape[1] == 1
+        residuals = outside(sampling.basis, columns)
+        residuals[:, np.linalg.norm(residuals, axis=0) <= _NOTHING * np.linalg.norm(columns, axis=0)] = 0.0
+        d = int(np.linalg.matrix_rank(residuals)) if target.joint else 0
+        parts, plain = _parts(residuals, d, target.single), sampling.basis.shape[1] == 1
         scores = np.empty((n_shuffles, parts.shape[1], sampling.n), dtype=np.float32)
         for number, order in enumerate(sampling.shuffles(n_shuffles, rng)):
             # Shuffled scores are orthogonal to the constant, but not to covariates.
             scores[number] = (
-                parts[order] if plain else _parts(outside(sampling.basis, left[order]), d, target.single)
+                parts[order] if plain else _parts(outside(sampling.basis, residuals[order]), d, target.single)
             ).T
         return cls(parts.T[None], scores, d)
 
 
-def _parts(left: Floats, d: int, single: bool) -> Floats:
+def _parts(residuals: Floats, d: int, single: bool) -> Floats:
     """Return an orthonormal basis of d dimensions of some columns, and the columns scaled to length one."""
-    joint = np.linalg.svd(left, full_matrices=False)[0][:, :d] if d > 1 or single else _unit(left[:, :d])
-    return np.hstack([joint[:, :d], _unit(left)]) if single else joint
+    joint = np.linalg.svd(residuals, full_matrices=False)[0][:, :d] if d > 1 or single else _unit(residuals[:, :d])
+    return np.hstack([joint[:, :d], _unit(residuals)]) if single else joint
 
 
 def _unit(columns: Floats) -> Floats:
@@ -183,8 +185,8 @@ class Statistics(NamedTuple):
 
     def p_values(self) -> Floats:
         """Return the p-values of all columns, the smallest one of all tests, at most 1; (n_shuffles, n_columns)."""
-        every = slice(None)
-        return np.min([self._p_values(number, (every, every), every) for number in range(len(self.T))], axis=0)
+        full = slice(None)
+        return np.min([self._p_values(number, (full, full), full) for number in range(len(self.T))], axis=0)
 
     def _p_values(self, number: int, places: Any, columns: Any) -> Floats:
         """Return the p-values of one test at some places, which are in these columns; at most 1."""
@@ -201,14 +203,14 @@ class Statistics(NamedTuple):
         if n_columns <= 2 * n:
             return self.p_values()
         same = bool((self.nu == self.nu[0]).all())
-        found, rows = [], np.arange(self.T.shape[1])[:, None]
+        candidates, rows = [], np.arange(self.T.shape[1])[:, None]
         for number, (T, d) in enumerate(zip(self.T, self.d.tolist(), strict=True)):
             # With as many samples the order of T is that of p-values. Else that of the likelihood ratio (with
             # Bartlett's correction) is nearly so: twice as many are looked at.
             order = T if same else -np.log1p(-np.minimum(T, 1.0 - 1e-7)) * np.maximum(self.nu - (d + 2) / 2, 0.5)
             columns = _largest(order, n if same else 2 * n)
-            found.append((columns, self._p_values(number, (rows, columns), columns)))
-        columns, p = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+            candidates.append((columns, self._p_values(number, (rows, columns), columns)))
+        columns, p = (np.concatenate(parts, axis=1) for parts in zip(*candidates, strict=True))
         # A column that several tests name counts once, with its smallest p-value. One that a test does not name has n
         # others before it in this test, so that its p-value there does not matter.
         order = np.argsort(columns + p / 2, axis=1)
@@ -245,13 +247,13 @@ def _squares(products: Floats, d: int) -> Floats:
 
 
 class FeatureTests:
-    """FeatureTests the features of a table against a target and its shuffles, a block of columns at a time."""
+    """Tests the features of a table against a target and its shuffles, a block of columns at a time."""
 
     def __init__(self, data: FeatureData, n_shuffles: int, rng: np.random.Generator) -> None:
-        self.data, self.sampling = data, Sampling.of(data)
-        self.shuffled = Shuffled.of(TargetScores.of(data.target), self.sampling, n_shuffles, rng)
+        self.data, self.sampling = data, Sampling.from_data(data)
+        self.shuffled = Shuffled.from_target(TargetScores.from_target(data.target), self.sampling, n_shuffles, rng)
         self.covariates = None if data.covariates is None else data.covariates.basis
-        n_scores, d = self.shuffled.own.shape[1], self.shuffled.d
+        n_scores, d = self.shuffled.observed.shape[1], self.shuffled.d
         self.d = np.array([d] * (d > 0) + [1] * (n_scores > d))
         self.factor = np.array([1.0] * (d > 0) + [float(n_scores - d)] * (n_scores > d))
         self.width = max(1, _BLOCK // (n_shuffles * n_scores))
@@ -260,8 +262,8 @@ class FeatureTests:
         """Return the p-values of some columns, and the smallest ones of each shuffle, (n_shuffles, at most n_kept)."""
         p_values = np.ones(len(columns))
         kept = np.empty((len(self.shuffled.scores), 0))
-        for places, own, shuffled in self._blocks(columns):
-            p_values[places] = own
+        for places, p, shuffled in self._blocks(columns):
+            p_values[places] = p
             kept = np.hstack([kept, shuffled(n_kept)])
             kept = np.partition(kept, n_kept - 1, axis=1)[:, :n_kept] if kept.shape[1] > n_kept else kept
         return p_values, kept
@@ -283,8 +285,8 @@ class FeatureTests:
             if with_gaps.any():
                 yield places[with_gaps], *self._with_gaps(values[:, with_gaps], gaps[:, with_gaps])
         for place in np.flatnonzero(several).tolist():
-            own, shuffled = self._category(int(columns[place]))
-            yield np.array([place]), own, lambda n, found=shuffled: found
+            p, p_shuffled = self._category(int(columns[place]))
+            yield np.array([place]), p, lambda n, p_shuffled=p_shuffled: p_shuffled
 
     def _complete(self, values: Floats, bent: Mask) -> tuple[Floats, Any]:
         """Test columns without gaps; for U-shapes where `bent`."""
@@ -294,7 +296,7 @@ class FeatureTests:
         square[:, np.linalg.norm(square, axis=0) <= _NOTHING] = 0.0
         nu = np.full(x.shape[1], self.sampling.n - self.sampling.basis.shape[1])
         both = []
-        for scores in (self.shuffled.own, self.shuffled.scores):
+        for scores in (self.shuffled.observed, self.shuffled.scores):
             flat = scores.reshape(-1, self.sampling.n)
             products = [(flat @ part.astype(flat.dtype)).reshape(*scores.shape[:2], -1) for part in (x, _unit(square))]
             T = np.concatenate([_squares(each, self.shuffled.d) for each in products])
@@ -304,7 +306,7 @@ class FeatureTests:
     def _with_gaps(self, values: Floats, gaps: Mask) -> tuple[Floats, Any]:
         """Test columns with gaps, over the samples that are present: columns with the same gaps together."""
         n_columns, n_tests = values.shape[1], len(self.d)
-        T = [np.zeros((n_tests, len(scores), n_columns)) for scores in (self.shuffled.own, self.shuffled.scores)]
+        T = [np.zeros((n_tests, len(scores), n_columns)) for scores in (self.shuffled.observed, self.shuffled.scores)]
         nu = np.zeros(n_columns, dtype=np.intp)
         _, first, pattern = np.unique(np.packbits(gaps, axis=0), axis=1, return_index=True, return_inverse=True)
         for number, column in enumerate(first.tolist()):
@@ -313,10 +315,10 @@ class FeatureTests:
             basis = _span(self.sampling.basis[kept])
             nu[same] = kept.sum() - basis.shape[1] if present.sum() >= _FEWEST_PRESENT else 0
             x = self._scores(values[np.ix_(present, same)], present, basis)
-            for found, scores in zip(T, (self.shuffled.own, self.shuffled.scores), strict=True):
-                found[:, :, same] = _over_present(scores[:, :, kept].astype(np.float64), x, basis, self.shuffled.d)
-        own, shuffled = (Statistics(found, self.d, nu, self.factor) for found in T)
-        return own.p_values()[0], shuffled.smallest
+            for statistics, scores in zip(T, (self.shuffled.observed, self.shuffled.scores), strict=True):
+                statistics[:, :, same] = _over_present(scores[:, :, kept].astype(np.float64), x, basis, self.shuffled.d)
+        observed, shuffled = (Statistics(statistics, self.d, nu, self.factor) for statistics in T)
+        return observed.p_values()[0], shuffled.smallest
 
     def _category(self, column: int) -> tuple[Floats, Floats]:
         """Return the p-value of a category of three or more levels, (1,), and of its shuffles, (n_shuffles, 1)."""
@@ -330,7 +332,7 @@ class FeatureTests:
         between = _span(outside(basis, columns))
         nu, r, d = int(kept.sum()) - basis.shape[1], between.shape[1], self.shuffled.d
         both = []
-        for scores in (self.shuffled.own, self.shuffled.scores):
+        for scores in (self.shuffled.observed, self.shuffled.scores):
             if r == 0 or nu <= r or present.sum() < _FEWEST_PRESENT:
                 both.append(np.ones(len(scores)))
                 continue
@@ -366,9 +368,9 @@ class FeatureTests:
             values = np.round(values / np.where(largest > 0, largest, 1.0), 10)  # ties stay ties
         ranks = self._reduced(rankdata(values, axis=0), present)
         ranks = ranks - ranks.mean(axis=0)
-        left = outside(basis, ranks)
-        left[:, np.linalg.norm(left, axis=0) <= _NOTHING * np.linalg.norm(ranks, axis=0)] = 0.0
-        return _unit(left)
+        residuals = outside(basis, ranks)
+        residuals[:, np.linalg.norm(residuals, axis=0) <= _NOTHING * np.linalg.norm(ranks, axis=0)] = 0.0
+        return _unit(residuals)
 
 
 def _span(columns: Floats) -> Floats:
@@ -382,32 +384,34 @@ def _over_present(scores: Floats, x: Floats, basis: Floats, d: int) -> Floats:
 
     Scores, (n_shuffles, n_scores, n_present), have there the scatter that a basis leaves of them.
     """
-    products, left = scores @ x, scores @ basis
-    found = []
+    products, removed = scores @ x, scores @ basis
+    T = []
     if d:
-        inverse = _inverse_scatter(scores[:, :d], left[:, :d])
-        found.append(np.einsum("bim,bij,bjm->bm", products[:, :d], inverse, products[:, :d]))
+        inverse = _inverse_scatter(scores[:, :d], removed[:, :d])
+        T.append(np.einsum("bim,bij,bjm->bm", products[:, :d], inverse, products[:, :d]))
     if scores.shape[1] > d:
-        scatter = _single_scatter(scores[:, d:], left[:, d:])
-        found.append((products[:, d:] ** 2 / scatter[:, :, None]).max(axis=1))
-    return np.clip(np.stack(found), 0.0, 1.0)
+        scatter = _single_scatter(scores[:, d:], removed[:, d:])
+        T.append((products[:, d:] ** 2 / scatter[:, :, None]).max(axis=1))
+    return np.clip(np.stack(T), 0.0, 1.0)
 
 
 def _share_between(scores: Floats, between: Floats, basis: Floats, d: int) -> Floats:
     """Return the share of joint scores, or of the best single one, that lies between levels of a category."""
-    inside, left = scores @ between, scores @ basis
+    inside, removed = scores @ between, scores @ basis
     if d:
-        return np.einsum("bir,bij,bjr->b", inside[:, :d], _inverse_scatter(scores[:, :d], left[:, :d]), inside[:, :d])
-    return np.asarray(((inside**2).sum(axis=2) / _single_scatter(scores, left)).max(axis=1))
+        return np.einsum(
+            "bir,bij,bjr->b", inside[:, :d], _inverse_scatter(scores[:, :d], removed[:, :d]), inside[:, :d]
+        )
+    return np.asarray(((inside**2).sum(axis=2) / _single_scatter(scores, removed)).max(axis=1))
 
 
-def _inverse_scatter(scores: Floats, left: Floats) -> Floats:
-    """Return the inverse of the scatter of joint scores, (n_shuffles, d, d); `left` is what a basis removes of them."""
-    scatter = scores @ scores.transpose(0, 2, 1) - left @ left.transpose(0, 2, 1)
+def _inverse_scatter(scores: Floats, removed: Floats) -> Floats:
+    """Return the inverse of the scatter of joint scores, (n_shuffles, d, d); a basis removes `removed` of them."""
+    scatter = scores @ scores.transpose(0, 2, 1) - removed @ removed.transpose(0, 2, 1)
     return np.asarray(np.linalg.pinv(scatter, rcond=_NOTHING, hermitian=True), dtype=np.float64)
 
 
-def _single_scatter(scores: Floats, left: Floats) -> Floats:
+def _single_scatter(scores: Floats, removed: Floats) -> Floats:
     """Return the scatter of each score, (n_shuffles, n_scores); infinite where a score is constant."""
-    scatter = (scores**2).sum(axis=2) - (left**2).sum(axis=2)
+    scatter = (scores**2).sum(axis=2) - (removed**2).sum(axis=2)
     return np.where(scatter > _NOTHING, scatter, np.inf)

@@ -25,8 +25,7 @@ from ..ensemble.collect import check_ensemble, seed_of
 from ..ensemble.progress import Progress, as_progress
 from ..ensemble.workers import threads_for
 from ..exceptions import EnsembleError, InputError
-from ..priors import PriorKnowledge
-from ..priors.weights import resolve_knowledge
+from ..priors import PriorKnowledge, resolve_knowledge
 from .folds import BASELINES, Fold, FoldEvaluation, Outcome, assign_folds, check_folds, child, joined
 from .intervals import SampleSpread, spreads_of
 from .predictors import RIDGE, as_predictors
@@ -132,12 +131,12 @@ def validate(
     >>> from ubayfs import collect_evidence, decide, validate
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> selection = decide(collect_evidence(X, y, selector="mrmr", n_models=10, random_state=0), max_size=3)
-    >>> found = validate(selection, X, y, n_repeats=1, baselines=["random"])
-    >>> found.scores.query("metric == 'auc'")[["method", "mean"]].round(2).values.tolist()
+    >>> validation = validate(selection, X, y, n_repeats=1, baselines=["random"])
+    >>> validation.scores.query("metric == 'auc'")[["method", "mean"]].round(2).values.tolist()
     [['ubayfs', 0.98], ['random', 0.93]]
     """
-    given = locals()
-    options = Options(**{option.name: given[option.name] for option in fields(Options)})
+    arguments = locals()
+    options = Options(**{option.name: arguments[option.name] for option in fields(Options)})
     check_repeatable(selection)
     reading = {"groups": groups, "adjust_for": adjust_for, "target": target, "layer": layer, "max_missing": max_missing}
     data = data_of_evidence(selection, X, y, **reading)
@@ -154,7 +153,7 @@ def validate_selection(
     """Do what :func:`validate` does with data that are read already."""
     decision, posterior = check_repeatable(selection), selection.posterior
     assert posterior is not None
-    procedure = Procedure.of(data, ensemble_of(posterior.evidence, selector))
+    procedure = Procedure.from_arguments(data, ensemble_of(posterior.evidence, selector))
     decision, decide_for = sized_in_parts(procedure, decision)
     return validate_procedure(procedure, decision, options, posterior.knowledge, decide_for, checkpoint)
 
@@ -181,10 +180,10 @@ class Options:
         check_ensemble(n_jobs=self.n_jobs)
         as_progress(self.on_progress, "folds")
         all_or_none = self.baselines is None or isinstance(self.baselines, bool)
-        known = (*OF_COVARIATES, *BASELINES)
-        names = (known if self.baselines else ()) if all_or_none else _several(self.baselines)
-        chosen = {check_choice("baselines", name, known) for name in names}
-        object.__setattr__(self, "baselines", tuple(name for name in known if name in chosen))
+        possible = (*OF_COVARIATES, *BASELINES)
+        names = (possible if self.baselines else ()) if all_or_none else _several(self.baselines)
+        chosen = {check_choice("baselines", name, possible) for name in names}
+        object.__setattr__(self, "baselines", tuple(name for name in possible if name in chosen))
         sizes = {check_int("sizes", size, low=1) for size in ([] if self.sizes is None else _several(self.sizes))}
         object.__setattr__(self, "sizes", tuple(sorted(sizes)))
 
@@ -197,8 +196,8 @@ class Options:
         return possible
 
 
-def _several(given: Any) -> list[Any]:
-    return list(given) if np.iterable(given) and not isinstance(given, str) else [given]
+def _several(value: Any) -> list[Any]:
+    return list(value) if np.iterable(value) and not isinstance(value, str) else [value]
 
 
 def validate_procedure(
@@ -226,16 +225,18 @@ def validate_procedure(
         about = {"folds of": options.cv, **_identity(evaluation)}
         Checkpoint.open(directory, {**procedure.settings, "seed": plain_seed, **about})
     folds = _folds(data, options, seed) + (_folds(data, options, seed, control=True) if options.control else [])
-    n_threads = min(threads_for(options.n_jobs), len(folds)) if all(own.threads for own in predictors) else 1
+    n_threads = (
+        min(threads_for(options.n_jobs), len(folds)) if all(predictor.threads for predictor in predictors) else 1
+    )
     watch = as_progress(options.on_progress, "folds")
     repeats = Repeats("folds", len(folds), options.n_jobs, watch, n_threads)
     outcomes, failures = _run_folds(evaluation, folds, repeats, directory)
     n_units = data.n_samples if data.groups is None else int(data.groups.max()) + 1
-    risks = sample_risks(data.target, [(folds[k].test, found.risks) for k, found in outcomes.items()])
-    own, shuffles = (
-        [found for k, found in outcomes.items() if folds[k].control is control] for control in (False, True)
+    risks = sample_risks(data.target, [(folds[k].test, outcome.risks) for k, outcome in outcomes.items()])
+    evaluated, shuffles = (
+        [outcome for k, outcome in outcomes.items() if folds[k].control is control] for control in (False, True)
     )
-    found = Validation(
+    validation = Validation(
         task=data.target.task,
         main_metric=predictors[0].metrics[0],
         cv=options.cv,
@@ -243,54 +244,54 @@ def validate_procedure(
         n_units=n_units,
         feature_names=tuple(map(str, data.feature_names)),
         adjust_for=() if data.covariates is None else tuple(data.covariates.names),
-        sets=tuple(outcome.chosen for outcome in own),
-        records=joined(outcome.scores.records for outcome in own),
-        size_records=joined(outcome.over_sizes.records for outcome in own) if options.sizes else None,
+        sets=tuple(outcome.chosen for outcome in evaluated),
+        records=joined(outcome.scores.records for outcome in evaluated),
+        size_records=joined(outcome.over_sizes.records for outcome in evaluated) if options.sizes else None,
         control_records=joined(outcome.scores.records for outcome in shuffles) if options.control else None,
         spreads=_spreads(outcomes, folds, n_units),
-        failures=(*failures.values(), *joined(outcome.failures for outcome in own)),
+        failures=(*failures.values(), *joined(outcome.failures for outcome in evaluated)),
         cancelled=len(outcomes) + len(failures) < len(folds),
         risks=risks,
     )
-    for advice in found.advice:
+    for advice in validation.advice:
         advice.warn()
-    return found
+    return validation
 
 
 def _spreads(outcomes: Mapping[int, Outcome], folds: Sequence[Fold], n_units: int) -> tuple[SampleSpread, ...]:
     """Return how scores vary by test samples; of a control, whose target differs by repeat, nothing is known."""
-    own = [(folds[k], found) for k, found in outcomes.items() if not folds[k].control]
-    parts = [(np.unique(fold.units), (*found.scores.terms, *found.over_sizes.terms)) for fold, found in own]
+    evaluated = [(folds[k], outcome) for k, outcome in outcomes.items() if not folds[k].control]
+    parts = [(np.unique(fold.units), (*outcome.scores.terms, *outcome.over_sizes.terms)) for fold, outcome in evaluated]
     return spreads_of(parts, n_units)
 
 
 def _folds(data: FeatureData, options: Options, seed: np.random.SeedSequence, control: bool = False) -> list[Fold]:
     """Return all folds of all repeats; in a control the target is shuffled anew for each repeat."""
-    found = list[Fold]()
+    folds = list[Fold]()
     for repeat in range(options.n_repeats):
-        own = child(seed, int(control), repeat)
-        rngs = [np.random.default_rng(child(own, purpose)) for purpose in (_SHUFFLE, _ASSIGN)]
+        repeat_seed = child(seed, int(control), repeat)
+        rngs = [np.random.default_rng(child(repeat_seed, purpose)) for purpose in (_SHUFFLE, _ASSIGN)]
         table = replace(data, target=shuffled(data.target, data.groups, rngs[0])) if control else data
         number = assign_folds(table, options.cv, rngs[1])
         for fold in range(options.cv):
             train, test = np.flatnonzero(number != fold), np.flatnonzero(number == fold)
-            found.append(Fold(table, repeat, fold, train, test, child(own, _FOLD, fold), control))
-    return found
+            folds.append(Fold(table, repeat, fold, train, test, child(repeat_seed, _FOLD, fold), control))
+    return folds
 
 
 def _identity(evaluation: FoldEvaluation) -> dict[str, Any]:
     """Return what decides on the outcome of a fold beside data, ensemble and seed; long contents as digests."""
     procedure, decision, knowledge = evaluation.procedure, evaluation.decision, evaluation.knowledge
-    n_models, sized = procedure.settings["n_models"], evaluation.decide_for
+    n_models, decide_for = procedure.settings["n_models"], evaluation.decide_for
     if knowledge is None:
         knowledge = resolve_knowledge(decision.weights, procedure.data.feature_names, decision.blocks, n_models)
-    n_shuffles = None if sized is None else sized.n_shuffles  # the most features are in the constraint
-    others = {name: getattr(decision, name) for name in decision.names(part="constraints") if name != "constraints"}
+    n_shuffles = None if decide_for is None else decide_for.n_shuffles  # the most features are in the constraint
+    settings = {name: getattr(decision, name) for name in decision.names(part="constraints") if name != "constraints"}
     digests = {
         "weights": [plain(knowledge), repr(decision.prior)],
         "constraints": [[constraint.kind, plain(constraint.arguments)] for constraint in decision.constraints],
-        "decision": [plain(others | {"optimizer": repr(decision.optimizer)}), n_shuffles],
-        "predictor": [[own.name, plain(own.estimator.get_params())] for own in evaluation.predictors],
+        "decision": [plain(settings | {"optimizer": repr(decision.optimizer)}), n_shuffles],
+        "predictor": [[predictor.name, plain(predictor.estimator.get_params())] for predictor in evaluation.predictors],
     }
     return {
         "models of each": n_models,
@@ -319,5 +320,6 @@ def _run_folds(
         if directory is not None:
             save_content(path(position), json.dumps(plain(outcome)).encode(), EnsembleError)
 
+    # Folds of a control come last, and may fail without ending the validation.
     n_needed = sum(not fold.control for fold in folds)
     return repeats.run(lambda position: evaluation.run(folds[position], repeats), load, save, n_needed)

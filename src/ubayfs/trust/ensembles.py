@@ -71,8 +71,8 @@ class HalfEnsembles:
             "feature_names": names,
             "halves": [{key: value for key, value in more.items() if key != "feature_names"} for more, _ in halves],
         }
-        own = {f"{i}_{name}": array for i, (_, arrays) in enumerate(halves) for name, array in arrays.items()}
-        return {"samples": self.samples, **own, _ABOUT: _text(about)}
+        ensembles = {f"{i}_{name}": array for i, (_, arrays) in enumerate(halves) for name, array in arrays.items()}
+        return {"samples": self.samples, **ensembles, _ABOUT: _text(about)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> HalfEnsembles:
@@ -100,12 +100,12 @@ class HalfEnsembles:
 
 def different_settings(settings: Mapping[str, Any], evidence: Evidence) -> list[str]:
     """Return what differs between the settings of repeated ensembles and of evidence, of what both know; no seed."""
-    found: list[str] = []
+    different: list[str] = []
     for part in evidence.settings.get("parts", [evidence.settings]):
-        known = (identifying(settings).keys() & identifying(part).keys()) - {"seed"}
-        before, now = ({name: own[name] for name in known} for own in (settings, part))
-        found += differences(before, now, ("there", "in the evidence"))
-    return list(dict.fromkeys(found))
+        common = (identifying(settings).keys() & identifying(part).keys()) - {"seed"}
+        before, now = ({name: content[name] for name in common} for content in (settings, part))
+        different += differences(before, now, ("there", "in the evidence"))
+    return list(dict.fromkeys(different))
 
 
 def check_same_ensemble(argument: str, settings: Mapping[str, Any], evidence: Evidence) -> None:
@@ -138,7 +138,7 @@ def collect_halves(
     n_jobs: int | None = None,
     on_progress: Progress | bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    known: HalfEnsembles | None = None,
+    earlier: HalfEnsembles | None = None,
 ) -> HalfEnsembles:
     """Run an ensemble on complementary halves of the samples, stratified like subsamples and of whole groups.
 
@@ -157,7 +157,7 @@ def collect_halves(
         and whenever runs are finished. When it returns False, the splits that are done are returned.
     checkpoint : path of a directory, optional
         Every finished split is stored there, and the same call continues from there.
-    known : HalfEnsembles, optional
+    earlier : HalfEnsembles, optional
         What a call with fewer splits returned; these are not repeated if data, ensemble and seed are the same.
 
     Raises
@@ -168,10 +168,10 @@ def collect_halves(
         If the ensembles of fewer than half of the splits could be run.
     """
     options = (random_state, n_jobs, on_progress, checkpoint)
-    return half_ensembles(EnsembleRepeats.of("splits", data, ensemble, n_splits, *options), known)
+    return half_ensembles(EnsembleRepeats.from_arguments("splits", data, ensemble, n_splits, *options), earlier)
 
 
-def half_ensembles(repeats: EnsembleRepeats, known: HalfEnsembles | None = None) -> HalfEnsembles:
+def half_ensembles(repeats: EnsembleRepeats, earlier: HalfEnsembles | None = None) -> HalfEnsembles:
     """Do what :func:`collect_halves` does, with arguments that are checked."""
     data = repeats.procedure.data
     plan = plan_halves(data, repeats.settings["train_size"])
@@ -181,13 +181,13 @@ def half_ensembles(repeats: EnsembleRepeats, known: HalfEnsembles | None = None)
         parts = [take_samples(data, samples) for samples in (first, ~first)]
         for part in parts:
             check_varies(part.target, "a half of the samples")
-        left, right = (repeats.again(part, number, half) for half, part in enumerate(parts))
-        return HalfEnsembles(((left, right),), first[None, :], 1, {})
+        first_half, second_half = (repeats.again(part, number, half) for half, part in enumerate(parts))
+        return HalfEnsembles(((first_half, second_half),), first[None, :], 1, {})
 
-    earlier: list[HalfEnsembles] = []
-    if known is not None and repeats.continues(known):
-        rows = zip(known.pairs, known.samples, strict=True)
-        earlier = [HalfEnsembles((pair,), samples[None, :], 1, {}) for pair, samples in rows]
-    done, failures = repeats.collect(split, HalfEnsembles.from_arrays, earlier)
-    samples = np.concatenate([np.empty((0, data.n_samples), dtype=bool), *(found.samples for found in done)])
-    return HalfEnsembles(tuple(found.pairs[0] for found in done), samples, repeats.n, repeats.settings, failures)
+    splits_done: list[HalfEnsembles] = []
+    if earlier is not None and repeats.continues(earlier):
+        rows = zip(earlier.pairs, earlier.samples, strict=True)
+        splits_done = [HalfEnsembles((pair,), samples[None, :], 1, {}) for pair, samples in rows]
+    done, failures = repeats.collect(split, HalfEnsembles.from_arrays, splits_done)
+    samples = np.concatenate([np.empty((0, data.n_samples), dtype=bool), *(halves.samples for halves in done)])
+    return HalfEnsembles(tuple(halves.pairs[0] for halves in done), samples, repeats.n, repeats.settings, failures)

@@ -43,8 +43,8 @@ class _Forest(BaseEstimator):
 
     def _mean(self, method: str, X: Floats) -> Floats:
         X = np.asarray(X, dtype=np.float32, order="C")
-        found: Floats = np.mean([getattr(tree, method)(X, check_input=False) for tree in self.trees_], axis=0)
-        return found
+        mean: Floats = np.mean([getattr(tree, method)(X, check_input=False) for tree in self.trees_], axis=0)
+        return mean
 
 
 class ForestClassifier(ClassifierMixin, _Forest):
@@ -107,4 +107,4 @@ class ResidualForest(ForestRegressor):
 
     def fit(self, X: Floats, y: Array) -> Any:
         """Learn from X of shape (n_samples, n_features) and times and events of shape (n_samples,)."""
-        return super().fit(X, RiskSets.of(y["time"], y["event"]).null_residuals(np.ones((1, len(y))))[0])
+        return super().fit(X, RiskSets.from_times(y["time"], y["event"]).null_residuals(np.ones((1, len(y))))[0])

@@ -96,6 +96,7 @@ def _check_squares(y: Floats) -> None:
 def _check_events(target: Target, cv: int, train_size: float) -> None:
     """Raise unless each test part can have an event, and subsamples of each training part events enough."""
     n_events, fewest = int(target.event.sum()), TASKS[target.task].fewest_events
+    # A test part takes at most ceil(E / cv) of E events; subsamples have train_size of the others.
     n_inside = round(train_size * (n_events - math.ceil(n_events / cv)))
     if n_events < cv or n_inside < fewest:
         rule = f"is {cv}, and y has {n_events} events: each fold needs one, and subsamples of the others need {fewest}"
@@ -117,6 +118,7 @@ def fold_strata(target: Target) -> Ints:
         return target.strata
     if values.ndim == 1:
         return np.zeros(len(values), dtype=np.intp)
+    # Labels that a sample does not have count as more frequent than any.
     how_often = np.where(values == 1, values.sum(axis=0), len(values) + 1)
     return np.asarray(np.where(values.any(axis=1), 1 + how_often.argmin(axis=1), 0), dtype=np.intp)
 
@@ -134,6 +136,7 @@ def assign_folds(data: FeatureData, cv: int, rng: np.random.Generator) -> Ints:
         within = [] if levels is None else [rng.permutation(int(levels.max()) + 1)[levels]]
         order = np.lexsort((rng.random(len(strata)), *within, strata))
         folds = np.empty(len(strata), dtype=np.intp)
+        # Dealt in turn along the strata: neither within a stratum nor in all do folds differ by more than one.
         folds[order] = np.arange(len(strata)) % cv
         return folds
     return _grouped(strata, data.groups, cv, rng)
@@ -192,7 +195,7 @@ class Fold:
         """Return a seed for scikit-learn."""
         return int(child(self.seed, purpose).generate_state(1)[0])
 
-    def found(
+    def records_of(
         self, method: str, predictor: str, scores: Mapping[str, Judged], n_features: int, size: int | None = None
     ) -> Scores:
         """Return the scores of a predictor with the features of a method."""
@@ -268,8 +271,9 @@ class FoldEvaluation:
         train = take_samples(fold.data, mask_of(fold.train, fold.data.n_samples))
         check_varies(train.target, "the training part")
         evidence = repeats.ensemble(self.procedure, train, seed_of(child(fold.seed, _EVIDENCE), None))
+        # A size by the data is that of the training part: the size of all samples has seen the test part.
         decision = self.decision if self.decide_for is None else self.decide_for(train, evidence)
-        decision = decision.but(random_state=child(fold.seed, _DECISION), n_alternatives=0)
+        decision = decision.replace(random_state=child(fold.seed, _DECISION), n_alternatives=0)
         selection = decision.make(evidence, train, knowledge=self.knowledge)
         chosen = tuple(selection.indices.tolist())
         judge = _Judge(fold, train.target, evidence, chosen, self.predictors)
@@ -286,20 +290,20 @@ class FoldEvaluation:
     ) -> tuple[Scores, tuple[str, ...]]:
         """Return the scores at all sizes, and those sizes that the constraints do not allow."""
         fold, predictor = judge.fold, self.predictors[0]
-        others = tuple(constraint for constraint in decision.constraints if constraint.kind not in _SIZES)
+        kept = tuple(constraint for constraint in decision.constraints if constraint.kind not in _SIZES)
         # Weights are in the posterior.
-        free = decision.but(weights=DEFAULT_WEIGHT, prior="dirichlet")
-        found, failures = list[Scores](), list[str]()
+        free = decision.replace(weights=DEFAULT_WEIGHT, prior="dirichlet")
+        curve, failures = list[Scores](), list[str]()
         for size in self.sizes:
-            limited = free.but(constraints=(*others, max_size(size)))
+            limited = free.replace(constraints=(*kept, max_size(size)))
             try:
                 chosen = tuple(limited.make(posterior, data).indices.tolist())
             except InfeasibleError as error:
                 failures.append(fold.failure(error, f", size {size}"))
                 continue
             scores = judge.scores(predictor, chosen)
-            found.append(fold.found(OURS, predictor.name, scores, len(chosen), size))
-        return Scores.joined(found), tuple(failures)
+            curve.append(fold.records_of(OURS, predictor.name, scores, len(chosen), size))
+        return Scores.joined(curve), tuple(failures)
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,7 +315,7 @@ class _Judge:
     evidence: Evidence
     chosen: tuple[int, ...]
     predictors: tuple[Predictor, ...]
-    known: dict[tuple[str, tuple[int, ...], bool], dict[str, Judged]] = field(default_factory=dict)
+    cache: dict[tuple[str, tuple[int, ...], bool], dict[str, Judged]] = field(default_factory=dict)
 
     def scores_of(self, method: str) -> Scores:
         """Return the scores of a way to choose features, by all predictors; of several sets, their means."""
@@ -319,14 +323,14 @@ class _Judge:
         if method == "all features":
             ridge = as_predictors(RIDGE, fold.data.target.task)[0]
             scores = self._scores(ridge, self._with_covariates(rotated(fold.data, fold.train, fold.test)))
-            return fold.found(method, RIDGE, scores, fold.data.n_features)
-        sets, found = self._sets(method), list[Scores]()
-        for own in self.predictors:
-            scored = [self.scores(own, columns, alone=method == FEATURES_ALONE) for columns in sets]
-            means = {metric: _mean([scores[metric] for scores in scored]) for metric in own.metrics}
+            return fold.records_of(method, RIDGE, scores, fold.data.n_features)
+        sets, parts = self._sets(method), list[Scores]()
+        for predictor in self.predictors:
+            scored = [self.scores(predictor, columns, alone=method == FEATURES_ALONE) for columns in sets]
+            means = {metric: _mean([scores[metric] for scores in scored]) for metric in predictor.metrics}
             size = 0 if method == COVARIATES_ALONE else len(self.chosen)
-            found.append(fold.found(method, own.name, means, size))
-        return Scores.joined(found)
+            parts.append(fold.records_of(method, predictor.name, means, size))
+        return Scores.joined(parts)
 
     def _sets(self, method: str) -> list[tuple[int, ...]]:
         """Return the sets of a way to choose as many features as were chosen, but never constant ones."""
@@ -338,15 +342,16 @@ class _Judge:
             sets = [rng.choice(able, min(size, len(able)), replace=False) for _ in range(_N_RANDOM)]
         else:
             merit = self.evidence.counts if method == "most votes" else self._importances()
+            # Stable: of equal merit, the feature that comes first. Constant ones are last.
             sets = [np.argsort(np.where(varying, -merit.astype(np.float64), np.inf), kind="stable")[:size]]
         return [tuple(sorted(columns.tolist())) for columns in sets]
 
     def scores(self, predictor: Predictor, chosen: tuple[int, ...], alone: bool = False) -> dict[str, Judged]:
         """Return the scores of a set by metric; `alone`: without covariates."""
         key = (predictor.name, chosen, alone)
-        if key not in self.known:
-            self.known[key] = self._scores(predictor, self._parts(chosen, alone))
-        return self.known[key]
+        if key not in self.cache:
+            self.cache[key] = self._scores(predictor, self._parts(chosen, alone))
+        return self.cache[key]
 
     def _scores(self, predictor: Predictor, parts: tuple[Floats, Floats]) -> dict[str, Judged]:
         truth, seed = self.fold.data.target.take(self.fold.test), self.fold.number(_PREDICTOR)
@@ -355,15 +360,15 @@ class _Judge:
     def risks(self) -> tuple[float, ...]:
         """Return the risks of the test samples by the first predictor, none where no risks are predicted."""
         predictor = self.predictors[0]
-        if not predictor.prediction.of_risks:
+        if not predictor.prediction.predicts_risks:
             return ()
         A, B = self._parts(self.chosen)
         return tuple(predictor.risks(A, self.target, B, self.fold.number(_PREDICTOR)).tolist())
 
     def _parts(self, chosen: tuple[int, ...], alone: bool = False) -> tuple[Floats, Floats]:
         """Return what predictors see of training and test samples: features, and covariates unless `alone`."""
-        found = standardized(self.fold.data, self.fold.train, self.fold.test, np.array(chosen, dtype=np.intp))
-        return found if alone else self._with_covariates(found)
+        parts = standardized(self.fold.data, self.fold.train, self.fold.test, np.array(chosen, dtype=np.intp))
+        return parts if alone else self._with_covariates(parts)
 
     def _with_covariates(self, parts: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
         covariates = covariates_of(self.fold.data, self.fold.train, self.fold.test)

@@ -81,7 +81,7 @@ class SampleSpread:
         return self.method, self.predictor, self.metric, self.size
 
     @classmethod
-    def of(cls, key: Key, terms: Floats) -> SampleSpread:
+    def from_terms(cls, key: Key, terms: Floats) -> SampleSpread:
         """Summarize the terms of all units, means over repeats of shape (n_units, 2)."""
         method, predictor, metric, size = key
         if METRICS[metric].interval == RATIO:
@@ -108,7 +108,7 @@ class FoldMean:
     standard_error: float
 
     @classmethod
-    def of(cls, values: Any, cv: int, metric: str = "", weights: Any = None) -> FoldMean:
+    def from_values(cls, values: Any, cv: int, metric: str = "", weights: Any = None) -> FoldMean:
         """Summarize one value per fold, of shape (n_folds,), weighted by `weights` of the same shape; NaN are left out.
 
         The interval is that of Nadeau and Bengio (2003), d +- t(J-1) sqrt((1/J + 1/(K-1)) s^2): d and s^2 are mean and
@@ -121,42 +121,46 @@ class FoldMean:
 
         Examples
         --------
-        >>> found = FoldMean.of([0.8, 0.9, 1.0, 0.9], cv=2)
-        >>> round(found.mean, 6), round(found.standard_error, 6), round(found.lower, 3), round(found.upper, 3)
+        >>> summary = FoldMean.from_values([0.8, 0.9, 1.0, 0.9], cv=2)
+        >>> round(summary.mean, 6), round(summary.standard_error, 6), round(summary.lower, 3), round(summary.upper, 3)
         (0.9, 0.091287, 0.609, 1.191)
-        >>> FoldMean.of([0.8, 0.9, 1.0, 0.9], cv=2, metric="auc").upper
+        >>> FoldMean.from_values([0.8, 0.9, 1.0, 0.9], cv=2, metric="auc").upper
         1.0
         """
         scores = np.asarray(values, dtype=np.float64)
         weights = np.ones(len(scores)) if weights is None else np.asarray(weights, dtype=np.float64)
-        known = ~np.isnan(scores) & (weights > 0)
-        scores, weights = scores[known], weights[known]
+        usable = ~np.isnan(scores) & (weights > 0)
+        scores, weights = scores[usable], weights[usable]
         if len(scores) < 2:
             return cls(float(scores.sum()) if len(scores) else math.nan, math.nan, math.nan, math.nan)
         from scipy.special import stdtrit
 
         n, mean = len(scores), float(np.average(scores, weights=weights))
+        # What each fold adds to d; the constant d is left out, as it does not change the variance.
         added = weights * (scores - mean) / weights.mean()
+        # (1/J + 1/(K-1)) s^2: of K folds one is tested and K - 1 are learned from.
         error = math.sqrt((1 / n + 1 / (cv - 1)) * float(added.var(ddof=1)))
         half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * error
         low, high = (METRICS[metric].low, METRICS[metric].high) if metric in METRICS else (-math.inf, math.inf)
         return cls(mean, max(mean - half, low), min(mean + half, high), error)
 
     @classmethod
-    def of_scores(
+    def from_scores(
         cls, values: Any, weights: Any, cv: int, metric: str, n_units: int, spread: SampleSpread | None = None
     ) -> FoldMean:
         """Summarize the scores of a metric, with the interval of this metric.
 
-        Balanced accuracy and mean absolute error: that of :meth:`of`. AUC and C-index: :func:`logit_interval`; R2:
-        :func:`ratio_interval`. Either takes the error of folds alone where the spread over samples is not known.
+        Balanced accuracy and mean absolute error: that of :meth:`from_values`. AUC and C-index: :func:`logit_interval`;
+        R2: :func:`ratio_interval`. Either takes the error of folds alone where the spread over samples is not known.
         """
-        found = cls.of(values, cv, metric, weights)
+        by_folds = cls.from_values(values, cv, metric, weights)
         form = METRICS[metric].interval if metric in METRICS else ""
-        if not form or math.isnan(found.standard_error):
-            return found
+        if not form or math.isnan(by_folds.standard_error):
+            return by_folds
         make = logit_interval if form == LOGIT else ratio_interval
-        return cls(found.mean, *make(found.mean, found.standard_error, n_units, spread), found.standard_error)
+        return cls(
+            by_folds.mean, *make(by_folds.mean, by_folds.standard_error, n_units, spread), by_folds.standard_error
+        )
 
 
 def logit_interval(value: float, error: float, n_units: int, spread: SampleSpread | None) -> tuple[float, float]:
@@ -177,12 +181,14 @@ def logit_interval(value: float, error: float, n_units: int, spread: SampleSprea
         variances += [] if math.isnan(spread.variance) else [spread.variance]
         numbers = spread.n_positive, spread.n_negative
         variances += [hanley_mcneil(near, *numbers)] if all(numbers) else []
+    # Delta method: the derivative of logit A is 1 / (A (1 - A)).
     half = _Z * math.sqrt(_LOGIT_FACTOR * max(variances)) / (near * (1 - near))
     middle = math.log(near / (1 - near))
     return min(_expit(middle - half), value), max(_expit(middle + half), value)
 
 
 def _expit(x: float) -> float:
+    # By the sign of x, so that exp cannot overflow.
     return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
 
 
@@ -201,6 +207,7 @@ def ratio_interval(value: float, error: float, n_units: int, spread: SampleSprea
     if ratio <= 0:  # without any error
         return value, value
     by_samples = 0.0 if spread is None or math.isnan(spread.variance) else spread.variance
+    # Of log(E / D): the error of R2 is that of E / D, and d log r = dr / r.
     half = _Z * math.sqrt(_RATIO_FACTOR * max(by_samples, (error / ratio) ** 2))
     return 1 - ratio * math.exp(half), 1 - ratio * math.exp(-half)
 
@@ -231,6 +238,7 @@ def hanley_mcneil(auc: float, n_positive: int, n_negative: int) -> float:
     >>> hanley_mcneil(0.5, 1, 1)
     0.25
     """
+    # Q1: two positive units are above one negative; Q2: two negative units are below one positive.
     both_above, both_below = auc / (2 - auc), 2 * auc**2 / (1 + auc)
     total = auc * (1 - auc) + (n_positive - 1) * (both_above - auc**2) + (n_negative - 1) * (both_below - auc**2)
     return total / (n_positive * n_negative)
@@ -246,6 +254,7 @@ def ratio_variance(terms: Floats) -> float:
     """
     if len(terms) < 2 or not (means := terms.mean(axis=0)).all():
         return math.nan
+    # Delta method: log(E / D) changes by dE/E - dD/D.
     errors, distances = (terms / means).T
     return float(np.var(errors - distances, ddof=1) / len(terms))
 
@@ -254,11 +263,11 @@ def spreads_of(folds: Iterable[tuple[Ints, Sequence[FoldTerms]]], n_units: int) 
     """Return the spread of each score from the test units of folds (positions) and their terms; means over repeats."""
     total: dict[Key, Floats] = {}
     times: dict[Key, Floats] = {}
-    for units, found in folds:
-        for each in found:
+    for units, terms_of_fold in folds:
+        for each in terms_of_fold:
             terms = np.stack([each.first, each.second], axis=1)
-            known = ~np.isnan(terms)
-            total.setdefault(each.key, np.zeros((n_units, 2)))[units] += np.where(known, terms, 0.0)
-            times.setdefault(each.key, np.zeros((n_units, 2)))[units] += known
+            present = ~np.isnan(terms)
+            total.setdefault(each.key, np.zeros((n_units, 2)))[units] += np.where(present, terms, 0.0)
+            times.setdefault(each.key, np.zeros((n_units, 2)))[units] += present
     with np.errstate(invalid="ignore"):  # units without a term stay NaN
-        return tuple(SampleSpread.of(key, total[key] / times[key]) for key in total)
+        return tuple(SampleSpread.from_terms(key, total[key] / times[key]) for key in total)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -60,10 +59,10 @@ def _mean(values: Array) -> float:
 def _by_unit(values: Floats, units: Ints) -> Floats:
     """Return means over the samples of each unit, (n_units, n_columns), in the order of positions; NaN are left out."""
     _, codes = np.unique(units, return_inverse=True)
-    known, shape = ~np.isnan(values), (int(codes.max()) + 1, values.shape[1])
+    present, shape = ~np.isnan(values), (int(codes.max()) + 1, values.shape[1])
     total, times = np.zeros(shape), np.zeros(shape)
-    np.add.at(total, codes, np.where(known, values, 0.0))
-    np.add.at(times, codes, known)
+    np.add.at(total, codes, np.where(present, values, 0.0))
+    np.add.at(times, codes, present)
     with np.errstate(invalid="ignore"):
         return np.asarray(total / times)
 
@@ -81,41 +80,44 @@ def placements(positive: Array, score: Array) -> Floats:
     """
     from scipy.stats import rankdata
 
-    found, ranks = np.full((len(score), 2), np.nan), rankdata(score)
-    for column, (own, sign) in enumerate(((~positive, -1), (positive, 1))):
-        n_others = len(score) - np.count_nonzero(own)
+    shares, ranks = np.full((len(score), 2), np.nan), rankdata(score)
+    for column, (in_class, sign) in enumerate(((~positive, -1), (positive, 1))):
+        n_others = len(score) - np.count_nonzero(in_class)
         if n_others:
-            below = (ranks[own] - rankdata(score[own])) / n_others
-            found[own, column] = below if sign > 0 else 1 - below
-    return found
+            # The rank among all less that within the class: how many of the other class are below, ties as half.
+            below = (ranks[in_class] - rankdata(score[in_class])) / n_others
+            shares[in_class, column] = below if sign > 0 else 1 - below
+    return shares
 
 
-def _auc(truth: Target, found: Predicted, units: Ints) -> Judged:
-    value = _mean_auc(truth, found)
+def _auc(truth: Target, predicted: Predicted, units: Ints) -> Judged:
+    value = _mean_auc(truth, predicted)
     if truth.task != "binary":
         return Judged(value)
-    positive, score = np.asarray(truth.values) == 1, np.asarray(found.scores)[:, 1]
+    positive, score = np.asarray(truth.values) == 1, np.asarray(predicted.scores)[:, 1]
     return Judged(value, terms=_by_unit(placements(positive, score), units))
 
 
-def _mean_auc(truth: Target, found: Predicted) -> float:
+def _mean_auc(truth: Target, predicted: Predicted) -> float:
     """Return the mean over classes (one against all others) or labels of which there are and are not test samples."""
     from scipy.stats import rankdata
 
     inside = _indicators(truth).astype(bool)
     n_inside = inside.sum(axis=0)
-    known = (n_inside > 0) & (n_inside < len(inside))
-    inside, n = inside[:, known], n_inside[known]
-    ranks = rankdata(np.asarray(found.scores)[:, known], axis=0)
+    varies = (n_inside > 0) & (n_inside < len(inside))
+    inside, n = inside[:, varies], n_inside[varies]
+    ranks = rankdata(np.asarray(predicted.scores)[:, varies], axis=0)
+    # Mann and Whitney: (sum of ranks - n (n + 1) / 2) / (n n'), with n samples inside and n' outside.
     return _mean((np.where(inside, ranks, 0.0).sum(axis=0) - n * (n + 1) / 2) / (n * (len(inside) - n)))
 
 
-def _balanced_accuracy(truth: Target, found: Predicted) -> float:
+def _balanced_accuracy(truth: Target, predicted: Predicted) -> float:
     """Return the mean share of right predictions over the classes, or over both values of each label."""
-    right = np.asarray(truth.values) == found.values
+    right = np.asarray(truth.values) == predicted.values
     if right.ndim == 1:
         right, inside = right[:, None], _indicators(truth).astype(bool)
     else:
+        # Yes and no of each label are two classes.
         yes = np.asarray(truth.values, dtype=bool)
         varies = yes.any(axis=0) & ~yes.all(axis=0)
         right = np.tile(right[:, varies], 2)
@@ -124,26 +126,27 @@ def _balanced_accuracy(truth: Target, found: Predicted) -> float:
     return _mean((right & inside).sum(axis=0)[n > 0] / n[n > 0])
 
 
-def _r2(truth: Target, found: Predicted, units: Ints) -> Judged:
+def _r2(truth: Target, predicted: Predicted, units: Ints) -> Judged:
     """Return 1 - sum E_i / sum D_i; D_i is to the mean of the training samples, which predicts without features."""
     values = np.asarray(truth.values, dtype=np.float64)
-    terms = _by_unit(np.stack([(values - found.values) ** 2, (values - found.middle) ** 2], axis=1), units)
+    terms = _by_unit(np.stack([(values - predicted.values) ** 2, (values - predicted.middle) ** 2], axis=1), units)
     error, distance = terms.sum(axis=0).tolist()
     return Judged(1 - error / distance if distance > 0 else math.nan, distance, terms)
 
 
-def _mean_absolute_error(truth: Target, found: Predicted) -> float:
-    return _mean(np.abs(np.asarray(truth.values) - found.values))
+def _mean_absolute_error(truth: Target, predicted: Predicted) -> float:
+    return _mean(np.abs(np.asarray(truth.values) - predicted.values))
 
 
-def _c_index(truth: Target, found: Predicted, units: Ints) -> Judged:
-    n_pairs = OrderedPairs.of(truth.time, truth.event).n_all
-    return Judged(concordance_index(truth.time, truth.event, found.values), float(n_pairs))
+def _c_index(truth: Target, predicted: Predicted, units: Ints) -> Judged:
+    # Weighted by usable pairs, the mean over folds is the share of concordant ones among those of all folds.
+    n_pairs = OrderedPairs.from_times(truth.time, truth.event).n_all
+    return Judged(concordance_index(truth.time, truth.event, predicted.values), float(n_pairs))
 
 
 def _by_folds(compute: Callable[[Target, Predicted], float]) -> Callable[[Target, Predicted, Ints], Judged]:
     """Make a metric of a function: all folds weigh the same, and they alone make its interval."""
-    return lambda truth, found, units: Judged(compute(truth, found))
+    return lambda truth, predicted, units: Judged(compute(truth, predicted))
 
 
 @dataclass(frozen=True)
@@ -156,12 +159,12 @@ class Metric:
     guessing: float | None = None  # what guessing reaches, if it is always the same
     low: float = 0.0  # the range of values; intervals do not reach beyond
     high: float = 1.0
-    of_scores: bool = False  # whether it needs scores of the predictor, beside predicted values
+    needs_scores: bool = False  # whether it needs scores of the predictor, beside predicted values
     interval: str = ""  # its form, if it is not that of the mean over folds
 
 
 METRICS = {
-    "auc": Metric(_auc, "AUC", "0.5 is guessing, 1 is perfect", 0.5, of_scores=True, interval=LOGIT),
+    "auc": Metric(_auc, "AUC", "0.5 is guessing, 1 is perfect", 0.5, needs_scores=True, interval=LOGIT),
     "balanced_accuracy": Metric(_by_folds(_balanced_accuracy), "balanced accuracy", "1 is perfect"),
     "c_index": Metric(_c_index, "C-index", "0.5 is guessing, 1 is perfect", 0.5, interval=LOGIT),
     "r2": Metric(_r2, "R2", "0 is guessing the mean, 1 is perfect", 0.0, low=-math.inf, interval=RATIO),
@@ -213,13 +216,3 @@ def interval_text(value: float | None, low: float | None, high: float | None, si
     if low is None or high is None or low != low:
         return score_text(value, sign)
     return f"{score_text(value, sign)} ({score_text(low, sign)} to {score_text(high, sign)})"
-
-
-def mean_text(row: Mapping[str, Any]) -> str:
-    """Return the mean of a score over folds with its interval."""
-    return interval_text(row["mean"], row["lower"], row["upper"])
-
-
-def difference_text(row: Mapping[str, Any]) -> str:
-    """Return by how much ours is better than a baseline, with the interval."""
-    return interval_text(row["difference"], row["difference_lower"], row["difference_upper"], "+")

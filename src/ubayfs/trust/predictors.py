@@ -36,11 +36,11 @@ class Prediction:
     predictors: Mapping[str, Callable[[], Any]]  # estimators by name
     predict: Callable[[Any, Floats, Array, Floats, int], Predicted]  # estimator, X_train, y_train, X_test, n_classes
     kind: str  # of scikit-learn estimators that can do it
-    of_risks: bool = False  # whether numbers are predicted that order samples by their risk of an event
+    predicts_risks: bool = False  # whether numbers are predicted that order samples by their risk of an event
 
     def learned(self, target: Target) -> Array:
         """Return what estimators learn from: of risks, times and events."""
-        return np.asarray(target.labels if self.of_risks else target.values)
+        return np.asarray(target.labels if self.predicts_risks else target.values)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Predictor:
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics that it allows: without scores of classes, there is no AUC."""
         scored = any(hasattr(self.estimator, name) for name in _SCORES)
-        return tuple(name for name in self.prediction.metrics if scored or not METRICS[name].of_scores)
+        return tuple(name for name in self.prediction.metrics if scored or not METRICS[name].needs_scores)
 
     def scores(self, A: Floats, target: Target, B: Floats, truth: Target, seed: int, units: Ints) -> dict[str, Judged]:
         """Learn from samples A of shape (n_train, n_features), predict B of shape (n_test, n_features), and judge.
@@ -69,49 +69,54 @@ class Predictor:
         """
         if A.shape[1] == 0:  # nothing was chosen: it may learn what is most frequent
             A, B = np.zeros((len(A), 1)), np.zeros((len(B), 1))
-        found = self._predict(A, target, B, seed)
-        return {name: METRICS[name].compute(truth, found, units) for name in self.metrics}
+        predicted = self._predict(A, target, B, seed)
+        return {name: METRICS[name].compute(truth, predicted, units) for name in self.metrics}
 
     def risks(self, A: Floats, target: Target, B: Floats, seed: int) -> Floats:
         """Return risks of samples B, of shape (n_test,); 0 is the median of the samples A that it learns from."""
         if A.shape[1] == 0:
             return np.zeros(len(B))
-        found = self._predict(A, target, np.concatenate([B, A]), seed).values
-        return np.asarray(found[: len(B)] - np.median(found[len(B) :]))
+        # Both by one model: risks are comparable within a model only.
+        values = self._predict(A, target, np.concatenate([B, A]), seed).values
+        return np.asarray(values[: len(B)] - np.median(values[len(B) :]))
 
     def _predict(self, A: Floats, target: Target, B: Floats, seed: int) -> Predicted:
-        estimator, known = seeded(self.estimator, seed), self.prediction.learned(target)
-        return self.prediction.predict(estimator, A, known, B, target.n_classes)
+        estimator, y = seeded(self.estimator, seed), self.prediction.learned(target)
+        return self.prediction.predict(estimator, A, y, B, target.n_classes)
 
 
-def as_predictors(given: Any, task: str) -> tuple[Predictor, ...]:
+def as_predictors(predictor: Any, task: str) -> tuple[Predictor, ...]:
     """Return predictors that are given by name, as a scikit-learn estimator, or as a list of these."""
     if task not in PREDICTION:
         raise InputError.of("y", "is missing: how well features predict cannot be known without a target.")
     prediction = PREDICTION[task]
-    found: dict[str, Predictor] = {}
-    for entry in given if isinstance(given, list | tuple) else [given]:
+    predictors: dict[str, Predictor] = {}
+    for entry in predictor if isinstance(predictor, list | tuple) else [predictor]:
         name, estimator = _named(entry, prediction)
-        n_same = sum(name == other.partition(" ")[0] for other in found)
+        n_same = sum(name == other.partition(" ")[0] for other in predictors)
         name = f"{name} {n_same + 1}" if n_same else name
-        found[name] = Predictor(name, estimator, prediction)
-    if not found:
-        raise InputError.of("predictor", "is empty; name one, such as 'ridge'.", given)
-    return tuple(found.values())
+        predictors[name] = Predictor(name, estimator, prediction)
+    if not predictors:
+        raise InputError.of("predictor", "is empty; name one, such as 'ridge'.", predictor)
+    return tuple(predictors.values())
 
 
-def _named(given: Any, prediction: Prediction) -> tuple[str, Any]:
-    if isinstance(given, str):
-        name = check_choice("predictor", given, prediction.predictors)
+def _named(predictor: Any, prediction: Prediction) -> tuple[str, Any]:
+    if isinstance(predictor, str):
+        name = check_choice("predictor", predictor, prediction.predictors)
         return name, prediction.predictors[name]()
-    if isinstance(given, type) or not all(hasattr(given, method) for method in ("fit", "predict", "get_params")):
-        rule = f"must be 'ridge', 'forest' or a scikit-learn estimator that can predict; got {repr_of(given)}."
-        raise InputError.of("predictor", rule, given)
-    kind = _kind(given)
+    if isinstance(predictor, type) or not all(
+        hasattr(predictor, method) for method in ("fit", "predict", "get_params")
+    ):
+        rule = f"must be 'ridge', 'forest' or a scikit-learn estimator that can predict; got {repr_of(predictor)}."
+        raise InputError.of("predictor", rule, predictor)
+    kind = _kind(predictor)
     if kind not in (None, prediction.kind):
-        raise InputError.of("predictor", f"must be a {prediction.kind} for this target; got {repr_of(given)}.", given)
-    last = given.steps[-1][1] if hasattr(given, "steps") else given
-    return type(last).__name__, given
+        raise InputError.of(
+            "predictor", f"must be a {prediction.kind} for this target; got {repr_of(predictor)}.", predictor
+        )
+    last = predictor.steps[-1][1] if hasattr(predictor, "steps") else predictor
+    return type(last).__name__, predictor
 
 
 def _kind(estimator: Any) -> str | None:
@@ -145,6 +150,7 @@ def standardized(data: FeatureData, train: Ints, test: Ints, columns: Any) -> tu
         A, B = (np.asarray(data.X[np.ix_(samples, columns)], dtype=np.float64) for samples in (train, test))
     if data.fill is not None:
         empty = np.isnan(A).all(axis=0)
+        # A column without any value is 0 throughout, as it does not vary.
         middle = np.nanmedian(np.where(empty, 0.0, A), axis=0)
         A, B = (np.where(np.isnan(values), middle, values) for values in (A, B))
     return _in_units(A, B)
@@ -167,13 +173,13 @@ def _in_units(A: Floats, B: Floats) -> tuple[Floats, Floats]:
 
 def _coded(data: FeatureData, train: Ints, test: Ints, columns: Any) -> tuple[Floats, Floats]:
     """Return numbers, codes and 0/1 columns of training and test samples."""
-    own: list[Floats] = []
+    coded: list[Floats] = []
     for position in np.arange(data.n_features)[columns].tolist():
         values = np.asarray(data.X[:, position], dtype=np.float64)[:, None]
         if (levels := _coded_levels(data, train, position)) is not None:
             values = np.where(np.isnan(values), np.nan, values == levels)
-        own.append(values)
-    table = np.hstack(own) if own else np.empty((data.n_samples, 0))
+        coded.append(values)
+    table = np.hstack(coded) if coded else np.empty((data.n_samples, 0))
     return table[train], table[test]
 
 
@@ -203,15 +209,18 @@ def rotated(data: FeatureData, train: Ints, test: Ints) -> tuple[Floats, Floats]
     """
     if data.n_features <= len(train):
         return standardized(data, train, test, slice(None))
-    own, others = np.zeros((len(train), len(train))), np.zeros((len(test), len(train)))
+    # Z Z' = U S^2 U' is summed over chunks of features: neither Z nor V, as large as the table, is ever whole.
+    gram, products = np.zeros((len(train), len(train))), np.zeros((len(test), len(train)))
     for part in feature_chunks(data.n_features):
         A, B = standardized(data, train, test, part)
-        own += A @ A.T
-        others += B @ A.T
-    values, U = np.linalg.eigh(own)
+        gram += A @ A.T
+        products += B @ A.T
+    values, U = np.linalg.eigh(gram)
+    # Directions that the data have beyond rounding.
     seen = values > values[-1] * len(train) * np.finfo(np.float64).eps
     S = np.sqrt(values[seen])
-    return U[:, seen] * S, others @ (U[:, seen] / S)
+    # V = Z' U / S, so that test samples times V are their products with Z' times U / S.
+    return U[:, seen] * S, products @ (U[:, seen] / S)
 
 
 _SCORES = ("predict_proba", "decision_function")
@@ -222,11 +231,12 @@ def _class_scores(model: Any, X: Floats, n_classes: int) -> Floats | None:
     method = next((getattr(model, name) for name in _SCORES if hasattr(model, name)), None)
     if method is None:
         return None
-    found = np.asarray(method(X), dtype=np.float64)
-    if found.ndim == 1:
-        found = np.stack([-found, found], axis=1)
-    scores = np.full((len(X), n_classes), found.min(initial=0.0))
-    scores[:, np.asarray(model.classes_, dtype=np.intp)] = found
+    values = np.asarray(method(X), dtype=np.float64)
+    if values.ndim == 1:
+        # A decision function of two classes, positive for the second.
+        values = np.stack([-values, values], axis=1)
+    scores = np.full((len(X), n_classes), values.min(initial=0.0))
+    scores[:, np.asarray(model.classes_, dtype=np.intp)] = values
     return scores
 
 
@@ -246,10 +256,10 @@ def _predict_labels(estimator: Any, A: Floats, y: Array, B: Floats, _: int) -> P
             continue
         model = clone(estimator).fit(A, labels)
         values.append(model.predict(B))
-        found = _class_scores(model, B, 2)
-        scores.append(None if found is None else found[:, 1])
-    known = None if any(column is None for column in scores) else np.stack(scores, axis=1)
-    return Predicted(np.stack(values, axis=1), known)
+        label_scores = _class_scores(model, B, 2)
+        scores.append(None if label_scores is None else label_scores[:, 1])
+    stacked = None if any(column is None for column in scores) else np.stack(scores, axis=1)
+    return Predicted(np.stack(values, axis=1), stacked)
 
 
 def _predict_risks(estimator: Any, A: Floats, y: Array, B: Floats, _: int) -> Predicted:
@@ -266,10 +276,11 @@ def _later(module: str, name: str, **settings: Any) -> Callable[[], Any]:
 
 
 def _forest(name: str) -> Callable[[], Any]:
-    return lambda: _own(name, n_trees=N_TREES)()
+    return lambda: _estimator(name, n_trees=N_TREES)()
 
 
-_linear, _own = partial(_later, "sklearn.linear_model"), partial(_later, "ubayfs.trust.estimators")
+# Estimators of scikit-learn, and those of this package.
+_linear, _estimator = partial(_later, "sklearn.linear_model"), partial(_later, "ubayfs.trust.estimators")
 
 _FOR_CLASSES = {
     RIDGE: _linear("LogisticRegression", C=0.1, class_weight="balanced", max_iter=1000),
@@ -279,7 +290,7 @@ _FOR_NUMBERS = {
     RIDGE: _linear("RidgeCV", alphas=np.logspace(-2, 6, 17)),
     FOREST: _forest("ForestRegressor"),
 }
-_FOR_RISKS = {RIDGE: _own("CoxRidge"), FOREST: _forest("ResidualForest")}
+_FOR_RISKS = {RIDGE: _estimator("CoxRidge"), FOREST: _forest("ResidualForest")}
 
 _OF_CLASSES = ("auc", "balanced_accuracy")
 _RISKS = "predictor of risks, such as those of scikit-survival,"
@@ -290,5 +301,5 @@ PREDICTION = {
     "multiclass": Prediction(_OF_CLASSES, _FOR_CLASSES, _predict_classes, "classifier"),
     "multilabel": Prediction(_OF_CLASSES, _FOR_CLASSES, _predict_labels, "classifier"),
     "regression": Prediction(("r2", "mean_absolute_error"), _FOR_NUMBERS, _predict_numbers, "regressor"),
-    "survival": Prediction(("c_index",), _FOR_RISKS, _predict_risks, _RISKS, of_risks=True),
+    "survival": Prediction(("c_index",), _FOR_RISKS, _predict_risks, _RISKS, predicts_risks=True),
 }

@@ -43,13 +43,13 @@ class Procedure:
     settings: dict[str, Any]
 
     @classmethod
-    def of(cls, data: FeatureData, ensemble: Mapping[str, Any]) -> Procedure:
+    def from_arguments(cls, data: FeatureData, ensemble: Mapping[str, Any]) -> Procedure:
         """Check the arguments of an ensemble, those of :func:`~ubayfs.collect_evidence`; others are ignored."""
         defaults = {name: parameter.default for name, parameter in signature(collect_evidence).parameters.items()}
-        given = {**defaults, **ensemble}
-        n_models, train_size = check_ensemble(*(given[name] for name in ENSEMBLE[1:]))
-        selectors = as_selector(given["selector"])
-        per_model = given["n_features_per_model"]
+        arguments = {**defaults, **ensemble}
+        n_models, train_size = check_ensemble(*(arguments[name] for name in ENSEMBLE[1:]))
+        selectors = as_selector(arguments["selector"])
+        per_model = arguments["n_features_per_model"]
         return cls(data, selectors, ensemble_settings(data, selectors, n_models, train_size, per_model))
 
 
@@ -103,9 +103,9 @@ def ensemble_of(evidence: Evidence, selector: Any = None) -> dict[str, Any]:
     description; others must be given.
     """
     settings = _common_settings(evidence)
-    own = {name: settings[name] for name in ENSEMBLE[1:]}
+    arguments = {name: settings[name] for name in ENSEMBLE[1:]}
     n_models = evidence.n_models + len(evidence.failures)
-    return {**own, "selector": _same_selector(settings["selector"], selector), "n_models": n_models}
+    return {**arguments, "selector": _same_selector(settings["selector"], selector), "n_models": n_models}
 
 
 def _common_settings(evidence: Evidence) -> Mapping[str, Any]:
@@ -122,20 +122,20 @@ def _common_settings(evidence: Evidence) -> Mapping[str, Any]:
     return {**parts[0], "n_models": sum(part["n_models"] for part in parts)}
 
 
-def _same_selector(described: list[str], given: Any) -> Any:
+def _same_selector(described: list[str], selector: Any) -> Any:
     """Return the selectors of these descriptions: those that are given, or those of the registry."""
-    if given is not None:
-        found = [describe(selector) for selector in as_selector(given)]
-        if found != described:
-            rule = f"is {', '.join(found)}, in the evidence {', '.join(described)}. Pass that of the evidence."
-            raise InputError.of("selector", rule, given)
-        return given
-    known = {describe(selector): selector for selector in SELECTORS.values()}
-    unknown = [text for text in described if text not in known]
+    if selector is not None:
+        descriptions = [describe(each) for each in as_selector(selector)]
+        if descriptions != described:
+            rule = f"is {', '.join(descriptions)}, in the evidence {', '.join(described)}. Pass that of the evidence."
+            raise InputError.of("selector", rule, selector)
+        return selector
+    by_description = {describe(selector): selector for selector in SELECTORS.values()}
+    unknown = [text for text in described if text not in by_description]
     if unknown:
         rule = f"must be given: the evidence is of {unknown[0]}, which cannot be made from its description."
         raise InputError.of("selector", rule)
-    return [known[text] for text in described]
+    return [by_description[text] for text in described]
 
 
 def take_samples(data: FeatureData, samples: Mask) -> FeatureData:
@@ -145,8 +145,8 @@ def take_samples(data: FeatureData, samples: Mask) -> FeatureData:
     groups = None if data.groups is None else np.unique(data.groups[samples], return_inverse=True)[1]
     names = None if data.sample_names is None else data.sample_names[samples]
     covariates = None if data.covariates is None else data.covariates.take(samples)
-    own: dict[str, Any] = {"target": data.target.take(samples), "groups": groups, "covariates": covariates}
-    return replace(data, X=X, sample_names=names, path=None, **own)
+    parts: dict[str, Any] = {"target": data.target.take(samples), "groups": groups, "covariates": covariates}
+    return replace(data, X=X, sample_names=names, path=None, **parts)
 
 
 def check_varies(target: Target, where: str) -> None:
@@ -197,6 +197,7 @@ def draw_half(plan: SubsamplePlan, rng: np.random.Generator) -> Mask:
     strata = rng.permutation(len(plan.takes))[plan.strata]
     order = np.lexsort((rng.random(len(strata)), strata))
     first = np.zeros(len(strata), dtype=bool)
+    # Every second one along the strata; which half has one more is drawn.
     first[order[rng.integers(2) :: 2]] = True
     return first if plan.unit_of_row is None else first[plan.unit_of_row]
 
@@ -215,6 +216,7 @@ def plan_halves(data: FeatureData, train_size: float) -> SubsamplePlan:
         raise InputError.of("groups", rule)
     try:
         plan = plan_subsamples(data, train_size)
+        # Halves have nearly the same strata in any split: one split shows whether subsamples of them can be drawn.
         half = draw_half(plan, np.random.default_rng(0))
         for samples in (half, ~half):
             size = int(plan_subsamples(take_samples(data, samples), train_size).takes.sum())

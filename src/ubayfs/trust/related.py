@@ -43,7 +43,7 @@ from .._arguments import (
     check_int,
 )
 from .._plain import ShownAsCard
-from ..constraints.sizes import asks_for_supported, with_supported
+from ..constraints.sizes import has_data_driven_size, with_supported
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
 from ..decision.selection import Selection
@@ -51,8 +51,8 @@ from ..decision.workflow import Decision
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
 from ..exceptions import Advice, EnsembleError, InputError
-from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
-from ..priors.weights import raised, resolve_knowledge
+from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge, resolve_knowledge
+from ..priors.weights import raised
 from .association import FeatureTests
 from .procedure import Procedure, check_repeatable, data_of_evidence, ensemble_of
 from .shuffled_votes import ShuffledVotes, collect_shuffled_votes
@@ -85,21 +85,25 @@ class Bounds:
     best_guess: float  # lambda of the error 0.5
 
     @classmethod
-    def of(cls, p_values: Floats, smallest: Floats, with_gaps: bool) -> Bounds:
+    def from_p_values(cls, p_values: Floats, smallest: Floats, with_gaps: bool) -> Bounds:
         """Calibrate p-values by the smallest ones of each shuffle, of shape (n_shuffles, n_kept)."""
         n, n_shuffles = len(p_values), len(smallest)
+        # The data, in the first row, count as one more shuffle.
         kept = np.sort(np.vstack([np.sort(p_values)[: smallest.shape[1]], smallest]), axis=1)[:, :N_KEPT]
         psi = np.sort((kept * n / np.arange(1, kept.shape[1] + 1)).min(axis=1))
         # 1e-9: 0.1 * 1000 is no less than 100.
         thresholds = [float(psi[int(error * (n_shuffles + 1) + 1e-9) - 1]) for error in (HEADLINE, BEST_GUESS)]
         if with_gaps:  # ranks over different samples are less alike than those over the same
-            thresholds = [min(found, error) for found, error in zip(thresholds, (HEADLINE, BEST_GUESS), strict=True)]
+            thresholds = [
+                min(threshold, error) for threshold, error in zip(thresholds, (HEADLINE, BEST_GUESS), strict=True)
+            ]
         return cls(p_values, _q_values(p_values, kept[1:]), *thresholds)
 
     def n_related(self, members: Any, threshold: float) -> int:
         """Return how many of some features are related to the target, at least, with the confidence of a threshold."""
         p, n = np.sort(self.p_values[members]), len(self.p_values)
         k = np.arange(1, min(N_KEPT, n) + 1)
+        # V_a(S): #{p_j >= lambda k / P} + k - 1, the smallest over k.
         unrelated = len(p) - np.searchsorted(p, threshold * k / n, side="left") + k - 1
         return len(p) - min(int(unrelated.min()), len(p))
 
@@ -115,6 +119,7 @@ def _q_values(p_values: Floats, kept: Floats) -> Floats:
     chance = (1 + np.searchsorted(np.sort(kept, axis=None), t, side="right")) / len(kept)
     ratio = np.maximum(chance, len(t) * t) / np.searchsorted(t, t, side="right")
     q_values = np.empty(len(t))
+    # The smallest ratio over all t >= p: a running minimum from the largest p-value on.
     q_values[order] = np.minimum(np.minimum.accumulate(ratio[::-1])[::-1], 1.0)
     return q_values
 
@@ -214,8 +219,8 @@ class Related(ShownAsCard):
         """
         if self.shuffled_votes is None:
             return ()
-        found = self._members & (self.q_values > LARGEST_Q) & self.shuffled_votes.exceeded
-        return tuple(self.feature_names[found].tolist())
+        shown_by_votes = self._members & (self.q_values > LARGEST_Q) & self.shuffled_votes.exceeded
+        return tuple(self.feature_names[shown_by_votes].tolist())
 
     def supported(self, importance: Selection | Posterior | Floats, most: int = MAX_SUPPORTED) -> int:
         """Return how many features the data support, at most `most`.
@@ -303,8 +308,8 @@ class Related(ShownAsCard):
                     raise ValueError("votes of other features")
                 votes = ShuffledVotes(shares, counts, int(more["n_models"]), dict(more["settings"]))
             n_shuffles = int(about["n_shuffles"])
-            found = cls((), names, both["plain"], both.get("listed"), favored, n_shuffles, fingerprint)
-            return replace(found, shuffled_votes=votes)
+            related = cls((), names, both["plain"], both.get("listed"), favored, n_shuffles, fingerprint)
+            return replace(related, shuffled_votes=votes)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise EnsembleError(f"the stored p-values do not fit together ({error!r}).") from error
 
@@ -346,12 +351,15 @@ def associate(data: FeatureData, favored: Mask, n_shuffles: int, random_state: A
         p_values[columns], smallest = tests.run(columns, N_KEPT)
         kept.append(smallest)
     with_gaps = data.missing is not None
-    plain = Bounds.of(p_values, np.hstack(kept), with_gaps)
+    plain = Bounds.from_p_values(p_values, np.hstack(kept), with_gaps)
     if m == 0:
         return plain, None
-    of_others, of_favored = n / (2 * (n - m)), n / (2 * m)
-    smallest = np.hstack([kept[0] / of_others, kept[1] / of_favored])
-    return plain, Bounds.of(p_values / np.where(favored, of_favored, of_others), smallest, with_gaps)
+    # Weights of p-values: 1 on average, and half of their sum on the list.
+    weight_of_others, weight_of_favored = n / (2 * (n - m)), n / (2 * m)
+    smallest = np.hstack([kept[0] / weight_of_others, kept[1] / weight_of_favored])
+    return plain, Bounds.from_p_values(
+        p_values / np.where(favored, weight_of_favored, weight_of_others), smallest, with_gaps
+    )
 
 
 @by_name()
@@ -439,8 +447,8 @@ def estimate_related(
     assert selection.posterior is not None
     evidence = selection.posterior.evidence
     again = (ensemble_of(evidence, selector), evidence, n_vote_shuffles, seed, n_jobs, on_progress)
-    found = related_members(selection, data, n_shuffles, seed)
-    return replace(found, shuffled_votes=collect_shuffled_votes(data, *again))
+    related = related_members(selection, data, n_shuffles, seed)
+    return replace(related, shuffled_votes=collect_shuffled_votes(data, *again))
 
 
 def related_members(selection: Selection, data: FeatureData, n_shuffles: int, random_state: RandomState) -> Related:
@@ -448,9 +456,9 @@ def related_members(selection: Selection, data: FeatureData, n_shuffles: int, ra
     if data.target.task == "unsupervised":
         rule = "is not used: without a target that the evidence was collected for, nothing can be related to it."
         raise InputError.of("y", rule)
-    weights, known = selection.weights, None if selection.posterior is None else selection.posterior.knowledge
-    if known is not None:  # as stated, not as learned from votes
-        weights = known.weights
+    weights, knowledge = selection.weights, None if selection.posterior is None else selection.posterior.knowledge
+    if knowledge is not None:  # as stated, not as learned from votes
+        weights = knowledge.weights
     weights = np.full(data.n_features, DEFAULT_WEIGHT) if weights is None else weights
     late = [name for name, entry in selection.knowledge.items() if "changed_after_votes" in entry]
     favored = favored_beforehand(weights, late, data.feature_names)
@@ -485,11 +493,11 @@ class SizedInParts:
     def __call__(self, data: FeatureData, evidence: Evidence) -> Decision:
         """Return the decision with the size that the part supports."""
         seed = SeedSequence(**evidence.settings["seed"])
-        known = self.knowledge
-        favored = favored_beforehand(known.weights, known.changed_after_votes, data.feature_names)
+        knowledge = self.knowledge
+        favored = favored_beforehand(knowledge.weights, knowledge.changed_after_votes, data.feature_names)
         related = related_of(data, favored, self.n_shuffles, seed.spawn(1)[0])
-        posterior = self.decision.posterior(evidence, known)
-        return _sized(self.decision, supported_size(related, posterior, self.most)[0])
+        posterior = self.decision.posterior(evidence, knowledge)
+        return _with_size(self.decision, supported_size(related, posterior, self.most)[0])
 
 
 def sized_in_parts(
@@ -503,13 +511,13 @@ def sized_in_parts(
 
     The latter is None where no constraint asks for the number of features that the data support.
     """
-    if not any(map(asks_for_supported, decision.constraints)):
+    if not any(map(has_data_driven_size, decision.constraints)):
         return decision, None
     if knowledge is None:
         names, n_models = procedure.data.feature_names, procedure.settings["n_models"]
         knowledge = resolve_knowledge(decision.weights, names, decision.blocks, n_models)
-    return _sized(decision, most), SizedInParts(decision, knowledge, most, n_shuffles)
+    return _with_size(decision, most), SizedInParts(decision, knowledge, most, n_shuffles)
 
 
-def _sized(decision: Decision, n: int) -> Decision:
-    return decision.but(constraints=with_supported(decision.constraints, n))
+def _with_size(decision: Decision, n: int) -> Decision:
+    return decision.replace(constraints=with_supported(decision.constraints, n))

@@ -35,12 +35,12 @@ T = TypeVar("T")
 
 def repeats_advice(what: str, n: int, n_done: int, failures: tuple[str, ...], cancelled: bool) -> tuple[Advice, ...]:
     """Return what must be known of repeats: some failed, or were cancelled."""
-    found = list[Advice]()
+    advice = list[Advice]()
     if failures:
-        found.append(Advice("repeats_failed", {"what": what, "n": n, "n_failed": len(failures), "error": failures[0]}))
+        advice.append(Advice("repeats_failed", {"what": what, "n": n, "n_failed": len(failures), "error": failures[0]}))
     if cancelled:
-        found.append(Advice("repeats_cancelled", {"what": what, "n": n, "n_done": n_done}))
-    return tuple(found)
+        advice.append(Advice("repeats_cancelled", {"what": what, "n": n, "n_done": n_done}))
+    return tuple(advice)
 
 
 def check_usable(what: str, failures: Sequence[str], n: int) -> None:
@@ -83,7 +83,7 @@ class Repeats:
         return evidence
 
     def _watch(self, done: int, total: int) -> bool:
-        """Tell an ensemble whether to go on; the caller is asked in its own thread."""
+        """Return whether an ensemble shall go on; the caller is asked in its own thread."""
         if done < total and self.n_workers == 1:
             self.report(self.n_done)
         elif done < total:
@@ -91,7 +91,7 @@ class Repeats:
         return not self.stopped
 
     def report(self, n_done: int) -> bool:
-        """Tell the caller how many repeats are done; False if there shall be no more."""
+        """Report to the caller how many repeats are done; return False if there shall be no more."""
         self.n_done = n_done
         if self.on_progress is not None and not self.stopped and self.on_progress(n_done, self.n) is False:
             self.stopped = True
@@ -108,22 +108,22 @@ class Repeats:
 
         What `load` knows is not repeated. EnsembleError if more than half of the first `n_needed` ones failed.
         """
-        found = {number: known for number in range(self.n) if (known := load(number)) is not None}
+        done = {number: stored for number in range(self.n) if (stored := load(number)) is not None}
         failures: dict[int, str] = {}
-        self.report(len(found))
-        left = iter([number for number in range(self.n) if number not in found])
-        with closing(self._outcomes(repeat, left)) as outcomes:
+        self.report(len(done))
+        numbers = iter([number for number in range(self.n) if number not in done])
+        with closing(self._outcomes(repeat, numbers)) as outcomes:
             for number, outcome, failure in outcomes:
                 if failure is not None:
                     failures[number] = failure
                     n_first = n_needed or self.n
                     check_usable(self.what, [reason for i, reason in failures.items() if i < n_first], n_first)
                 else:
-                    found[number] = outcome
+                    done[number] = outcome
                     save(number, outcome)
-                if not self.report(len(found) + len(failures)):
+                if not self.report(len(done) + len(failures)):
                     break  # what threads finish after that does not count: the caller knows how much is done
-        return dict(sorted(found.items())), dict(sorted(failures.items()))
+        return dict(sorted(done.items())), dict(sorted(failures.items()))
 
     def _outcomes(
         self, repeat: Callable[[int], T], numbers: Iterator[int]
@@ -175,7 +175,7 @@ class _Stored(Protocol):
     def to_arrays(self) -> dict[str, Array]: ...
 
 
-_Found = TypeVar("_Found", bound=_Stored)
+_Result = TypeVar("_Result", bound=_Stored)
 
 
 @dataclass(eq=False)
@@ -187,7 +187,7 @@ class EnsembleRepeats(Repeats):
     directory: Path | None = field(kw_only=True)
 
     @classmethod
-    def of(
+    def from_arguments(
         cls,
         what: str,
         data: FeatureData,
@@ -202,7 +202,7 @@ class EnsembleRepeats(Repeats):
         n = check_int(f"n_{what}", n, low=1, high=MOST_REPEATS)
         check_ensemble(n_jobs=n_jobs)
         watch = as_progress(on_progress, what)
-        procedure = Procedure.of(data, ensemble)
+        procedure = Procedure.from_arguments(data, ensemble)
         directory = None if checkpoint is None else as_directory(checkpoint)
         settings = {**procedure.settings, "seed": seed_of(random_state, directory)}
         if directory is not None:
@@ -224,32 +224,32 @@ class EnsembleRepeats(Repeats):
         return self.ensemble(self.procedure, data, self._seed(number, 1 + half), **{self.what: number})
 
     def collect(
-        self, repeat: Callable[[int], _Found], read: Callable[[Mapping[str, Array]], _Found], earlier: list[_Found]
-    ) -> tuple[list[_Found], tuple[str, ...]]:
+        self, repeat: Callable[[int], _Result], read: Callable[[Mapping[str, Array]], _Result], earlier: list[_Result]
+    ) -> tuple[list[_Result], tuple[str, ...]]:
         """Return what repeats have found, and why others failed; the first ones are known from `earlier`."""
 
-        def load(number: int) -> _Found | None:
+        def load(number: int) -> _Result | None:
             return earlier[number] if number < len(earlier) else self._load(number, read)
 
-        def save(number: int, found: _Found) -> None:
+        def save(number: int, result: _Result) -> None:
             if self.directory is not None:
                 about = {"ensemble": identity(self.settings)}
-                save_record(self._path(self.directory, number), _KIND, _VERSION, about, **found.to_arrays())
+                save_record(self._path(self.directory, number), _KIND, _VERSION, about, **result.to_arrays())
 
-        found, failures = self.run(repeat, load, save)
-        return list(found.values()), tuple(failures.values())
+        results, failures = self.run(repeat, load, save)
+        return list(results.values()), tuple(failures.values())
 
-    def continues(self, known: Any) -> bool:
-        """Tell whether ensembles that are known are the first ones of these, and all of them could be run."""
-        if known.failures or not known.complete:
+    def continues(self, earlier: Any) -> bool:
+        """Return whether earlier ensembles are the first ones of these, and all of them could be run."""
+        if earlier.failures or not earlier.complete:
             return False
-        same = identity(known.settings) == identity(self.settings)
-        return bool(same and known.settings["n_models"] == self.settings["n_models"])
+        same = identity(earlier.settings) == identity(self.settings)
+        return bool(same and earlier.settings["n_models"] == self.settings["n_models"])
 
     def _path(self, directory: Path, number: int) -> Path:
         return directory / f"{self.what}-{number:05d}.npz"
 
-    def _load(self, number: int, read: Callable[[Mapping[str, Array]], _Found]) -> _Found | None:
+    def _load(self, number: int, read: Callable[[Mapping[str, Array]], _Result]) -> _Result | None:
         if self.directory is None or not (path := self._path(self.directory, number)).exists():
             return None
         try:

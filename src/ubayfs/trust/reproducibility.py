@@ -78,10 +78,10 @@ class HalvesAgreement:
 
     Examples
     --------
-    >>> found = HalvesAgreement(10, 0.1, np.full(20, 0.5))
-    >>> found.lower, round(found.upper, 2)
+    >>> halves = HalvesAgreement(10, 0.1, np.full(20, 0.5))
+    >>> halves.lower, round(halves.upper, 2)
     (0.5, 0.87)
-    >>> [round(n, 1) for n in found.selected_again]
+    >>> [round(n, 1) for n in halves.selected_again]
     [5.5, 8.8]
     """
 
@@ -113,6 +113,7 @@ class HalvesAgreement:
         """Where the agreement of studies lies in about 95 % of cases; NaN with fewer than two splits."""
         if self.n_used < 2:
             return float("nan"), float("nan")
+        # The lower end is for half the samples, the upper end the larger projection to all of them.
         h = 1.96 * self._standard_error
         highest = min(1.0, self.lower + h)
         return max(-1.0, self.lower - h), max(projected(highest, _WEAK), _projected_alike(highest, self.chance))
@@ -122,6 +123,8 @@ class HalvesAgreement:
         """That of `lower` over data sets; NaN if no split can be used."""
         if not self.n_used:
             return float("nan")
+        # The larger of the sd of agreements and that of a binomial number of common members; 1/3 keeps the latter above
+        # 0.
         k, spread = max(self.size, 1), float(self._defined.std(ddof=1)) if self.n_used > 1 else 0.0
         by_counting = (k * max(self.lower, 0.0) * (1 - self.lower) + 1 / 3) ** 0.5 / k
         return float(max(spread, by_counting) * (1 / self.n_used + 1 / 2) ** 0.5)
@@ -196,8 +199,8 @@ class Reproducibility(ShownAsCard):
     >>> X = rng.normal(size=(60, 40))
     >>> X[:, :2] += 2 * y[:, None]
     >>> selection = decide(collect_evidence(X, y, selector="mrmr", n_models=10, random_state=0), max_size=2)
-    >>> found = estimate_reproducibility(selection, X, y, n_splits=4)
-    >>> found.size, found.labels[:3].tolist()
+    >>> reproducibility = estimate_reproducibility(selection, X, y, n_splits=4)
+    >>> reproducibility.size, reproducibility.labels[:3].tolist()
     (2, ['usually', 'usually', 'rarely'])
     """
 
@@ -302,14 +305,17 @@ class Reproducibility(ShownAsCard):
 
         NaN for members that a rule brought in, and for those without votes.
         """
-        found = self.with_weights
-        return None if found is None else self._scaled(found.share_of_halves, found.members, found.agreement)
+        weighted = self.with_weights
+        return (
+            None if weighted is None else self._scaled(weighted.share_of_halves, weighted.members, weighted.agreement)
+        )
 
     def _scaled(self, share: Floats, counted: Mask, agreement: HalvesAgreement) -> Floats:
         """Return shares of the halves, scaled to how many of the members that are counted are selected again."""
         if not len(agreement.agreements):
             return np.full(len(share), np.nan)
         total, again = float(share[counted].sum()), agreement.again(projected(agreement.lower))
+        # Down to as many members as the projected agreement selects again, never up.
         scaled = share * (min(1.0, again / total) if total > 0 and agreement.n_used else 1.0)
         return np.where(self.selected & ~counted, np.nan, scaled)
 
@@ -324,15 +330,15 @@ class Reproducibility(ShownAsCard):
     @property
     def labels_with_weights(self) -> Array | None:
         """The same with the weights; None where no weights were stated."""
-        found = self.frequency_with_weights
-        return None if found is None else self._in_words(found)
+        frequency = self.frequency_with_weights
+        return None if frequency is None else self._in_words(frequency)
 
     def _in_words(self, frequency: Floats) -> Array:
         step, unknown = (frequency >= RARELY).astype(int) + (frequency > USUALLY), np.isnan(frequency)
-        found = np.where(unknown, "unknown", np.array(LABELS, dtype=object)[step])
+        labels = np.where(unknown, "unknown", np.array(LABELS, dtype=object)[step])
         for position in np.flatnonzero(self.selected & ~self.by_data & unknown):
-            found[position] = NOT_BY_DATA[self.not_by_data[self.feature_names[position]]]
-        return found
+            labels[position] = NOT_BY_DATA[self.not_by_data[self.feature_names[position]]]
+        return labels
 
     @property
     def advice(self) -> tuple[Advice, ...]:
@@ -360,6 +366,7 @@ def _projected_alike(agreement: float, share: float) -> float:
     """
     if not (0 < agreement < 1 and 0 < share < 1):
         return agreement
+    # Hit rate f = sqrt(agreement). Twice the samples move its quantile sqrt(2) times as far from the threshold.
     threshold = ndtri(share)
     return float(ndtr(2**0.5 * (ndtri(agreement**0.5) - threshold) + threshold) ** 2)
 
@@ -381,10 +388,11 @@ def agreement(first: Mask, second: Mask, n_varying: int) -> Floats:
     array([1.])
     """
     k, other, common = first.sum(axis=1), second.sum(axis=1), (first & second).sum(axis=1)
+    # Common members by chance, k k'/P, and (k + k')/2 of them if both sets are equal.
     expected = k * other / max(n_varying, 1)
     most = (k + other) / 2 - expected
-    found = np.where(most > 0, (common - expected) / np.where(most > 0, most, 1.0), 1.0)
-    return np.where((k > 0) & (other > 0), found, np.nan)
+    agreements = np.where(most > 0, (common - expected) / np.where(most > 0, most, 1.0), 1.0)
+    return np.where((k > 0) & (other > 0), agreements, np.nan)
 
 
 def reproducibility_of(
@@ -413,39 +421,40 @@ def reproducibility_of(
     check_selection(selection)
     if selection.posterior is None or selection.decision is None:
         raise InputError.of("selection", "has no votes; pass one that decide() returned.")
-    posterior, decision = selection.posterior, selection.decision.but(n_alternatives=0)
+    posterior, decision = selection.posterior, selection.decision.replace(n_alternatives=0)
     if random_state is not None:
-        decision = decision.but(random_state=random_state)
+        decision = decision.replace(random_state=random_state)
     evidence = posterior.evidence
     check_same_ensemble("halves", halves.settings, evidence)
     if any(c.needs_data for c in decision.constraints) and data is None:
         raise InputError.of("data", "is missing; a constraint on correlations needs the data of the halves.")
-    found = _Decided.on(halves, decision, posterior, data)
-    check_usable("splits", found.failures, halves.n_splits)
+    decided = _Decided.on(halves, decision, posterior, data)
+    check_usable("splits", decided.failures, halves.n_splits)
     reasons = attribution(selection)
     not_by_data = {name: why for name, why in reasons.why.items() if why != "data"}
     names, varying, voted = evidence.feature_names, ~evidence.constant, evidence.counts > 0
     open_ones = varying & ~np.isin(names, [name for name, why in not_by_data.items() if why == "rule"])
     # What fills a place here may be selected by the data of a half.
     candidates = open_ones & ~np.isin(names, [name for name, why in not_by_data.items() if why == "weight"])
-    both = found.sets & candidates
-    if found.plain is not None:
-        both &= found.plain
+    both = decided.sets & candidates
+    if decided.plain is not None:
+        # What only the weights select does not count.
+        both &= decided.plain
     members, n_varying = selection.mask & candidates & voted, int(np.count_nonzero(candidates))
-    as_many = found.strongest(both, int(np.count_nonzero(members)))
+    as_many = decided.strongest(both, int(np.count_nonzero(members)))
 
     def or_none(agreements: Floats, members: Mask = members) -> Floats:
         # A half that selected something, but nothing that counts, has selected none of the members again.
-        return np.where(np.isnan(agreements) & ~found.empty & members.any(), 0.0, agreements)
+        return np.where(np.isnan(agreements) & ~decided.empty & members.any(), 0.0, agreements)
 
     without_prior = with_weights = None
-    if found.plain is not None and reasons.without_prior is not None:
+    if decided.plain is not None and reasons.without_prior is not None:
         n_open = int(np.count_nonzero(open_ones))
         size = int(np.count_nonzero(open_ones & voted & np.isin(names, reasons.without_prior)))
-        without_prior = _agreement_of(found.strongest(found.plain & open_ones, size), size, n_open)
-        weighted, counted = found.sets & open_ones, selection.mask & open_ones & voted
+        without_prior = _agreement_of(decided.strongest(decided.plain & open_ones, size), size, n_open)
+        weighted, counted = decided.sets & open_ones, selection.mask & open_ones & voted
         n_counted = int(np.count_nonzero(counted))
-        agreed = _agreement_of(found.strongest(weighted, n_counted), n_counted, n_open)
+        agreed = _agreement_of(decided.strongest(weighted, n_counted), n_counted, n_open)
         agreed = replace(agreed, agreements=or_none(agreed.agreements, counted))
         with_weights = WithWeights(counted, _share_of_halves(weighted), agreed)
     stand_ins = None
@@ -460,7 +469,7 @@ def reproducibility_of(
         share_of_halves=_share_of_halves(both),
         vote_share=_vote_share(halves, evidence.n_features),
         n_splits=halves.n_splits,
-        failures=found.failures,
+        failures=decided.failures,
         not_by_data=not_by_data,
         stand_ins=stand_ins,
         without_prior=without_prior,
@@ -488,8 +497,8 @@ class _Decided:
             parts = [take_samples(data, s) if needs_data and data is not None else None for s in (first, ~first)]
             try:
                 masks = [
-                    [own.make(half, part, knowledge=known).mask for half, part in zip(pair, parts, strict=True)]
-                    for own, known in ways
+                    [way.make(half, part, knowledge=knowledge).mask for half, part in zip(pair, parts, strict=True)]
+                    for way, knowledge in ways
                 ]
             except (InputError, OptimizationError) as error:
                 failures.append(str(error))
@@ -497,10 +506,10 @@ class _Decided:
             empty.append(any(not mask.any() for mask in masks[0]))
             votes.append([half.counts for half in pair])
             sets.append(np.array(masks) & (np.array(votes[-1]) > 0))
-        found = np.array(sets, dtype=bool).reshape(len(sets), len(ways), 2, posterior.n_features)
-        plain = found[:, 1] if len(ways) > 1 else None
+        all_sets = np.array(sets, dtype=bool).reshape(len(sets), len(ways), 2, posterior.n_features)
+        plain = all_sets[:, 1] if len(ways) > 1 else None
         counts = np.array(votes, dtype=np.intp).reshape(len(sets), 2, posterior.n_features)
-        return cls(found[:, 0], counts, plain, np.array(empty, dtype=bool), tuple(failures))
+        return cls(all_sets[:, 0], counts, plain, np.array(empty, dtype=bool), tuple(failures))
 
     def strongest(self, sets: Mask, size: int) -> Mask:
         """Return of each set the members with the most votes, at most so many; of equal ones, any.
@@ -519,13 +528,15 @@ class _Decided:
 
 def _without_weights(decision: Decision, posterior: Posterior) -> list[tuple[Decision, PriorKnowledge]]:
     """Return the decision with default weights and nothing held unlikely; nothing where that is the decision itself."""
-    known = posterior.knowledge
+    knowledge = posterior.knowledge
     demands = [constraint for constraint in decision.constraints if not constraint.from_prior]
-    unlikely = len(demands) < len(decision.constraints) or (known is not None and bool(known.unlikely))
+    unlikely = len(demands) < len(decision.constraints) or (knowledge is not None and bool(knowledge.unlikely))
     if not unlikely and (posterior.weights == DEFAULT_WEIGHT).all():
         return []
-    plain = PriorKnowledge(np.full(posterior.n_features, DEFAULT_WEIGHT), costs=None if known is None else known.costs)
-    return [(decision.but(constraints=demands, weights=DEFAULT_WEIGHT), plain)]
+    plain = PriorKnowledge(
+        np.full(posterior.n_features, DEFAULT_WEIGHT), costs=None if knowledge is None else knowledge.costs
+    )
+    return [(decision.replace(constraints=demands, weights=DEFAULT_WEIGHT), plain)]
 
 
 def _share_of_halves(sets: Mask) -> Floats:
@@ -540,14 +551,14 @@ def _agreement_of(sets: Mask, size: int, n_varying: int) -> HalvesAgreement:
 
 def _vote_share(halves: HalfEnsembles, n_features: int) -> Floats:
     """Return 5 % and 95 % of the vote share of each feature over all halves, of shape (n_features, 2)."""
-    found = np.zeros((n_features, 2))
-    found_by = [half for pair in halves.pairs for half in pair]
-    if found_by:  # most features have no vote at all
-        voted = np.unique(np.concatenate([half.sets.indices for half in found_by]))
-        counts = (np.bincount(half.sets.indices, minlength=n_features)[voted] for half in found_by)
-        shares = [votes / max(half.n_models, 1) for votes, half in zip(counts, found_by, strict=True)]
-        found[voted] = np.quantile(np.array(shares), _RANGE, axis=0).T
-    return found
+    ranges = np.zeros((n_features, 2))
+    ensembles = [half for pair in halves.pairs for half in pair]
+    if ensembles:  # most features have no vote at all
+        voted = np.unique(np.concatenate([half.sets.indices for half in ensembles]))
+        counts = (np.bincount(half.sets.indices, minlength=n_features)[voted] for half in ensembles)
+        shares = [votes / max(half.n_models, 1) for votes, half in zip(counts, ensembles, strict=True)]
+        ranges[voted] = np.quantile(np.array(shares), _RANGE, axis=0).T
+    return ranges
 
 
 @by_name()
@@ -611,9 +622,9 @@ def estimate_reproducibility(
     >>> from ubayfs import collect_evidence, decide
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> selection = decide(collect_evidence(X, y, selector="mrmr", n_models=20, random_state=0), max_size=5)
-    >>> found = estimate_reproducibility(selection, X, y, n_splits=5)
-    >>> low, high = found.selected_again
-    >>> f"about {low:.1f} to {high:.1f} of these {found.size} would be selected again"
+    >>> reproducibility = estimate_reproducibility(selection, X, y, n_splits=5)
+    >>> low, high = reproducibility.selected_again
+    >>> f"about {low:.1f} to {high:.1f} of these {reproducibility.size} would be selected again"
     'about 3.8 to 4.9 of these 5 would be selected again'
     """
     check_repeatable(selection)
@@ -638,7 +649,7 @@ def reproducibility_on(
     seed = None if random_state is None else as_seed_sequence(random_state)
     ensemble = ensemble_of(selection.posterior.evidence, selector)
     halves = collect_halves(data, ensemble, n_splits, seed, n_jobs, on_progress, checkpoint)
-    found = reproducibility_of(selection, halves, data, seed)
-    for advice in found.advice:
+    reproducibility = reproducibility_of(selection, halves, data, seed)
+    for advice in reproducibility.advice:
         advice.warn()
-    return found
+    return reproducibility

@@ -53,6 +53,7 @@ class ShuffledVotes:
     @property
     def exceeded(self) -> Array:
         """Features with more votes than any feature in any shuffle, of shape (n_features,)."""
+        # 1e-9: a share times the number of models is a whole number but for rounding.
         return np.asarray(self.counts > self.shares.max(initial=0.0) * self.n_models + 1e-9)
 
     def beside(self, evidence: Evidence) -> ShuffledVotes | None:
@@ -99,15 +100,15 @@ def collect_shuffled_votes(
         rule = "cannot be combined with n_vote_shuffles: a shuffle would also part the target from the covariates."
         raise InputError.of("adjust_for", f"{rule} Leave out n_vote_shuffles.")
     options = (random_state, n_jobs, on_progress, checkpoint)
-    repeats = EnsembleRepeats.of("vote_shuffles", data, ensemble, n_vote_shuffles, *options)
+    repeats = EnsembleRepeats.from_arguments("vote_shuffles", data, ensemble, n_vote_shuffles, *options)
 
     def shuffle(number: int) -> ShuffledVotes:
         target = shuffled(data.target, data.groups, repeats.generator(number))
         check_varies(target, "a shuffle")
-        found = repeats.again(replace(data, target=target), number)
-        most = np.array([found.counts.max(initial=0) / max(found.n_models, 1)])
-        return ShuffledVotes(most, found.counts, found.n_models, {})
+        votes = repeats.again(replace(data, target=target), number)
+        most = np.array([votes.counts.max(initial=0) / max(votes.n_models, 1)])
+        return ShuffledVotes(most, votes.counts, votes.n_models, {})
 
     done, _ = repeats.collect(shuffle, ShuffledVotes.from_arrays, [])
-    shares = np.concatenate([np.empty(0), *(found.shares for found in done)])
+    shares = np.concatenate([np.empty(0), *(votes.shares for votes in done)])
     return ShuffledVotes(shares, evidence.counts, evidence.n_models, repeats.settings)

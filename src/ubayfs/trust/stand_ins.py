@@ -67,6 +67,7 @@ def stand_in_agreement(X: Array, members: Mask, sets: Mask, candidates: Mask) ->
     >>> 0.2 < chance < 0.5
     True
     """
+    # A fixed seed: the same sets have the same agreement.
     rng = np.random.default_rng(0)
     used = np.flatnonzero(members | sets.any(axis=(0, 1)))
     pool = np.flatnonzero(candidates)
@@ -80,11 +81,11 @@ def stand_in_agreement(X: Array, members: Mask, sets: Mask, candidates: Mask) ->
     def matched(first: Ints, second: Ints) -> int:
         return n_matched(close[np.ix_(row_of[first], column_of[second])])
 
-    def by_chance(own: Ints, size: int) -> float:
+    def by_chance(fixed: Ints, size: int) -> float:
         # What is the same has an exact mean; random sets say how many stand-ins come to it.
         drawn = [rng.choice(pool, min(size, len(pool)), replace=False) for _ in range(_N_RANDOM)]
-        more = [matched(own, other) - len(np.intersect1d(own, other, assume_unique=True)) for other in drawn]
-        return len(own) * size / max(int(candidates.sum()), 1) + float(np.mean(more))
+        more = [matched(fixed, other) - len(np.intersect1d(fixed, other, assume_unique=True)) for other in drawn]
+        return len(fixed) * size / max(int(candidates.sum()), 1) + float(np.mean(more))
 
     agreements = np.full(len(sets), np.nan)
     for number, pair in enumerate(sets):
@@ -93,5 +94,5 @@ def stand_in_agreement(X: Array, members: Mask, sets: Mask, candidates: Mask) ->
             expected = (by_chance(first, len(second)) + by_chance(second, len(first))) / 2
             most = (len(first) + len(second)) / 2 - expected
             agreements[number] = (matched(first, second) - expected) / most if most > 0 else 1.0
-    own = np.flatnonzero(members)
-    return by_chance(own, len(own)) / max(len(own), 1), agreements
+    selected = np.flatnonzero(members)
+    return by_chance(selected, len(selected)) / max(len(selected), 1), agreements

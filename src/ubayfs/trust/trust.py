@@ -87,7 +87,7 @@ class Trust:
         halves, validation = self.halves, self.validation if validated == self.validated else None
         if halves is not None and different_settings(halves.settings, evidence):
             halves = None
-        related = self.related if self.related is not None and _of_same_data(self.related, evidence) else None
+        related = self.related if self.related is not None and _is_of_same_data(self.related, evidence) else None
         if related is not None and (votes := related.shuffled_votes) is not None:
             related = replace(related, shuffled_votes=votes.beside(evidence))
         level = "none" if halves is None else "quick" if validation is None else self.level
@@ -132,7 +132,7 @@ class Trust:
             raise EnsembleError(f"{path} is {_KIND}, but its parts do not fit together ({error!r}).") from error
 
 
-def _of_same_data(related: Related, evidence: Evidence) -> bool:
+def _is_of_same_data(related: Related, evidence: Evidence) -> bool:
     """Return whether p-values are of the data that evidence was collected on."""
     same = evidence.settings.get("data_fingerprint", related.data_fingerprint) == related.data_fingerprint
     return bool(same and np.array_equal(related.feature_names, evidence.feature_names))
@@ -153,7 +153,7 @@ def level_for(n_models: int, n_samples: int, n_features: int, selectors: Sequenc
     >>> level_for(100, 102, 12600, [SELECTORS["tree"]])
     'none'
     """
-    own = {type(selector) for selector in SELECTORS.values()}
-    costs = [_JOINT if each.joint else _PER_RUN if type(each) in own else _FOREIGN for each in selectors]
+    built_in = {type(selector) for selector in SELECTORS.values()}
+    costs = [_JOINT if each.joint else _PER_RUN if type(each) in built_in else _FOREIGN for each in selectors]
     work = n_models * n_samples * n_features * sum(costs) / len(costs)
     return next((level for level, most in _MOST_WORK.items() if work <= most), "none")

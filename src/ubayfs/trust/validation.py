@@ -79,12 +79,12 @@ class SampleRisk:
     risk: float
 
 
-def sample_risks(target: Target, found: Iterable[tuple[Ints, Sequence[float]]]) -> tuple[SampleRisk, ...]:
+def sample_risks(target: Target, predicted: Iterable[tuple[Ints, Sequence[float]]]) -> tuple[SampleRisk, ...]:
     """Return the risks of samples from test parts (positions) and what was predicted for them, in their order.
 
     Samples for which nothing was predicted are left out.
     """
-    pairs = [(test, risks) for test, risks in found if len(risks)]
+    pairs = [(test, risks) for test, risks in predicted if len(risks)]
     if not pairs:
         return ()
     n = len(target.event)
@@ -193,20 +193,21 @@ class Validation(ShownAsCard):
         95 % see :mod:`ubayfs.trust.intervals`.
 
         `difference` is that of the means shown, with the interval of Nadeau and Bengio of what the folds add to it, see
-        :meth:`~ubayfs.trust.intervals.FoldMean.of`. It is paired by fold, with ours by the same predictor, or by our
-        first one if there is none.
+        :meth:`~ubayfs.trust.intervals.FoldMean.from_values`. It is paired by fold, with ours by the same predictor, or
+        by our first one if there is none.
         """
         from pandas import DataFrame
 
-        found = _by_fold(self.records, "method", "predictor", "metric")
-        first = next((predictor for _, predictor, _ in found), "")
+        by_score = _by_fold(self.records, "method", "predictor", "metric")
+        first = next((predictor for _, predictor, _ in by_score), "")
         rows = []
-        for (method, predictor, metric), scores in found.items():
+        for (method, predictor, metric), scores in by_score.items():
             mean = self._mean_of(scores)
-            ours = found.get((OURS, predictor, metric)) or found.get((OURS, first, metric))
+            ours = by_score.get((OURS, predictor, metric)) or by_score.get((OURS, first, metric))
             paired = [] if method == OURS or ours is None else [(ours[fold], scores[fold]) for fold in scores]
+            # A weight depends on the test samples alone: ours has the same.
             weights = [their.weight for _, their in paired]
-            apart = FoldMean.of([own.score - their.score for own, their in paired], self.cv, weights=weights)
+            apart = FoldMean.from_values([our.score - their.score for our, their in paired], self.cv, weights=weights)
             ends = (each for part in (mean, apart) for each in (part.mean, part.lower, part.upper))
             rows.append([method, predictor, metric, *ends])
         columns = ("difference", "difference_lower", "difference_upper")
@@ -219,10 +220,10 @@ class Validation(ShownAsCard):
     def _mean_of(self, scores: Mapping[Fold, FoldScore], control: bool = False) -> FoldMean:
         """Return the mean of one score over folds; how that of a control varies by samples is not known."""
         records = [*scores.values()]
-        one = records[0]
-        spread = None if control else self._spread_of.get((one.method, one.predictor, one.metric, one.size))
+        first = records[0]
+        spread = None if control else self._spread_of.get((first.method, first.predictor, first.metric, first.size))
         values, weights = ([getattr(record, name) for record in records] for name in ("score", "weight"))
-        return FoldMean.of_scores(values, weights, self.cv, one.metric, self.n_units, spread)
+        return FoldMean.from_scores(values, weights, self.cv, first.metric, self.n_units, spread)
 
     @cached_property
     def folds(self) -> DataFrame:
@@ -244,9 +245,9 @@ class Validation(ShownAsCard):
 
     @cached_property
     def _size_means(self) -> dict[tuple[int, str], FoldMean]:
-        found = _by_fold(self.size_records or (), "size", "metric")
+        by_size = _by_fold(self.size_records or (), "size", "metric")
         # Stable: metrics of a size stay in their order.
-        return {key: self._mean_of(found[key]) for key in sorted(found, key=itemgetter(0))}
+        return {key: self._mean_of(by_size[key]) for key in sorted(by_size, key=itemgetter(0))}
 
     @cached_property
     def sizes(self) -> DataFrame | None:
@@ -270,16 +271,17 @@ class Validation(ShownAsCard):
         if self.best_size is None:
             return None
         best = self._curve[self.best_size]
+        # With one fold there is no error: only the best mean is enough.
         enough = best.mean if math.isnan(best.standard_error) else best.mean - best.standard_error
-        return min(size for size, found in self._curve.items() if found.mean >= enough)
+        return min(size for size, mean in self._curve.items() if mean.mean >= enough)
 
     @property
     def _curve(self) -> dict[int, FoldMean]:
         """Return the main metric by size."""
         return {
-            size: found
-            for (size, metric), found in self._size_means.items()
-            if metric == self.main_metric and not math.isnan(found.mean)
+            size: mean
+            for (size, metric), mean in self._size_means.items()
+            if metric == self.main_metric and not math.isnan(mean.mean)
         }
 
     @cached_property
@@ -289,8 +291,8 @@ class Validation(ShownAsCard):
             return None
         from pandas import DataFrame
 
-        found = _by_fold(self.control_records, "predictor", "metric")
-        means = {key: self._mean_of(scores, control=True) for key, scores in found.items()}
+        by_predictor = _by_fold(self.control_records, "predictor", "metric")
+        means = {key: self._mean_of(scores, control=True) for key, scores in by_predictor.items()}
         rows = [[*key, mean.mean, mean.lower, mean.upper] for key, mean in means.items()]
         return DataFrame(rows, columns=["predictor", "metric", *_MEAN_COLUMNS])
 
@@ -316,8 +318,8 @@ Fold = tuple[int, int]
 
 def _by_fold(records: Sequence[FoldScore], *names: str) -> dict[tuple[Any, ...], dict[Fold, FoldScore]]:
     """Return the scores by fold, for all records that are the same in the fields of these names, in their order."""
-    found: dict[tuple[Any, ...], dict[Fold, FoldScore]] = {}
+    by_key: dict[tuple[Any, ...], dict[Fold, FoldScore]] = {}
     for record in records:
         key = tuple(getattr(record, name) for name in names)
-        found.setdefault(key, {})[record.repeat, record.fold] = record
-    return found
+        by_key.setdefault(key, {})[record.repeat, record.fold] = record
+    return by_key

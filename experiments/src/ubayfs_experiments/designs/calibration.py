@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import ubayfs
-from ubayfs.decision.selection import Selection
+from ubayfs.decision import Selection
 
 from ..data.datasets import Dataset
 from ..data.simulated import BLOCK, CORRELATION, KINDS, PLANTED_TARGETS, TARGETS, Study, blocks_of, noise, planted

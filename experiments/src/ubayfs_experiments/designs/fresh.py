@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ubayfs
-from ubayfs.decision.selection import Selection
+from ubayfs.decision import Selection
 
 from ..data.datasets import Dataset
 from ..data.planted import Mask

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import ubayfs
-from ubayfs.decision.selection import Selection
+from ubayfs.decision import Selection
 
 from ..data.datasets import Dataset
 from ..data.planted import KINDS, STAND_IN, population

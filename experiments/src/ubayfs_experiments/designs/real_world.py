@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ubayfs
-from ubayfs.decision.selection import Selection
+from ubayfs.decision import Selection
 
 from ..data.catalogue import SOURCES
 from ..data.datasets import Dataset

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,9 +15,12 @@ from nicegui import ui
 
 from ..._plain import counted, listing
 from ...exceptions import NotAnsweredError, UBayFSError
+from ...explain.questions import Question
 from ...knowledge.scale import VOTES, number_or_word
+from ...summary.facts import Unknown
 from ...summary.sentences import headline, proof
-from ...trust.prediction_metrics import interval_text, metric_name
+from ...summary.trust_sentences import mean_text
+from ...trust.prediction_metrics import metric_name
 from ..sentences import sentence
 from ..view import answer_parts as parts
 from ..view.fields import Field, choice, entry, panel, suggestions
@@ -43,7 +47,7 @@ def draw_answer(bench: Seat) -> None:
     _draw_blocked(bench)
     with ui.element("div").classes("columns") as content:
         with ui.element("div"):
-            follow(bench, lambda: parts.since(found) if (found := _found(bench)) else Markup(), "answer")
+            follow(bench, lambda: parts.since(found) if (found := bench.answer.set) else Markup(), "answer")
             _draw_trust(bench)
             with ui.element("section").classes("panel").props('aria-label="The set"'):
                 _draw_members(bench)
@@ -61,30 +65,20 @@ def draw_answer(bench: Seat) -> None:
 
     @refreshed(bench, "answer", "state")
     def refresh() -> None:
-        content.set_visibility(_found(bench) is not None)
+        content.set_visibility(bench.answer.set is not None)
 
 
 _EXPLANATIONS: dict[str, tuple[str, Callable[[Any], Markup]]] = {
     "Strong features left out": ("left_out", parts.left_out),
-    "Almost as good": ("alternatives", lambda found: parts.other_sets(found["alternatives"])),
+    "Almost as good": ("alternatives", parts.other_sets),
 }
 
 
-def _found(bench: Seat) -> dict[str, Any] | None:
-    """Return the set that was found; the worker may have taken it back a moment later."""
-    found: dict[str, Any] | None = bench.answer.get("set")
-    return found
-
-
-def _latest(bench: Seat, stage: str) -> dict[str, Any]:
-    """Return what a stage has found, or the reasons before it is there; nothing before these."""
-    answer = bench.answer
-    found: dict[str, Any] = answer.get(stage) or answer.get("reasons") or {}
-    return found
-
-
 def _of_stage(bench: Seat, stage: str, make: Callable[[Any], Markup]) -> Markup:
-    found = bench.answer.get(stage)
+    answer = bench.answer
+    if (error := answer.errors.get(stage)) is not None:
+        return paragraph(error)
+    found = getattr(answer, stage)
     return _COMPUTING if found is None else make(found)
 
 
@@ -93,21 +87,21 @@ def _of_stage(bench: Seat, stage: str, make: Callable[[Any], Markup]) -> Markup:
 
 def _heading(bench: Seat) -> Markup:
     answer, facts = bench.answer, bench.facts
-    if "set" not in answer or facts is None:
+    found = answer.set
+    if found is None or facts is None:
         return Markup("<h1>Which features?</h1>")
-    found = answer["set"]
-    known = {"n_features": facts["n_features"], "complete": True, **found}
-    older = answer["revision"] != bench.revision
-    seconds = max(found["seconds"], 0.01)
-    lead = "Your change is being applied ..." if older else f"{proof(known)} Found in {seconds:.2f} s."
+    older = answer.revision != bench.revision
+    proved = f"{proof(found.proved, True, found.gap)} Found in {max(found.seconds, 0.01):.2f} s."
+    lead = "Your change is being applied ..." if older else proved
     page = Markup('<h1>{}</h1><p class="names">{}</p><p class="lead" role="status">{}</p>')
-    return page.format(text(headline(known)), text(listing(found["features"], _MOST_NAMED)), text(lead))
+    title = headline(len(found.features), facts["n_features"])
+    return page.format(text(title), text(listing(found.features, _MOST_NAMED)), text(lead))
 
 
 def _blocked(bench: Seat) -> tuple[Markup, tuple[str, ...]]:
     """Return what to know of the set, or why there is none, and which buttons help."""
-    if (found := _found(bench)) is not None:
-        return Markup().join(notice("warning", advice["message"]) for advice in found["advice"]), ()
+    if (found := bench.answer.set) is not None:
+        return Markup().join(notice("warning", advice.message) for advice in found.advice), ()
     if bench.facts is None:
         wait = "The data are being read." if bench.status == "reading" else "Choose the data first."
         return notice("info", wait), ("data",)
@@ -152,13 +146,12 @@ def _draw_blocked(bench: Seat) -> None:
 def _draw_members(bench: Seat) -> None:
     def make() -> Markup:
         answer = bench.answer
-        if "set" not in answer:
+        if answer.set is None:
             return Markup()
-        records = parts.members(answer)
-        if not records:
+        if not answer.members:
             return paragraph("No feature was chosen.", "empty")
-        n_models, ready = bench.evidence.get("n_models", 0), "alternatives" in answer
-        return parts.member_table(records, bench.stated, n_models, answer["set"]["added"], ready)
+        n_models, ready = bench.evidence.get("n_models", 0), answer.is_explained
+        return parts.member_table(answer.members, bench.stated, n_models, answer.set.added, ready)
 
     def state(given: Any) -> None:
         feature, word = given.args
@@ -189,11 +182,11 @@ def _draw_word(bench: Seat) -> None:
 
 def _draw_trust(bench: Seat) -> None:
     def make() -> Markup:
-        stage = _latest(bench, "trust")
-        if "facts" not in stage:
+        facts = bench.answer.facts
+        if not facts:
             return _COMPUTING
         by_itself = () if bench.state.study.trust.level == "none" else ("related", "reproducibility")
-        return parts.facts(stage["facts"], by_itself)
+        return parts.facts(facts, by_itself)
 
     def find_out(_: Any) -> Awaitable[Any]:
         return asyncio.wrap_future(bench.request("trust", level="full"))
@@ -205,22 +198,20 @@ def _draw_trust(bench: Seat) -> None:
 
     @refreshed(bench, "answer", "progress", "status")
     def refresh() -> None:
-        stage = _latest(bench, "trust")
-        missing = [fact["fact"] for fact in stage.get("facts", ()) if fact["state"] == "missing"]
+        missing = [fact.fact for fact in bench.answer.facts if fact.state == "missing"]
         running = bench.progress is not None and bench.status != "collecting"
         note.set_content(text(status_text(bench) if running else ""))
         more.set_visibility("validation" in missing and not running)
 
 
 def _rules(bench: Seat) -> Markup:
-    stage = _latest(bench, "left_out")
-    if not stage:
+    constraints = bench.answer.constraints
+    if constraints is None:
         return _COMPUTING
-    own = iter([sentence(rule.constraint) for rule in bench.state.rules if rule.on])  # in the order of the answer
+    words = iter([sentence(rule.constraint) for rule in bench.state.rules if rule.on])  # in the order of the answer
     return parts.rules(
-        [entry if entry.get("from_prior") else {**entry, "label": next(own, entry["label"])}
-         for entry in stage["constraints"]]
-    )  # fmt: skip
+        [fact if fact.from_prior else replace(fact, label=next(words, fact.label)) for fact in constraints]
+    )
 
 
 def _draw_figures(bench: Seat) -> None:
@@ -235,7 +226,8 @@ def _draw_figures(bench: Seat) -> None:
                 place.set_content("")
                 return
             place.set_content('<p class="empty">Drawing the figure ...</p>')
-            caption = bench.answer.get("figures", {}).get(name, {}).get("caption", name)  # a newer edit may remove it
+            figure = (bench.answer.figures or {}).get(name)  # a newer edit may remove it
+            caption = name if figure is None else figure.caption
             try:
                 encoded = base64.b64encode(await asyncio.wrap_future(bench.request("figure", name=name))).decode()
             except UBayFSError:
@@ -249,10 +241,10 @@ def _draw_figures(bench: Seat) -> None:
 
         @refreshed(bench, "answer")
         def refresh() -> None:
-            found = bench.answer.get("figures")
+            found = bench.answer.figures
             if found is None:
                 return
-            options = {None: "none", **{name: name.replace("_", " ") for name in found}}
+            options: dict[str | None, str] = {None: "none", **{name: name.replace("_", " ") for name in found}}
             if lists.default_slot.children and chosen.get("options") == str(options):
                 again = chosen["name"]
             else:
@@ -281,7 +273,7 @@ def _limit(bench: Seat) -> int:
         n = dict(rule.constraint.arguments).get("n")
         if rule.on and rule.constraint.kind == "max_size" and isinstance(n, int):
             return n
-    return len(bench.answer.get("set", {}).get("features", ())) or 1
+    return 1 if bench.answer.set is None else len(bench.answer.set.features) or 1
 
 
 def _draw_size(bench: Seat) -> None:
@@ -303,10 +295,10 @@ def _draw_size(bench: Seat) -> None:
 
     async def curve() -> None:
         answer = bench.answer
-        if "alternatives" not in answer or seen["set"] is answer["set"]:
+        if answer.set is None or not answer.is_explained or seen["set"] is answer.set:
             return
-        seen["set"] = now = answer["set"]
-        most, chosen = int(box.props["max"]), len(now["features"])
+        seen["set"] = now = answer.set
+        most, chosen = int(box.props["max"]), len(now.features)
         every = np.unique(np.linspace(1, most, min(most, _MOST_SIZES)).round().astype(int)).tolist()
         points = await _quietly(asyncio.wrap_future(bench.request("sizes", sizes=[*every, chosen])))
         if points and seen["set"] is now:
@@ -319,12 +311,10 @@ def _draw_size(bench: Seat) -> None:
 
 def _performance(bench: Seat) -> dict[int, str]:
     """Return how sets of each size do on other samples, as far as it is known."""
-    stage = _latest(bench, "trust")
-    found = stage.get("trust", {}).get("validation", {})
-    return {
-        row["size"]: f"{metric_name(row['metric'])} {interval_text(row['mean'], row['lower'], row['upper'])}"
-        for row in found.get("sizes") or ()
-    }
+    latest = bench.answer.latest
+    if latest is None or isinstance(latest.trust.validation, Unknown):
+        return {}
+    return {row.size: f"{metric_name(row.metric)} {mean_text(row)}" for row in latest.trust.validation.sizes}
 
 
 # -- questions ---------------------------------------------------------------------------------------------------------
@@ -335,7 +325,7 @@ class Questions:
 
     def __init__(self, bench: Seat) -> None:
         self.bench = bench
-        self.cards: list[dict[str, Any]] = []
+        self.cards: list[Question] = []
         self.n_asked, self.skipped = 0, set[str]()
         self.is_open = self.is_looking = False
         self.revision = -1  # of the answer that the cards are of, or that they are looked for
@@ -350,10 +340,10 @@ class Questions:
         """Draw the current part unless it is drawn already: a button must not vanish while it is pressed."""
         answer, revision = self.bench.answer, self.bench.revision
         waits = self.is_open and (self.is_looking or self.revision != revision)
-        if waits and self.revision != revision and "reasons" in answer and answer["revision"] == revision:
+        if waits and self.revision != revision and answer.reasons is not None and answer.revision == revision:
             self.revision, self.is_looking = revision, True
             later(partial(self._fetch, revision))
-        state = (self.is_open, waits, self.n_asked, self.cards[0]["feature"] if self.cards else None)
+        state = (self.is_open, waits, self.n_asked, self.cards[0].feature if self.cards else None)
         if state == self.shown:
             return
         self.shown = state
@@ -372,8 +362,8 @@ class Questions:
                 html(text(done), tag="p").props("role=status")
                 button("Ask me more", self._begin)
 
-    def _draw_card(self, question: dict[str, Any]) -> None:
-        name = question["feature"]
+    def _draw_card(self, question: Question) -> None:
+        name = question.feature
         with ui.element("div").classes("card").props("role=group tabindex=-1 data-keep=card") as element:
             element.props["aria-label"] = f"Question about {name}"
             html(parts.card(question, self.n_asked + 1, _N_QUESTIONS))
@@ -410,8 +400,8 @@ class Questions:
                 self.revision = -1  # they are asked for again once the worker has found the answer anew
             return
         except UBayFSError:
-            found = []
+            found = ()
         if revision == self.revision:
             self.is_looking = False
-            self.cards = [card for card in found if card["feature"] not in self.skipped]
+            self.cards = [card for card in found if card.feature not in self.skipped]
             self._refresh()

@@ -292,7 +292,7 @@ def _draw_table(bench: Seat) -> None:
                 html(notice("info", "The data are being read anew; this is what was read before.", ""))
             if "n_samples" in facts:
                 _draw_figures(facts)
-            notes = [advice["message"] for advice in facts.get("notices", ())]
+            notes = [advice.message for advice in facts.get("notices", ())]
             notes += [facts["missing"]["words"]] if facts.get("missing") else []
             if notes:
                 listed = Markup().join(map(Markup("<li>{}</li>").format, map(text, notes)))

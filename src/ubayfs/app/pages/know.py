@@ -13,7 +13,7 @@ from ..._plain import counted, listing
 from ...knowledge.scale import UNLIKELY, number_or_word
 from ...priors.knowledge import AS_STATED, LEARNED, POOLS
 from ...priors.list_trust import FEWEST
-from ...study.weights import Expert
+from ...study import Expert
 from ..view.features import WORDS, add_scripts, feature_grid, search_box
 from ..view.fields import choice, entry, heading, panel, suggestions
 from ..view.frame import address, button
@@ -187,7 +187,7 @@ def _experts(bench: Seat) -> None:
 def disagreement(experts: Mapping[str, Expert]) -> Markup:
     """Return a table of the features of which experts state different things.
 
-    >>> from ubayfs.study.weights import Weights
+    >>> from ubayfs.study import Weights
     >>> first, second = Expert(Weights(features=(("age", "likely"),))), Expert(Weights(features=(("age", 3.0),)))
     >>> disagreement({"Ada": first, "Ben": second}).striptags()
     'They differ on 1 featureFeatureAdaBenagelikely3'

@@ -134,10 +134,9 @@ def _remark(bench: Seat, i: int, known: Known) -> Markup:
     rule = bench.state.rules[i]
     n = forms.n_inequalities(rule.constraint, known)
     if n is None and rule.on:  # the answer knows it, also where it depends on the data
-        listed = (bench.bench.answer.get("reasons") or {}).get("constraints", [])
-        own = [entry for entry in listed if not entry.get("from_prior")]
+        facts = [fact for fact in bench.bench.answer.constraints or () if not fact.from_prior]
         place = sum(other.on for other in bench.state.rules[:i])
-        n = own[place].get("n_inequalities") if place < len(own) else None
+        n = facts[place].n_inequalities if place < len(facts) else None
     meant = strictness_in_words(rule.constraint, bench.state.study.evidence.n_models)
     remark = text(meant if n in (None, 1) else f"{meant}; {counted(n, 'condition')}")
     for problem in bench.problems:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from markupsafe import Markup
@@ -10,6 +11,7 @@ from nicegui import ui
 
 from ..._plain import counted, listing
 from ...exceptions import InputError
+from ...results.comparison import Comparison, FeatureChange, Side
 from ..view.fields import choice, entry, heading, panel
 from ..view.frame import address, button
 from ..view.live import html, line, live, show_message
@@ -57,7 +59,7 @@ def _draw_save(bench: Seat) -> None:
 
         @live(bench, "answer", "state")
         def present() -> None:
-            features = bench.answer.get("set", {}).get("features")
+            features = None if bench.answer.set is None else bench.answer.set.features
             send.props["disabled"] = features is None
             send.update()
             shown = f"{counted(len(features), 'feature')}: {listing(features, 12)}" if features else ""
@@ -148,37 +150,35 @@ def _draw_comparison(bench: Seat) -> None:
         place = html("").props("role=status")
 
 
-def comparison(found: dict[str, Any]) -> Markup:
+def comparison(found: Comparison) -> Markup:
     """Return a comparison of two results: features with causes, then settings.
 
-    >>> side = {"count": 3, "weight": 0.01, "importance": 0.1}
-    >>> change = {"feature": "a", "change": "added", "first": side, "second": side, "causes": ["prior"]}
-    >>> comparison({"features": [change], "differences": [], "weights": [], "note": "", "text": ""}).striptags()[:36]
+    >>> side = Side(3, 0.01, 0.1)
+    >>> change = FeatureChange("a", "added", side, side, ("prior",))
+    >>> comparison(Comparison((change,), (), (), (1.0, 1.0), (0.0, 0.0), 0.5, ((), ()))).striptags()[:36]
     '0 features stay, 1 added, 0 removed.'
     """
-    added, removed, unchanged = (
-        [each for each in found["features"] if each["change"] == change] for change in ("added", "removed", "unchanged")
-    )
+    added, removed, unchanged = map(found.with_change, ("added", "removed", "unchanged"))
     stay = counted(len(unchanged), "feature stays", "features stay")
     heading = Markup("<p><strong>{}, {} added, {} removed.</strong></p>")
     lines = [heading.format(stay, len(added), len(removed))]
     rows = [
-        (each["feature"], badge(each["change"]), _sides(each, "count"), _sides(each, "weight"),
-         " or ".join(each["causes"]))
+        (each.feature, badge(each.change), _sides(each, lambda side: side.count),
+         _sides(each, lambda side: side.weight), " or ".join(each.causes))
         for each in (*added, *removed)
     ]  # fmt: skip
     if rows:
         titles = ["Feature", "Change", "Votes", "Weight", "Because of the"]
         lines.append(table(titles, rows, "Features that changed", [2, 3]))
     if unchanged:
-        lines.append(paragraph(f"Unchanged: {listing([each['feature'] for each in unchanged], 30)}"))
-    if found["note"]:
-        lines.append(notice("warning", found["note"]))
-    everything = Markup("\n").join(map(text, found["text"].split("\n")))
+        lines.append(paragraph(f"Unchanged: {listing([each.feature for each in unchanged], 30)}"))
+    if found.note:
+        lines.append(notice("warning", found.note))
+    everything = Markup("\n").join(map(text, found.to_text().split("\n")))
     folded = Markup("<details><summary>All that differs, as text</summary><pre>{}</pre></details>").format(everything)
     return Markup().join([*lines, folded])
 
 
-def _sides(change: dict[str, Any], key: str) -> str:
-    first, second = ("?" if side is None else f"{side[key]:g}" for side in (change["first"], change["second"]))
+def _sides(change: FeatureChange, number: Callable[[Side], float]) -> str:
+    first, second = ("?" if side is None else f"{number(side):g}" for side in (change.first, change.second))
     return first if first == second else f"{first} -> {second}"

@@ -177,7 +177,7 @@ def _activity(bench: Seat) -> str:
     if any(not each.get("passing") for each in bench.problems):
         return "wrong"
     answer = bench.answer
-    return "explaining" if "set" in answer and "alternatives" not in answer else "ready"
+    return "ready" if answer.set is None or answer.is_explained else "explaining"
 
 
 def time_left(seconds: float) -> str:

@@ -51,6 +51,6 @@ def symbols_before_damage(name: str, serials: bool = False) -> tuple[str, ...]:
 def _symbols(month: int, day: int, certain: bool) -> tuple[str, ...]:
     """Return the symbols of a date; where it may be something else, only those of known genes."""
     stems, highest = _FAMILIES.get(month, ((), 0))
-    found = tuple(f"{stem}{day}" for stem in stems) if 1 <= day <= highest else ()
-    found += _OTHERS.get((month, day), ())
-    return found or ((f"{_PLAIN[month]}{day}",) if certain and month in _PLAIN and day else ())
+    symbols = tuple(f"{stem}{day}" for stem in stems) if 1 <= day <= highest else ()
+    symbols += _OTHERS.get((month, day), ())
+    return symbols or ((f"{_PLAIN[month]}{day}",) if certain and month in _PLAIN and day else ())
