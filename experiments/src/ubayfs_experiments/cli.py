@@ -92,7 +92,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--seed", type=_whole(0), metavar="N", help="seed of splits, ensembles and synthetic data (default: 20221)"
     )
     ran.add_argument("--only", metavar="TEXT", help="run only the cells whose names contain TEXT, such as 2/PRO")
-    ran.add_argument("--selector", metavar="NAME", help="selector of calibration and fresh (default: wide or mrmr, by measure)")
+    ran.add_argument("--selector", metavar="NAME", help="selector of calibration and fresh (default: by measure)")
     listed.set_defaults(run=_list)
     ran.set_defaults(run=_run)
     reported.set_defaults(run=_report)
