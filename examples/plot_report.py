@@ -32,8 +32,8 @@ related = ubayfs.estimate_related(selection, X, y)
 # own.
 
 summary = summarize(selection, X, trust=Trust(related=related), n_draws=0)
-for fact in summary["facts"]:
-    print(fact["question"], fact["value"] or "not examined")
+for fact in summary.facts:
+    print(fact.question, fact.value or "not examined")
 
 # %%
 # One HTML file, with its figures inside, to show to a colleague:
@@ -41,9 +41,9 @@ for fact in summary["facts"]:
 with TemporaryDirectory() as folder:
     report = Path(folder, "report.html")
     report.write_text(render_html(summary), encoding="utf-8")
-    print(f"{report.name} has {len(summary['displays'])} figures")
+    print(f"{report.name} has {len(summary.displays)} figures")
 
 # %%
 # Each of them can also be drawn by itself:
 
-read_displays(summary["displays"])["evidence"].plot()
+read_displays(summary.displays)["evidence"].plot()
