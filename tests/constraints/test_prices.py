@@ -139,7 +139,7 @@ def test_prices_in_files(kind):
     assert written[kind]["price"] == 0.25
     assert "rho" not in written[kind]
     problems = []
-    assert read_constraints([written], lambda path, message: problems.append(message)) == {0: made}
+    assert read_constraints([written], lambda path, message: problems.append(message)) == [made]
     assert problems == []
 
 

@@ -273,7 +273,8 @@ def _limit(bench: Seat) -> int:
         n = dict(rule.constraint.arguments).get("n")
         if rule.on and rule.constraint.kind == "max_size" and isinstance(n, int):
             return n
-    return 1 if bench.answer.set is None else len(bench.answer.set.features) or 1
+    best = bench.answer.set
+    return 1 if best is None else len(best.features) or 1
 
 
 def _draw_size(bench: Seat) -> None:

@@ -59,7 +59,8 @@ def _draw_save(bench: Seat) -> None:
 
         @live(bench, "answer", "state")
         def present() -> None:
-            features = None if bench.answer.set is None else bench.answer.set.features
+            best = bench.answer.set
+            features = None if best is None else best.features
             send.props["disabled"] = features is None
             send.update()
             shown = f"{counted(len(features), 'feature')}: {listing(features, 12)}" if features else ""
