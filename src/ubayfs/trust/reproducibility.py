@@ -482,7 +482,8 @@ class _Decided:
     """The sets of halves: members with votes."""
 
     sets: Mask  # (n_pairs, 2, n_features)
-    votes: Ints  # of the halves, of the same shape
+    columns: Ints  # features that are in any of them
+    votes: Ints  # for these, (n_pairs, 2, n_columns)
     plain: Mask | None  # the same without weights; None where none were stated
     empty: Mask  # pairs of which a half selected nothing at all, (n_pairs,)
     failures: tuple[str, ...]
@@ -492,7 +493,7 @@ class _Decided:
         """Decide on all halves, and again without weights where some were stated."""
         ways = [(decision, posterior.knowledge), *_without_weights(decision, posterior)]
         needs_data = any(c.needs_data for c in decision.constraints)
-        sets, votes, empty, failures = [], [], [], list(halves.failures)
+        sets, used, empty, failures = [], [], [], list(halves.failures)
         for pair, first in zip(halves.pairs, halves.samples, strict=True):
             parts = [take_samples(data, s) if needs_data and data is not None else None for s in (first, ~first)]
             try:
@@ -504,12 +505,13 @@ class _Decided:
                 failures.append(str(error))
                 continue
             empty.append(any(not mask.any() for mask in masks[0]))
-            votes.append([half.counts for half in pair])
-            sets.append(np.array(masks) & (np.array(votes[-1]) > 0))
+            used.append(pair)
+            sets.append(np.array(masks) & [half.counts > 0 for half in pair])
         all_sets = np.array(sets, dtype=bool).reshape(len(sets), len(ways), 2, posterior.n_features)
         plain = all_sets[:, 1] if len(ways) > 1 else None
-        counts = np.array(votes, dtype=np.intp).reshape(len(sets), 2, posterior.n_features)
-        return cls(all_sets[:, 0], counts, plain, np.array(empty, dtype=bool), tuple(failures))
+        columns = np.flatnonzero(all_sets.any(axis=(0, 1, 2)))  # few of very many
+        votes = np.array([[half.counts[columns] for half in pair] for pair in used], dtype=np.intp)
+        return cls(all_sets[:, 0], columns, votes, plain, np.array(empty, dtype=bool), tuple(failures))
 
     def strongest(self, sets: Mask, size: int) -> Mask:
         """Return of each set the members with the most votes, at most so many; of equal ones, any.
@@ -520,10 +522,14 @@ class _Decided:
         if size == 0 or not len(sets):
             return sets
         # Ties are drawn for each half: broken by position, halves would agree on features without any signal.
-        draw = np.random.default_rng(0).random(sets.shape)
-        ranks = np.where(sets, self.votes + draw, 0.0)
-        least = -np.partition(-ranks, min(size, ranks.shape[2]) - 1, axis=2)[:, :, min(size, ranks.shape[2]) - 1, None]
-        return sets & (ranks >= least)
+        rng, n_features = np.random.default_rng(0), sets.shape[2]
+        draws = np.array([[rng.random((n_features,))[self.columns] for _ in pair] for pair in sets])
+        ranks = np.where(sets[:, :, self.columns], self.votes + draws, 0.0)
+        places = np.argsort(-ranks, axis=2)[:, :, size:]
+        strongest = sets.copy()
+        pairs, halves = np.ogrid[: len(sets), :2]
+        strongest[pairs[..., None], halves[..., None], self.columns[places]] = False
+        return strongest
 
 
 def _without_weights(decision: Decision, posterior: Posterior) -> list[tuple[Decision, PriorKnowledge]]:
