@@ -1,23 +1,13 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 
-from amounts import examples, seeds
+from amounts import seeds
 from problems import one_row, random_utility, selectable_sets, utility_of
-from ubayfs.constraints import cannot_link, exact_size, linear, max_per_block, max_size, min_size, resolve
-from ubayfs.constraints.utility import Utility
-from ubayfs.optimize import Exact, size_bounds
-from ubayfs.optimize.size_bounds import SizeBounds, shortlist
+from ubayfs.optimize import Exact
+from ubayfs.optimize.size_bounds import SizeBounds
 
 INF = np.inf
-N_FEATURES = 60
-ROWS = st.one_of(
-    st.builds(max_size, st.integers(1, 12), rho=st.sampled_from([0.05, 1.0, np.inf])),
-    st.builds(min_size, st.integers(0, 8), rho=st.sampled_from([0.05, 1.0, np.inf])),
-    st.builds(exact_size, st.integers(1, 5), rho=st.sampled_from([0.3, np.inf])),
-)
 
 
 def sized_utility(seed, n=8):
@@ -94,84 +84,8 @@ def test_contenders_are_few_when_a_good_set_is_known():
     assert len(SizeBounds.from_utility(utility).contenders(np.inf)) == 0
 
 
-def constrained(theta, constraints, strength=1.0, selectable=None):
-    theta = np.asarray(theta, dtype=float)
-    names = [f"x{i}" for i in range(len(theta))]
-    selectable = np.ones(len(theta), dtype=bool) if selectable is None else np.asarray(selectable)
-    blocks = {"all": list(range(len(theta)))}
-    return Utility(theta, resolve(constraints, names, blocks), strength, selectable)
-
-
-@pytest.fixture
-def short(monkeypatch):
-    monkeypatch.setattr(size_bounds, "_FIRST_LENGTH", 3)
-
-
-@settings(max_examples=examples(150))
-@given(st.data())
-def test_is_the_beginning_of_all_sizes_and_holds_the_best(data):
-    levels = data.draw(
-        st.lists(st.sampled_from([0.0, 0.01, 0.01, 0.02, 0.5]), min_size=N_FEATURES, max_size=N_FEATURES)
-    )
-    selectable = np.array(data.draw(st.lists(st.booleans(), min_size=N_FEATURES, max_size=N_FEATURES)))
-    constraints = data.draw(st.lists(ROWS, min_size=1, max_size=3))
-    utility = constrained(levels, constraints, data.draw(st.sampled_from([0.1, 1.0, 20.0])), selectable)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(size_bounds, "_FIRST_LENGTH", 3)
-        found = shortlist(utility)
-    if found is None:
-        return
-    everything = SizeBounds.from_utility(utility)
-    n = len(found.order)
-    np.testing.assert_array_equal(found.order, everything.order[:n])
-    for name in ("importance", "log_kappa", "value"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(everything, name)[: n + 1])
-    assert found.only_size
-    assert found.best_size() == everything.best_size()
-
-
-@pytest.mark.usefixtures("short")
-@pytest.mark.parametrize(
-    ("constraints", "length"),
-    [
-        (max_size(2, rho=1.0), 3),
-        (max_size(2, rho=0.1), 24),
-        (max_size(2), 3),
-        ([max_size(10), min_size(5)], 24),
-    ],
-)
-def test_grows_until_no_larger_set_can_be_better(constraints, length):
-    theta = np.full(400, 1e-4)
-    theta[[5, 50, 300]] = 0.3
-    utility = constrained(theta, constraints)
-    found = shortlist(utility)
-    assert len(found.order) == length
-    best = Exact().maximize(utility)
-    assert best.value == pytest.approx(SizeBounds.from_utility(utility).value.max(), abs=1e-12)
-    assert best.gap == 0
-
-
-@pytest.mark.usefixtures("short")
-@pytest.mark.parametrize(
-    "constraints",
-    [
-        [],
-        [max_size(3, rho=1.0), cannot_link(["x0", "x1"], rho=1.0)],
-        [max_size(3, rho=1.0), max_per_block(2, rho=1.0)],
-        linear(np.arange(1.0, N_FEATURES + 1)[None], 3.0, rho=1.0),
-        min_size(3, rho=1.0),
-        [max_size(2), min_size(3)],
-        max_size(3, rho=1e-6),
-    ],
-    ids=["none", "pair", "block", "weighted", "unlimited", "contradiction", "hardly limited"],
-)
-def test_none_where_it_could_not_tell(constraints):
-    assert shortlist(constrained(np.linspace(0.1, 1, N_FEATURES), constraints)) is None
-
-
-@pytest.mark.usefixtures("short")
 def test_the_first_of_equals_are_chosen():
     theta = np.full(200, 0.01)
     theta[77] = 0.02
-    found = Exact().maximize(constrained(theta, max_size(4)))
-    assert np.flatnonzero(found.chosen).tolist() == [0, 1, 2, 77]
+    best = Exact().maximize(utility_of(theta, [one_row(np.ones(200), 4, INF)]))
+    assert np.flatnonzero(best.chosen).tolist() == [0, 1, 2, 77]

@@ -70,7 +70,7 @@ from .core import has_core
 from .infeasibility import explain_conflict
 from .local_search import good_set
 from .presolve import Fillers, Reduced, reduce, within_bounds
-from .size_bounds import SizeBounds, shortlist
+from .size_bounds import SizeBounds
 from .tabu_search import TabuSearch
 
 # Sets from which a warm start chooses where to begin.
@@ -151,7 +151,7 @@ class Exact:
             limit.deadline, half_time = begin + self.time_limit, begin + self.time_limit / 2
         utility = within_bounds(utility)
         begin_with = self._begin_with(utility)
-        sizes = shortlist(utility) or SizeBounds.from_utility(utility)
+        sizes = SizeBounds.from_utility(utility)
         bound = float(sizes.value.max())
         if np.isneginf(bound):
             return None

@@ -3,8 +3,7 @@ r"""What the size of a set says about its score: alone, and with features that e
 Inequalities with one coefficient for all features (max-size, min-size) depend only on the size of a set. A set of s
 features scores at most ``(sum of the s highest importances) + lambda * (admissibility of these inequalities at s)``.
 Sizes that cannot beat a known set are ruled out, and so is every feature that cannot be part of a better set. When all
-inequalities are of this kind, the bounds are attained and no solver is needed; a few of the most important features
-then decide, and the others need not even be sorted (:func:`shortlist`).
+inequalities are of this kind, the bounds are attained and no solver is needed.
 
 A set with a higher score than a known one has log kappa above some floor (see :mod:`ubayfs.optimize.exact`). Two
 features that together violate inequalities so far that log kappa falls below it are in no better set together. Features
@@ -20,21 +19,17 @@ contain.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy import sparse
 
 from .._arguments import Floats, Ints, Mask
 from ..constraints.system import ConstraintSystem, once_per_system
-from ..constraints.utility import ROUNDING, Admissibility, Utility, log_row_admissibility
-from ..selectors.scoring import nth_highest
+from ..constraints.utility import Admissibility, Utility, log_row_admissibility
 from .cells import lowest_log_kappa
 from .presolve import reduce, rows_within
 
-# Features on the first shortlist.
-_FIRST_LENGTH = 128
 # Rows (inequalities) with more entries are not searched for pairs.
 _WIDEST_ROW = 8
 # So many of the most important features are put into groups; each of the others is a group of its own.
@@ -126,55 +121,6 @@ def _uniform_rows(utility: Utility) -> dict[int, float]:
         if len(data) == n_selectable and (data == data[:1]).all():
             coefficients[row] = float(data[0]) if n_selectable else 0.0
     return coefficients
-
-
-def shortlist(utility: Utility) -> SizeBounds | None:
-    """Bound the score by size over so few of the most important features that no larger set is better.
-
-    The result is the beginning of ``SizeBounds.from_utility(utility)``, with the same best size. It is None when
-    inequalities depend on more than the size, when no set satisfies all hard ones, and when the best set may have more
-    than an eighth of the features.
-
-    Notes
-    -----
-    The logarithm of the admissibility is a concave function of the size. Where it has stopped growing it therefore
-    never grows again, and larger sets gain at most the importance that is left.
-    """
-    coefficients = _coefficients(utility)
-    if coefficients is None:
-        return None
-    system, n_selectable = utility.system, int(np.count_nonzero(utility.selectable))
-    total, length = float(utility.theta.sum()), _FIRST_LENGTH
-    while 8 * length < n_selectable:
-        features = _most_important(utility, length)
-        A = sparse.csr_array(np.repeat(coefficients[:, None], length, axis=1))
-        part = ConstraintSystem(A, system.b, system.rho, sparse.csr_array((0, length), dtype=bool))
-        everything = np.ones(length, dtype=bool)
-        sizes = SizeBounds.from_utility(Utility(utility.theta[features], part, utility.constraint_strength, everything))
-        last, before, best = sizes.log_kappa[-1], sizes.log_kappa[-2], sizes.value[:-1].max()
-        falling = last <= before and np.isfinite(best)
-        # Larger sets have at most all importance there is and the kappa of the largest size on the list.
-        if falling and total * (1.0 + ROUNDING) + utility.constraint_strength * np.exp(last) < best:
-            return replace(sizes, utility=utility, order=features[sizes.order])
-        length *= 8
-    return None
-
-
-def _coefficients(utility: Utility) -> Floats | None:
-    """Return the one coefficient of each inequality if all of them weight all features alike, else None."""
-    system, n = utility.system, utility.n_features
-    if system.n_inequalities == 0 or system.n_blocks or system.A.nnz != system.n_inequalities * n:
-        return None
-    values = system.A.data.reshape(-1, n)
-    return values[:, 0] if (values == values[:, :1]).all() else None
-
-
-def _most_important(utility: Utility, length: int) -> Ints:
-    """Return the selectable features of highest importance in ascending order; the first ones among equals."""
-    importances = utility.theta if utility.selectable.all() else np.where(utility.selectable, utility.theta, -1.0)
-    lowest = nth_highest(importances, length)
-    above, equal = np.flatnonzero(importances > lowest), np.flatnonzero(importances == lowest)
-    return np.sort(np.concatenate([above, equal[: length - len(above)]]))
 
 
 # -- groups of features that exclude each other ------------------------------------------------------------------------
