@@ -289,22 +289,6 @@ def test_no_split_exceeds_the_bound_of_its_column(seed, n_outputs, bin_rows, sma
         assert bounds[1][feature] <= max(shares) * (1 + 1e-5) + 1e-12  # each value has a bin: nothing is in doubt
 
 
-@pytest.mark.parametrize("digits", [0, 9])
-@pytest.mark.parametrize("kind", ["two", "four", "labels"])
-def test_classes_are_counted_as_outputs_are_added(kind, digits, monkeypatch):
-    rng = np.random.default_rng(digits)
-    X = np.round(rng.normal(size=(90, 12)), digits)
-    classes = np.digitize(X[:, 0] + rng.normal(size=90), [0.0] if kind == "two" else [-1.0, 0.0, 1.0])
-    y = (classes[:, None] == np.arange(4)).astype(float)
-    y = {"two": classes[:, None].astype(float), "four": y, "labels": y[:, :2]}[kind]
-    subsamples = rng.random((4, 90)) < 0.8
-    found = tree_importances(X, y, subsamples, generators(4))
-    monkeypatch.setattr(_cart, "LARGEST_NODE", 20)
-    assert_same(found, tree_importances(X, y, subsamples, generators(4)))
-    monkeypatch.setattr(Kinds, "from_outputs", classmethod(lambda cls, outputs: None))
-    assert_same(found, tree_importances(X, y, subsamples, generators(4)))
-
-
 @pytest.mark.parametrize(("n_classes", "fewest"), [(2, 10), (3, 10), (8, 60)])
 def test_nodes_of_many_classes_are_counted_where_they_are_large(n_classes, fewest, monkeypatch):
     rng = np.random.default_rng(0)

@@ -8,8 +8,7 @@ from sklearn.utils.fixes import parse_version
 
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import InputError, UBayFSError
-from ubayfs.selectors import _lasso_path
-from ubayfs.selectors._lasso_path import LassoPath, WorkingSet, squares
+from ubayfs.selectors._lasso_path import LassoPath, squares
 from ubayfs.selectors._lasso_path import logistic as logistic_loss
 from ubayfs.selectors.entry_order import EntryOrder
 from ubayfs.selectors.lasso import Lasso
@@ -210,88 +209,3 @@ def test_smallest_penalty_ends_the_walk(rng):
     assert len(EntryOrder()(X, y, 20, rng)) > 10
     with pytest.raises(InputError, match=r"min_penalty must be a number in \(0, 1\); got 0"):
         Lasso(order="entry", min_penalty=0)
-
-
-@pytest.fixture
-def always_screened(monkeypatch):
-    """Working sets for few columns too; a list of how many columns were members after each renewal."""
-    sizes, renew = [], WorkingSet.renew
-
-    def noted(self, vectors, levels):
-        renew(self, vectors, levels)
-        sizes.append(len(self.columns))
-
-    monkeypatch.setattr(_lasso_path, "_FEW_COLUMNS", 0)
-    monkeypatch.setattr(WorkingSet, "renew", noted)
-    return sizes
-
-
-def walk(X, y, logistic):
-    path = LassoPath(X, (logistic_loss if logistic else squares)(y))
-    return [(e.feature, e.enters, e.penalty / path.top) for e in path.events(0.01 * path.top)]
-
-
-@pytest.mark.parametrize("logistic", [False, True])
-@pytest.mark.parametrize("correlation", [0.0, 0.5, 3.0])
-@pytest.mark.parametrize(("n", "p"), [(15, 200), (60, 120), (200, 12)])
-def test_working_set_changes_no_event(n, p, correlation, logistic, always_screened, monkeypatch):
-    X, y = problem(3, n, p, logistic, correlation)
-    # Copies, which tie, and columns that are barred because the active ones determine them.
-    X = np.column_stack([X, -X[:, ::7], standardize(X[:, :1] + X[:, 1:2])])
-    screened = walk(X, y, logistic)
-    assert len(always_screened) < 400
-    assert min(always_screened) < X.shape[1] / 2  # the search did leave columns out
-    monkeypatch.setattr(_lasso_path, "_FEW_COLUMNS", X.shape[1])
-    complete = walk(X, y, logistic)
-    assert [event[:2] for event in screened] == [event[:2] for event in complete]
-    np.testing.assert_allclose([e[2] for e in screened], [e[2] for e in complete], atol=1e-10)
-    assert len(complete) >= 10
-
-
-@given(
-    seed=st.integers(0, 10**6), n=st.integers(2, 12), p=st.integers(1, 60), turn=st.floats(0, 2),
-    share=st.floats(0.1, 1),
-)  # fmt: skip
-def test_bound_of_a_working_set_is_never_wrong(seed, n, p, turn, share):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, p))
-    X *= np.sqrt(n) / np.linalg.norm(X, axis=0)
-    known = rng.normal(size=(2, n))
-    levels = share * np.abs(known @ X).max(axis=1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_lasso_path, "_FEW_COLUMNS", 0)
-        working_set = WorkingSet(X)
-        working_set.renew(known, levels)
-    reaching = np.flatnonzero((np.abs(known @ X) >= levels[:, None]).any(axis=0))
-    assert set(reaching) <= set(working_set.columns)
-    asked = known * rng.uniform(-2, 2, size=(2, 1)) + turn * rng.normal(size=(2, n))
-    np.testing.assert_allclose(working_set.products(asked), asked @ X[:, working_set.columns], atol=1e-12)
-    sizes = np.abs(np.delete(asked @ X, working_set.columns, axis=1)).max(axis=1, initial=0)
-    assert not working_set.others_are_below(asked, sizes - 1e-9) or len(working_set.columns) == p
-    # What was just looked at is known without looking again.
-    assert working_set.others_are_below(known, levels)
-
-
-def test_columns_near_a_level_are_found_again_after_a_turn(monkeypatch):
-    monkeypatch.setattr(_lasso_path, "_FEW_COLUMNS", 0)
-    X = np.sqrt(3) * np.eye(3)
-    working_set = WorkingSet(X)
-    working_set.renew(np.array([[1.0, 0, 0]]), np.array([1.0]))
-    assert working_set.columns.tolist() == [0]
-    # A multiple of the known vector is known; one in another direction may belong to any column.
-    assert working_set.others_are_below(np.array([[5.0, 0, 0]]), np.array([5.0]))
-    assert not working_set.others_are_below(np.array([[0, 0.9, 0]]), np.array([1.5]))
-    working_set.renew(np.array([[1.0, 0, 0], [0, 0.9, 0]]), np.array([1.0, 1.5]))
-    assert working_set.columns.tolist() == [0, 1]
-    assert working_set.others_are_below(np.array([[0, 0.9, 0]]), np.array([1.5]))
-
-
-def test_many_columns_and_models_choose_the_same_with_and_without_a_working_set(load_set, stratified, monkeypatch):
-    X, y = load_set("COL")
-    data = FeatureData.from_table(X, y)
-    subsamples = stratified(y, 3, 0.75, 0)
-    rngs = [np.random.default_rng(0)] * 3
-    screened = EntryOrder().select_many(data.X, data.target, subsamples, 15, rngs)
-    monkeypatch.setattr(_lasso_path, "_FEW_COLUMNS", data.n_features)
-    complete = EntryOrder().select_many(data.X, data.target, subsamples, 15, rngs)
-    assert [a.tolist() for a in screened] == [b.tolist() for b in complete]

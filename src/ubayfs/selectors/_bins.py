@@ -57,11 +57,6 @@ class Kinds:
         high_of_kind, row_kinds = np.unique(high, axis=0, return_inverse=True)
         return cls(row_kinds.reshape(-1), high_of_kind)
 
-    @property
-    def are_classes(self) -> bool:
-        """Whether exactly one output of each kind is high."""
-        return bool((self.high.sum(axis=1) == 1).all())
-
 
 @dataclass(frozen=True)
 class Counts:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.matrix import feature_chunks
 from ._bins import Binning, Counts, Kinds, bounds_of
-from ._squares import LARGEST_NODE, UNIT, ManyClasses, Outputs, Squares, TwoClasses, equal_to_next, ranks_of
+from ._squares import UNIT, Outputs, equal_to_next, ranks_of
 from .base import TIE
 from .threads import each_block
 
@@ -59,7 +59,7 @@ _COUNTED_ENTRIES = 2**16
 _MOST_KINDS = 64
 _FIRST_COLUMNS = 16
 
-# Bounds are computed from counts, shares perhaps from units: they may differ by sqrt(N) / UNIT and some roundings.
+# Bounds are computed from counts, shares from units: they may differ by sqrt(N) / UNIT and some roundings.
 _MARGIN = 1e-8
 
 
@@ -161,36 +161,30 @@ class _Group:
     first: int  # slot of the first of them
     rows: Ints  # (n_nodes, width); where absent, any
     absent: Mask  # what only fills up, (n_nodes, width)
-    squares: Squares
+    outputs: Outputs
     weights: Floats  # what makes shares of squares, of a split behind each place, (n_nodes, width)
     forbidden: Mask  # where there may be no split, (n_nodes, width)
 
     @classmethod
-    def from_nodes(cls, level: _Nodes, nodes: Ints, ranks: Array, kinds: Kinds | None, min_samples_leaf: int) -> _Group:
+    def from_nodes(cls, level: _Nodes, nodes: Ints, ranks: Array, min_samples_leaf: int) -> _Group:
         """Describe some nodes of a level."""
         sizes = level.sizes[nodes][:, None]
         places = np.arange(sizes.max())
         absent = places >= sizes
         slots = np.where(absent, 0, _starts(level.sizes)[nodes][:, None] + places)
         rows = level.slots[slots] % len(ranks)
-        squares: Squares
-        if kinds is not None and len(kinds.high) == 2:
-            squares = TwoClasses(kinds.row_kinds[rows], absent, ranks)
-        elif kinds is not None and kinds.are_classes and len(places) <= LARGEST_NODE:
-            squares = ManyClasses(kinds.row_kinds[rows], absent, ranks)
-        else:
-            squares = Outputs(np.where(absent, 0, level.units[:, slots]), absent, ranks)
+        outputs = Outputs(np.where(absent, 0, level.units[:, slots]), absent, ranks)
         n_left, n_right = places + 1, sizes - places - 1
         forbidden = np.minimum(n_left, n_right) < min_samples_leaf
-        weights = 1.0 / (squares.scatter * np.where(forbidden, 1.0, n_left * n_right))
-        return cls(nodes, int(level.slots[slots[0, 0]]), rows, absent, squares, weights, forbidden)
+        weights = 1.0 / (UNIT**2 * np.where(forbidden, 1.0, n_left * n_right))
+        return cls(nodes, int(level.slots[slots[0, 0]]), rows, absent, outputs, weights, forbidden)
 
     def shares(self, ranks: Array) -> tuple[Floats, Array]:
         """Return the share of the scatter that a split behind each place removes, -1 where impossible, and the codes.
 
         All have shape (n_columns, n_nodes, width); the codes are the ranks in ascending order.
         """
-        shares, codes = self.squares(ranks)
+        shares, codes = self.outputs.squares(ranks)
         shares *= self.weights
         impossible = equal_to_next(codes)
         impossible |= self.forbidden
@@ -246,7 +240,7 @@ class _Trees:
         shares = np.empty(len(nodes.sizes))
         tied = np.empty((len(shares), self._ranks.shape[1]), dtype=bool)
         groups = [
-            _Group.from_nodes(nodes, numbers, self._ranks, self._kinds, self._min_samples_leaf)
+            _Group.from_nodes(nodes, numbers, self._ranks, self._min_samples_leaf)
             for numbers in self._similar(nodes.sizes)
         ]
         for group in groups:

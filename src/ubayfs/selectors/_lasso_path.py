@@ -10,14 +10,12 @@ correlation |x_j^T r| / n of another column reaches the penalty (it enters), or 
 leaves). The derivative of the solution predicts the penalty of the next event, exactly in the linear model (which
 makes it the LARS-lasso of Efron et al. 2004), and to second order in the others (Park and Hastie 2007). There the
 prediction is corrected, repeated from the corrected point, and kept between a penalty known to lie before and one known
-to lie behind the event, until the event is met. Each repetition costs two products with the columns of a working set,
-and those with all of X only where its bound cannot rule the others out (see :class:`WorkingSet`).
+to lie behind the event, until the event is met. Each repetition costs two products with the columns of X.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -25,70 +23,6 @@ import numpy as np
 from .._arguments import Floats
 from ..data.hazards import CoxPoint, RiskSets
 from ._subsample import COLLINEAR, solve_positive
-
-# Columns within this share of the level that is asked for belong to the set: fewer make the products cheaper, more
-# make the proof last longer.
-_SHARE = 0.85
-# So few columns are all in the set: then there is nothing to prove.
-_FEW_COLUMNS = 256
-
-
-class WorkingSet:
-    """The few columns of `X` that can correlate with a residual as much as asked; with a proof that the others do not.
-
-    All columns have length sqrt(n). Once the products of all of them with a vector v are known, and those outside the
-    working set are below m in size, every other vector w has, for any number a,
-
-        |x^T w| = |a x^T v + x^T (w - a v)| <= |a| m + sqrt(n) |w - a v|        for all columns x outside
-
-    by the inequality of Cauchy and Schwarz. With a the coefficient of the projection of w on v the last term is
-    smallest, and small as long as w has hardly turned away from v. Only when this bound does not do are all columns
-    looked at again.
-
-    The attribute `columns` holds the positions of the members in ascending order; at first they are all columns.
-    """
-
-    def __init__(self, X: Floats) -> None:
-        self._rows = np.ascontiguousarray(X.T)  # one row per column of X
-        self._length = sqrt(len(X))
-        self._members = self._rows
-        self.columns = np.arange(X.shape[1])
-        # Vectors v with |v|^2 and the size m below which the products of the columns outside are.
-        self._references: list[tuple[Floats, float, float]] = []
-
-    def products(self, vectors: Floats) -> Floats:
-        """Return the products of vectors, of shape (n_vectors, n_samples), with the members."""
-        products: Floats = self._members @ np.ascontiguousarray(vectors.T)
-        return products.T
-
-    def others_are_below(self, vectors: Floats, levels: Floats) -> bool:
-        """Return whether the products of each vector with all columns outside are certainly smaller than its level."""
-        if len(self.columns) == len(self._rows):
-            return True
-        return all(self._bound(vector) < level for vector, level in zip(vectors, levels, strict=True))
-
-    def _bound(self, vector: Floats) -> float:
-        """Return what no product of `vector` with a column outside exceeds in size."""
-        bounds = []
-        for reference, square, largest in self._references:
-            share = float(vector @ reference) / square
-            turned = vector - share * reference
-            bounds.append(abs(share) * largest + self._length * sqrt(float(turned @ turned)))
-        return min(bounds)
-
-    def renew(self, vectors: Floats, levels: Floats) -> None:
-        """Look at all columns; members become those whose product with a vector reaches a large share of its level.
-
-        `vectors` has shape (n_vectors, n_samples), `levels` shape (n_vectors,). A zero vector must have the level zero.
-        """
-        if len(self._rows) <= _FEW_COLUMNS:
-            return
-        thresholds = _SHARE * levels
-        sizes = np.abs(self._rows @ np.ascontiguousarray(vectors.T))
-        self.columns = np.flatnonzero(np.any([size >= m for size, m in zip(sizes.T, thresholds, strict=True)], axis=0))
-        self._members = self._rows[self.columns]
-        self._references = [(v, float(v @ v), float(m)) for v, m in zip(vectors, thresholds, strict=True)]
-
 
 # Penalties closer than this share of the first one are the same; rounding errors are a thousand times smaller.
 _TIE = 1e-11
@@ -190,7 +124,6 @@ class LassoPath:
         self._X = np.asfortranarray(X)
         self._loss, self._n = loss, len(X)
         self._n_free = len(loss.free)  # coefficients without a penalty, the first ones
-        self._working_set = WorkingSet(self._X)
         self.active: list[int] = []
         self._signs = np.zeros(self._n_free)  # of the coefficients; the intercept has none
         self._barred = np.zeros(X.shape[1], dtype=bool)
@@ -198,8 +131,6 @@ class LassoPath:
         self._coefficients, self._point = loss.free, loss.at(self._Z @ loss.free)
         self.top = float(np.abs(self._correlations()).max())
         self._tie = _TIE * self.top
-        self._working_set.renew(self._point.residual[None] / self._n, np.array([self.top]))
-        self._update_candidates()
 
     @property
     def intercept(self) -> float:
@@ -238,12 +169,12 @@ class LassoPath:
         self._update_candidates()
 
     def _update_candidates(self) -> None:
-        """List the columns whose events are sought: members of the working set by either sign, then active ones."""
-        members = self._working_set.columns
-        outside = ~self._barred
-        outside[self.active] = False
-        self._columns = np.concatenate([members, members, np.array(self.active, dtype=np.intp)])
-        self._closed = np.flatnonzero(np.tile(~outside[members], 2))
+        """List the columns whose events are sought: those outside by either sign, then active ones."""
+        closed = self._barred.copy()
+        closed[self.active] = True
+        everything = np.arange(len(closed))
+        self._columns = np.concatenate([everything, everything, np.array(self.active, dtype=np.intp)])
+        self._closed = np.flatnonzero(np.tile(closed, 2))
 
     def _admit(self, feature: int) -> bool:
         """Let a column enter with weight 0; bar it instead if the active ones determine it."""
@@ -321,7 +252,7 @@ class LassoPath:
             # Where classes are separable, weights grow like -log(penalty): no straight line is good for long.
             lowest = max(floor, 0.5 * penalty if self._loss.curves else 0.0)
             direction = self._newton_direction(self._signs)  # of the coefficients while the penalty falls by 1
-            distance, feature = self._nearest(penalty, direction, penalty - lowest)
+            distance, feature = self._nearest(penalty, direction)
             if feature is not None and 0 <= distance <= self._tie:
                 return penalty, feature
             if distance < 0:
@@ -340,35 +271,15 @@ class LassoPath:
             self._solve_at(penalty)
         return None
 
-    def _nearest(self, penalty: float, direction: Floats, reach: float) -> tuple[float, int | None]:
+    def _nearest(self, penalty: float, direction: Floats) -> tuple[float, int | None]:
         """Predict how far the penalty must fall to the first event, and whose it is.
 
         The distance is negative when the event lies behind: a column outside correlates more than the penalty
-        allows, or a weight has the wrong sign. Equal distances go to the lowest column. A distance beyond `reach` may
-        belong to any column, or be infinite.
-
-        Columns out of the working set are left out of the search, which changes nothing: by the prediction, the
-        correlation of a column and the penalty are linear in the distance fallen. If it is below the penalty at both
-        ends of the way to the event that was found (and a tie further), it is so everywhere between them. Where the
-        working set cannot show that, all columns are looked at; every one that reaches the penalty at either end is
-        a member then, and the others are below it at both.
+        allows, or a weight has the wrong sign. Equal distances go to the lowest column. Without any event the distance
+        is infinite.
         """
         vectors = np.array([self._point.residual / self._n, self._point.curved(self._Z @ direction)])
-        nearest = self._nearest_member(penalty, direction, vectors)
-        way = min(max(nearest[0], 0.0), reach) + self._tie
-        ends, levels = np.array([vectors[0], vectors[0] + way * vectors[1]]), np.array([penalty, penalty - way])
-        if self._working_set.others_are_below(ends, levels - self._tie):
-            return nearest
-        self._working_set.renew(ends, levels)
-        self._update_candidates()
-        return self._nearest_member(penalty, direction, vectors)
-
-    def _nearest_member(self, penalty: float, direction: Floats, vectors: Floats) -> tuple[float, int | None]:
-        """Search the nearest event among the members of the working set and the active columns.
-
-        The rows of `vectors` are those whose products with a column are its correlation and the change of that.
-        """
-        correlations, changes = self._working_set.products(vectors)
+        correlations, changes = vectors @ self._X
         # While the penalty falls by t, a correlation c becomes c - t * change: c - penalty grows at the rate
         # 1 - change, -c - penalty at the rate 1 + change, and an active weight times its sign falls to 0.
         excess = np.concatenate(

@@ -30,9 +30,6 @@ MAX_PAIRS = 2000
 # Entries of a temporary array that stays in the processor's cache.
 _CACHE_ENTRIES = 1 << 16
 
-# Marks (samples times runs) that stay in it. With more of them, packed ones took 0.1 of the time on 100,000 samples.
-_CACHED_MARKS = 1 << 19
-
 # Rows of a block: among so many there are at most 15 * 16 < 256 pairs of an upper and a lower one.
 _BLOCK = 31
 
@@ -74,8 +71,8 @@ class Concordance:
         return self._by_sorting(block, np.broadcast_to(n_pairs, (*n_pairs.shape[:2], block.shape[1])))
 
     @cached_property
-    def _marks(self) -> list[tuple[_Marks, _Marks]]:
-        marks = partial(_Marks.from_members, self._subsamples)
+    def _marks(self) -> list[tuple[NDArray[np.uint8], NDArray[np.uint8]]]:
+        marks = partial(_marks, self._subsamples)
         return [(marks(contrast.upper, 255), marks(contrast.lower, 1)) for contrast in self._contrasts]
 
     def _by_sorting(self, block: Array, n_pairs: Array) -> Floats:
@@ -105,35 +102,14 @@ def _by_signs(block: Array, subsamples: Mask, contrast: Contrast) -> Floats:
     return counts
 
 
-@dataclass(frozen=True, eq=False)
-class _Marks:
-    """Which samples of a class the runs have; where these are many, eight runs in a byte, so that the cache holds them.
+def _marks(subsamples: Mask, members: Mask, value: int) -> NDArray[np.uint8]:
+    """Return `value` where a run has a sample of a class, of shape (n_samples + 1, n_models); last row: no sample.
 
-    Rows are read in the order of each column, that is at random.
+    `members` is the mask of the class, of shape (n_samples,).
     """
-
-    table: NDArray[np.uint8]  # (n_samples + 1, n_models), or / 8 if packed; the last row stands for no sample
-    n_models: int
-    value: np.uint8  # what a mark counts
-    packed: bool
-
-    @classmethod
-    def from_members(cls, subsamples: Mask, members: Mask, value: int) -> _Marks:
-        """Mark members of a class, a mask of shape (n_samples,)."""
-        marks = np.zeros((len(members) + 1, len(subsamples)), dtype=np.uint8)
-        np.logical_and(subsamples.T, members[:, None], out=marks[:-1])
-        packed = marks.size > _CACHED_MARKS
-        table = np.packbits(marks, axis=1) if packed else marks * np.uint8(value)
-        return cls(table, len(subsamples), np.uint8(value), packed)
-
-    def take(self, rows: Ints, out: NDArray[np.uint8]) -> None:
-        """Write the marks of some rows, of shape (n_rows, n_models)."""
-        if not self.packed:
-            # mode="clip" lets take write directly; twice as fast as table[rows].
-            self.table.take(rows, axis=0, out=out, mode="clip")
-            return
-        bits = self.table.take(rows, axis=0, mode="clip")
-        np.multiply(np.unpackbits(bits, axis=1, count=self.n_models), self.value, out=out)
+    marks = np.zeros((len(members) + 1, len(subsamples)), dtype=np.uint8)
+    np.logical_and(subsamples.T, members[:, None], out=marks[:-1])
+    return marks * np.uint8(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +138,7 @@ class _Ordered:
         has_ties = np.asarray(equal.any(axis=1))
         return cls(rows, has_ties, _tied_rows(rows[has_ties], equal[has_ties]))
 
-    def twice_passed(self, upper: _Marks, lower: _Marks) -> NDArray[np.int64]:
+    def twice_passed(self, upper: NDArray[np.uint8], lower: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return twice the pairs whose lower row is passed first, of shape (k, n_models); a tie counts as one."""
         twice = 2 * _walk(self.rows, upper, lower)
         if self.ties.size:
@@ -185,23 +161,24 @@ def _tied_rows(rows: Ints, equal: Mask) -> Ints:
     return ties
 
 
-def _walk(order: Ints, upper: _Marks, lower: _Marks) -> NDArray[np.int64]:
+def _walk(order: Ints, upper: NDArray[np.uint8], lower: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Count pairs whose lower row comes first in `order`, of shape (k, n_rows); the counts have shape (k, n_models).
 
     Marks of the upper class are 255, which is -1 modulo 256 and has all bits; those of the lower one are 1.
     """
-    k, n_models = len(order), upper.n_models
+    k, n_models = len(order), upper.shape[1]
     n_blocks = -(-order.shape[1] // _BLOCK)
     filled = np.full((k, n_blocks * _BLOCK), -1)
     filled[:, : order.shape[1]] = order
-    filled[filled < 0] = len(upper.table) - 1
+    filled[filled < 0] = len(upper) - 1
     passed, within, n_upper, here = np.zeros((4, k * n_blocks, n_models), dtype=np.uint8)
     for rows in np.ascontiguousarray(filled.reshape(-1, _BLOCK).T):
-        upper.take(rows, here)
+        # mode="clip" lets take write directly; twice as fast as upper[rows].
+        upper.take(rows, axis=0, out=here, mode="clip")
         n_upper -= here
         here &= passed
         within += here
-        lower.take(rows, here)
+        lower.take(rows, axis=0, out=here, mode="clip")
         passed += here
     passed, within, n_upper = (counts.reshape(k, n_blocks, n_models) for counts in (passed, within, n_upper))
     before = np.cumsum(passed, axis=1, dtype=np.int32)
