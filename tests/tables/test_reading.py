@@ -647,7 +647,7 @@ def test_a_series_matrix_without_its_table_is_empty(tmp_path):
         read_data(tmp_path / "geo.txt")
 
 
-# -- decimal signs of several files -------------------------------------------------------------------------------------
+# -- decimal signs of several files ------------------------------------------------------------------------------------
 
 PAIRS = [f"{31 * i},{i % 2}" for i in range(1, N)] + ["NA,NA"]
 
@@ -672,7 +672,7 @@ def cohort(tmp_path):
         "rna": _in_rows(tmp_path / "rna.txt", [*rna, ("batch", ["a", "b", "c"] * 4)]),
         "protein": _in_rows(tmp_path / "protein.txt", [*protein, ("plate", ["v", "w"] * 6)], decimal=","),
     }
-    return files, {name: values for name, values in [clinical[0], *rna, *protein]}
+    return files, dict([clinical[0], *rna, *protein])
 
 
 @pytest.mark.parametrize("order", list(permutations(["clinical", "rna", "protein"])))

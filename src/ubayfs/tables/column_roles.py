@@ -31,7 +31,7 @@ _TARGET_WORDS = (
 )  # fmt: skip
 _COVARIATE_WORDS = frozenset({"age", "sex", "gender", "batch", "site", "center", "centre", "plate", "lane", "scanner",
                               "bmi", "smoker", "smoking", "ancestry", "ethnicity", "purity"})  # fmt: skip
-_SEPARATORS = ("_", ".", "-", " ")
+_SEPARATORS = (":", "_", ".", "-", " ")
 
 _FEW_VALUES = 20  # distinct values of a column of classes, at most
 _MANY_CLASSES = 20  # whole numbers with more distinct values than this are a quantity
