@@ -99,7 +99,7 @@ def text_columns(table: Table, names: Sequence[str]) -> dict[str, list[str]]:
 def _offending(table: Table, names: Sequence[str]) -> Iterator[tuple[Any, NDArray[np.bool_]]]:
     """Yield the columns that have entries which are neither numbers nor missing, and the mask of these."""
     for name, dtype in table.frame.dtypes.loc[list(names)].items():
-        if not is_number_type(dtype) and (bad := offending(table.frame[name], table.decimal_of(name))).any():
+        if not is_number_type(dtype) and (bad := offending(table.frame[name], table.decimal_of(str(name)))).any():
             yield name, bad
 
 
@@ -266,7 +266,7 @@ def holds_pairs(entries: Iterable[Any]) -> bool:
     return "NA" in events or (n >= _FEWEST_PAIRS and len(events) == 2)
 
 
-def decimal_sign(entries: Sequence[Any]) -> str | None:
+def decimal_sign(entries: Iterable[Any]) -> str | None:
     """Return the decimal sign of numbers that are text; None for whole numbers, pairs, and anything else.
 
     Examples

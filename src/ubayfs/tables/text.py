@@ -328,7 +328,7 @@ def _prevailing_sign(frame: pd.DataFrame) -> str | None:
     `frame` was read with decimal points.
     """
     texts = other_columns(frame)
-    columns = [decimal_sign(frame[i].to_numpy()) for i in texts]
+    columns = [decimal_sign(frame[i]) for i in texts]
     columns += ["." for i, dtype in enumerate(frame.dtypes) if dtype.kind == "f" and (frame[i].dropna() % 1 != 0).any()]
     rows = (decimal_sign(row) for row in frame[[i for i in texts if i]].to_numpy())  # but for their names
     for lines in (columns, rows):
