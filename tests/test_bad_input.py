@@ -407,7 +407,7 @@ def test_selectors_that_cannot_do_the_task_name_those_that_can(X, y):
         selector="fisher",
     )
     refused(
-        "selector 'wide' needs a target, and there is none. Give one, or use 'laplacian'.",
+        "y is missing, and selector 'wide' needs it. Pass y, or use selector='laplacian'.",
         collect,
         X,
     )

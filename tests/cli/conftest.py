@@ -73,7 +73,7 @@ def figures_where_asked_for(request):
 @pytest.fixture(autouse=True)
 def trust_where_asked_for(monkeypatch):
     """Repeating everything takes longer than most of what is tested; commands that ask for a level do it."""
-    monkeypatch.setattr("ubayfs.results.trust_work.level_for", lambda *work: "none")
+    monkeypatch.setattr("ubayfs.study.trust_work.level_for", lambda *work: "none")
     small_forests(monkeypatch)
 
 

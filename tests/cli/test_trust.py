@@ -60,7 +60,7 @@ def nothing_repeated(monkeypatch):
         raise AssertionError("this is known already")
 
     for name in ("related_of", "collect_halves", "_validated"):
-        monkeypatch.setattr(f"ubayfs.results.trust_work.{name}", refuse)
+        monkeypatch.setattr(f"ubayfs.study.trust_work.{name}", refuse)
 
 
 def test_select_stores_what_it_found_out(trusted):
@@ -73,7 +73,7 @@ def test_select_stores_what_it_found_out(trusted):
 
 
 def test_the_chosen_level_is_recorded(folder, run, monkeypatch):
-    monkeypatch.setattr("ubayfs.results.trust_work.level_for", lambda *work: "quick")
+    monkeypatch.setattr("ubayfs.study.trust_work.level_for", lambda *work: "quick")
     Path("study.yaml").write_text(STUDY.replace("level: none", "n_splits: 2"), encoding="utf-8")
     done = run("select", "study.yaml", "--shuffles", 200)
     assert done.code == 0, done.err
@@ -113,7 +113,7 @@ def test_the_same_decision_keeps_it(trusted, run, tmp_path, nothing_repeated, ch
 
 
 def test_decide_without_a_directory_shows_what_is_known_at_once(trusted, run, monkeypatch):
-    monkeypatch.setattr("ubayfs.results.trust_work.reproducibility_of", None)  # 40 decisions would not be at once
+    monkeypatch.setattr("ubayfs.study.trust_work.reproducibility_of", None)  # 40 decisions would not be at once
     done = run("decide", trusted, "--max-size", 2)
     assert done.code == 0, done.err
     assert "Are they related to the target?" in done.out
@@ -127,7 +127,7 @@ def test_trust_adds_what_is_missing_and_repeats_nothing(chosen, run, monkeypatch
     assert states(Path("results")) == ("missing", "known", "known")
     with monkeypatch.context() as patch:
         for name in ("related_of", "collect_halves"):
-            patch.setattr(f"ubayfs.results.trust_work.{name}", None)
+            patch.setattr(f"ubayfs.study.trust_work.{name}", None)
         done = run("trust", "results", "--sizes", 2)
     assert done.code == 0, done.err
     assert states(Path("results")) == ("known", "known", "known")
@@ -333,7 +333,7 @@ def test_votes_for_shuffled_targets_are_made_on_request_and_once(own, run, monke
     votes = StoredResult("results").trust.related.shuffled_votes
     assert votes.n_shuffles == 2
     assert votes.counts.tolist() == StoredResult("results").evidence.counts.tolist()
-    monkeypatch.setattr("ubayfs.results.trust_work.collect_shuffled_votes", None)
+    monkeypatch.setattr("ubayfs.study.trust_work.collect_shuffled_votes", None)
     assert run("trust", "results", "--level", "quick", *SMALL[:4], "--vote-shuffles", 2).code == 0
     assert run("decide", "results", "--max-size", 2, "-o", "two").code == 0
     assert StoredResult("two").trust.related.shuffled_votes.shares.tolist() == votes.shares.tolist()

@@ -237,3 +237,10 @@ def test_covariates_of_one_name_are_refused():
     both = pd.DataFrame(np.arange(40.0).reshape(20, 2), columns=["age", "age"])
     with pytest.raises(InputError, match="several columns of the same name"):
         FeatureData.from_table(X, np.arange(20) % 2, adjust_for=both)
+
+
+def test_a_column_of_obs_as_y_points_to_target():
+    adata = anndata.AnnData(np.eye(4), obs=pd.DataFrame({"geno": [*"aabb"]}, index=[*"wxyz"]))
+    with pytest.raises(InputError, match="pass target='geno'") as caught:
+        collect_evidence(adata, "geno")
+    assert caught.value.argument == "y"

@@ -493,3 +493,14 @@ def test_a_constraint_contradicts_others_once_its_names_are_right(folder, first,
     assert [path[:2] for path, _ in places_of(folder, text)] == [("constraints", 0)]
     named = text.replace(", raduis: 1", "").replace(", raduis", "")
     assert [path[:2] for path, _ in places_of(folder, named)] == [("constraints", 1)]
+
+
+@pytest.mark.parametrize("blocks", ["[a, b]", "3", "true"])
+def test_blocks_in_a_study_are_not_asked_for_in_terms_of_python(tmp_path, blocks):
+    (tmp_path / "study.yaml").write_text(f"data: {{path: data.csv}}\nblocks: {blocks}\n", encoding="utf-8")
+    with pytest.raises(StudyError) as caught:
+        load_study(tmp_path / "study.yaml")
+    (problem,) = caught.value.problems
+    assert problem.path == ("blocks",)
+    assert "columns feature and block" in problem.message
+    assert "DataFrame" not in problem.message

@@ -28,6 +28,7 @@ from ubayfs.study import (
     Weights,
     load_study,
 )
+from ubayfs.study.schema import GeneSetBlocks
 from ubayfs.study.study import default_advice, version_advice
 
 MINIMAL = "data: {path: data.csv}\n"
@@ -125,6 +126,8 @@ def test_files_may_be_given_as_path_objects(tmp_path):
 def test_blocks_by_rule(load):
     assert load(MINIMAL + "blocks: {prefix: _}").blocks == PrefixBlocks("_")
     assert load(MINIMAL + "blocks: {table: k.csv, sheet: s}").blocks == TableBlocks("k.csv", "s")
+    assert load(MINIMAL + "blocks: k.csv").blocks == TableBlocks("k.csv")
+    assert load(MINIMAL + "blocks: hallmark.gmt").blocks == GeneSetBlocks("hallmark.gmt")
     assert load(MINIMAL + "blocks: {prefix: [a], table: [b]}").blocks.members == {"prefix": ("a",), "table": ("b",)}
     problems = problems_of(load, MINIMAL + "blocks: {prefix: _, size: [a]}")
     assert problems == [

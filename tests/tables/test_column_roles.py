@@ -81,6 +81,7 @@ def test_columns_of_a_few_whole_numbers_may_be_the_target(tmp_path):
         (["a-1", "a-2", "b-1", "b-2", "c"], "-"),
         (["a_1", "a_2", "a_3"], None),  # one block
         ([f"gene{i}_x" for i in range(80)], None),  # nothing but blocks of one
+        (["mrna:p_53", "mrna:myc", "mirna:a_1", "mirna:b_2"], ":"),
         (["a_1", "a_2", "b_1", "b_2", *"cdefgh"], None),  # most features have no prefix
         ([f"{i}_{j}" for i in range(51) for j in range(2)], None),  # too many
         (["radius", "area"], None),

@@ -1,6 +1,7 @@
 """Files as they come: every layout of one table gives the same data, joins are those of pandas, the rest is refused."""
 
 import gzip
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from ubayfs import collect_evidence, decide, max_per_block, read_data
 from ubayfs.data.damaged_names import symbols_before_damage
 from ubayfs.exceptions import InputError, StudyError
 from ubayfs.tables import read_features, read_files, read_table
+from ubayfs.tables.column_roles import infer_columns
 from ubayfs.tables.layout import likely_features_in
 from ubayfs.tables.reading import inspect_files
 
@@ -643,3 +645,83 @@ def test_a_series_matrix_without_its_table_is_empty(tmp_path):
     (tmp_path / "geo.txt").write_text(f"!Sample_title\t{'x' * 200_000}\n!series_matrix_table_begin\nID\ts1\ng\t1\n")
     with pytest.raises(InputError, match=r"geo\.txt cannot be read"):
         read_data(tmp_path / "geo.txt")
+
+
+# -- decimal signs of several files ------------------------------------------------------------------------------------
+
+PAIRS = [f"{31 * i},{i % 2}" for i in range(1, N)] + ["NA,NA"]
+
+
+def _in_rows(path, rows, decimal="."):
+    """Write features in rows, as portals of cohorts do."""
+    lines = ["\t".join(["attrib_name", *SAMPLES])]
+    lines += ["\t".join([name, *(str(value).replace(".", decimal) for value in values)]) for name, values in rows]
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def cohort(tmp_path):
+    """Clinical attributes with a row of pairs, RNA with decimal points and proteins with decimal commas."""
+    rng = np.random.default_rng(5)
+    clinical = [("purity", rng.random(N).round(3)), ("status", ["ill", "well"] * (N // 2)), ("overallsurvival", PAIRS)]
+    rna, protein = ([(f"{kind}{i}", rng.normal(size=N).round(4)) for i in range(4)] for kind in "gp")
+    protein[0][1][0] = 0.25
+    files = {
+        "clinical": _in_rows(tmp_path / "clinical.txt", clinical),
+        "rna": _in_rows(tmp_path / "rna.txt", [*rna, ("batch", ["a", "b", "c"] * 4)]),
+        "protein": _in_rows(tmp_path / "protein.txt", [*protein, ("plate", ["v", "w"] * 6)], decimal=","),
+    }
+    return files, dict([clinical[0], *rna, *protein])
+
+
+@pytest.mark.parametrize("order", list(permutations(["clinical", "rna", "protein"])))
+def test_the_order_of_files_does_not_change_their_numbers(cohort, order):
+    files, numbers = cohort
+    data = read_data({block: files[block] for block in order}, features_in="rows", target="status")
+    names = data.feature_names.tolist()
+    assert sorted(names) == sorted([*numbers, "batch", "plate"])
+    for name, values in numbers.items():
+        np.testing.assert_array_equal(data.X[:, names.index(name)], values)
+    assert facts(data, "columns_ignored") == {"kind": "pairs", "n_columns": 1, "columns": ["overallsurvival"]}
+
+
+def test_pairs_in_a_file_of_whole_numbers_are_text(tmp_path):
+    """Nothing else says which sign stands for decimals; two events are enough to tell pairs from numbers."""
+    rows = [("age", range(N)), ("status", ["ill", "well"] * (N // 2)), ("os", [*PAIRS[:-1], "400,1"])]
+    data = read_data(_in_rows(tmp_path / "t.txt", rows), features_in="rows", target="status")
+    assert data.feature_names.tolist() == ["age"]
+    assert facts(data, "columns_ignored")["columns"] == ["os"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_a_column_of_pairs_is_left_out(frame, tmp_path, delimiter):
+    frame.assign(os=PAIRS).to_csv(tmp_path / "t.csv", sep=delimiter, index_label="sample")
+    data = read_data(tmp_path / "t.csv", target="status", id="sample")
+    np.testing.assert_array_equal(data.X, frame[GENES].to_numpy())
+    assert facts(data, "columns_ignored") == {"kind": "pairs", "n_columns": 1, "columns": ["os"]}
+    assert "os" in infer_columns(inspect_files([tmp_path / "t.csv"]).table).ignored
+
+
+def test_rows_with_decimal_commas_prevail_over_a_version_with_a_point(tmp_path):
+    rows = [("kit", ["1.2", "a"] * (N // 2)), ("x", [i + 0.5 for i in range(N)]), ("y", [i / 4 for i in range(N)])]
+    path = _in_rows(tmp_path / "t.txt", rows[1:], decimal=",")
+    with path.open("a", encoding="utf-8") as file:
+        file.write("\t".join(["kit", *rows[0][1]]) + "\n")
+    assert read_files(path, features_in="rows").decimal == ","
+
+
+@pytest.mark.parametrize("order", list(permutations(["clinical", "mirna", "rppa"])))
+def test_tcga_ovarian_in_any_order_of_its_files(data_dir, order):
+    paths = {block: data_dir / "tcga_ov" / f"{block}.txt.gz" for block in order}
+    clinical = pd.read_csv(paths["clinical"], sep="\t", index_col=0)
+    assert "NA,NA" in clinical.loc["overallsurvival"].to_list()  # the row that made commas of all decimal points
+    target = {"time": "overall_survival", "event": "status"}
+    table = read_files(paths, features_in="rows", keep="any", roles=[target])
+    for block in ("mirna", "rppa"):
+        values = pd.read_csv(paths[block], sep="\t", index_col=0).T
+        np.testing.assert_array_equal(table.frame.loc[values.index, values.columns].astype(float), values)
+    data = read_features(table, target=target, missing="available")
+    assert facts(data, "columns_ignored") == {"kind": "pairs", "n_columns": 1, "columns": ["overallsurvival"]}
+    purity = clinical.loc["Tumor_purity", data.sample_names].astype(float)
+    np.testing.assert_array_equal(data.X[:, data.feature_names.tolist().index("Tumor_purity")], purity)

@@ -83,7 +83,7 @@ def _write(stages: Stages, place: Path) -> Result:
     outputs = replace(moved.outputs, directory=".")
     work.study = replace(work.study, study=replace(moved, folder=place, outputs=outputs))
     if stages.judged is None or stages.judged[0] is not selection:
-        work.judge(selection)
+        work.assess_reproducibility(selection)
     else:
         work.trust = stages.judged[1]
     known = answer(selection, study=work.study, trust=work.trust)

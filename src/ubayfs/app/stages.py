@@ -28,11 +28,11 @@ from ..ensemble.evidence import Evidence
 from ..exceptions import UBayFSError
 from ..plotting import DISPLAYS, ReportData
 from ..results.finishing import ensemble_digest
-from ..results.trust_work import TrustWork, Watch
 from ..selectors import as_selector
 from ..study.diagnostics import Problems
 from ..study.resolve import ResolvedStudy, draft_data, draft_study
 from ..study.study import Study
+from ..study.trust_work import TrustWork, Watch
 from ..summary import Answer, advice_facts, answer
 from ..summary.answer_facts import LEVEL, alternatives, replacements, what_is_out, with_costs
 from ..summary.facts import ChosenFeature
@@ -377,7 +377,7 @@ class Stages:
     def trust_stage(self) -> Answer:
         """Return the answer with the three facts of trust, from the ensembles that are known."""
         work = self.work()
-        work.judge(self.decided)
+        work.assess_reproducibility(self.decided)
         self.judged = (self.decided, work.trust)
         return answer(self.decided, study=self.resolved, trust=work.trust)
 

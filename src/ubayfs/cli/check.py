@@ -109,7 +109,7 @@ def _decision(resolved: ResolvedStudy) -> list[str]:
 
 
 def _trust(resolved: ResolvedStudy) -> str:
-    from ..results.trust_work import chosen_level
+    from ..study.trust_work import chosen_level
 
     section, level = resolved.study.trust, chosen_level(resolved)
     parts = [f"{section.n_shuffles:,} shuffles of the target", f"{section.n_splits} pairs of halves"]

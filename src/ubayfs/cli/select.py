@@ -29,8 +29,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Collect evidence, decide, show and write."""
     from ..results import reserve
     from ..results.finishing import runs_directory
-    from ..results.trust_work import chosen_level
     from ..study import resolve_study
+    from ..study.trust_work import chosen_level
     from ..summary import advice_facts
 
     study = options.requested_study(arguments)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ..ensemble.evidence import Evidence
     from ..exceptions import Advice
     from ..results import StoredResult
-    from ..results.trust_work import TrustWork
     from ..study import ResolvedStudy, Study
+    from ..study.trust_work import TrustWork
     from ..summary import AdviceFact, Answer
     from ..summary.facts import ChosenFeature, Fact
 
@@ -124,7 +124,7 @@ def finish(
     """
     from ..explain.attribution import attribution
     from ..results.finishing import finished
-    from ..results.trust_work import TrustWork
+    from ..study.trust_work import TrustWork
     from ..summary import advice_facts, answer
     from ..summary.trust_sentences import three_facts
     from ..trust.trust import Trust
@@ -184,9 +184,9 @@ def _examine(work: TrustWork, selection: Selection, level: str | None) -> None:
     """Find out what a level asks for, or judge by the ensembles that are known."""
     with advice_as_values():
         if level is None:
-            work.judge(selection)
+            work.assess_reproducibility(selection)
         else:
-            work.find(level, selection)
+            work.run_level(level, selection)
     for part, problem in work.trust.problems.items():
         echo_error(f"Note: {part} is not known: {problem}")
 

@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Validate, show and write."""
-    from ..results.trust_work import validate_study
     from ..study import resolve_study
+    from ..study.trust_work import validate_study
     from ..summary import advice_facts
     from ..summary.answer_facts import validation_facts
     from ..summary.trust_sentences import validation_sentences

@@ -73,6 +73,8 @@ def parts_of(X: Any, y: Any = None, groups: Any = None, target: Any = None, laye
                 rule = f"names a part of an AnnData object, but X is of type {type(X).__name__}; got {repr_of(name)}."
                 raise InputError.of(argument, f"{rule} {_OTHERWISE[argument]}", name)
         return Parts(X, None, X.index if hasattr(X, "iloc") else None, y, groups)
+    if isinstance(y, str):
+        raise InputError.of("y", f"must hold one entry per sample; for a column of obs pass target={y!r}.", y)
     if isinstance(groups, str):
         groups = _columns(X, "groups", groups)
     parts = Parts(_values(X, layer), X.var_names, X.obs.index, y, groups, obs=X.obs)

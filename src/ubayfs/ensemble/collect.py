@@ -20,7 +20,7 @@ from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
 from ..exceptions import Advice, InputError
-from ..selectors.adapters import as_selector, check_task, describe, kind_of
+from ..selectors.adapters import as_selector, check_task, describe, kind_of, selectors_for
 from ..selectors.base import ElementarySelector
 from ..selectors.registry import DEFAULT_SELECTOR
 from .batches import Batch, EnsembleTask
@@ -154,6 +154,8 @@ def collect_evidence(
     watch = as_progress(on_progress, "models")
     directory = None if checkpoint is None else as_directory(checkpoint)
     selectors = as_selector(selector)
+    if y is None and target is None and task is None and not isinstance(X, FeatureData):
+        _check_target_optional(selectors)
     reading: dict[str, Any] = {"missing": missing, "max_missing": max_missing, "adjust_for": adjust_for}
     data = as_data(X, y, task=task, groups=groups, target=target, layer=layer, **reading)
     settings = ensemble_settings(data, selectors, n_models, train_size, n_features_per_model)
@@ -167,6 +169,15 @@ def collect_evidence(
     for advice in evidence.advice:
         advice.warn()
     return evidence
+
+
+def _check_target_optional(selectors: Sequence[ElementarySelector]) -> None:
+    """Raise if a selector needs the target, which was not passed."""
+    for selector in selectors:
+        if "unsupervised" not in selector.tasks:
+            able = " or ".join(f"selector={name!r}" for name in selectors_for("unsupervised"))
+            rule = f"is missing, and selector {selector.name!r} needs it. Pass y, or use {able}."
+            raise InputError.of("y", rule)
 
 
 def as_data(X: Any, y: Any = None, *, target: Any = None, layer: str | None = None, **reading: Any) -> FeatureData:

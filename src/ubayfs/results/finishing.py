@@ -16,9 +16,9 @@ from ..exceptions import Advice, InputError, UBayFSError
 from ..plotting import Figures, read_displays, render_figures
 from ..study.resolve import ResolvedStudy
 from ..study.study import Study
+from ..study.trust_work import TrustWork
 from ..summary import Answer, Summary, known_correlations, summarize, with_advice
 from .result import Result, StoredResult
-from .trust_work import TrustWork
 
 
 def ensemble_digest(study: Study, data: FeatureData, features_per_model: int | str) -> str:

@@ -256,13 +256,24 @@ def check_task(selectors: Sequence[ElementarySelector], task: str) -> None:
     """
     for selector in selectors:
         if task not in selector.tasks:
-            able = ", ".join(repr(name) for name, candidate in sorted(SELECTORS.items()) if task in candidate.tasks)
+            able = ", ".join(map(repr, selectors_for(task)))
             # The order of TASKS, so that messages are stable.
             only = ", ".join(name for name in TASKS if name in selector.tasks)
             rule = f"{selector.name!r} cannot do task {task!r}, only {only}. Selectors that can: {able}."
             if task == "unsupervised":
                 rule = f"{selector.name!r} needs a target, and there is none. Give one, or use {able}."
             raise InputError.of("selector", rule)
+
+
+def selectors_for(task: str) -> list[str]:
+    """Return the names of the built-in selectors that can do a task.
+
+    Examples
+    --------
+    >>> selectors_for("unsupervised")
+    ['laplacian']
+    """
+    return [name for name, selector in sorted(SELECTORS.items()) if task in selector.tasks]
 
 
 def kind_of(selector: ElementarySelector) -> str:

@@ -299,7 +299,7 @@ def _report_misfit(
     if error.argument != "blocks" or blocks is not None:
         problems(path, error.rule)
     elif has_valid_blocks:  # else that is the problem
-        problems(path, "is about blocks, but the study has none; add the key blocks.")
+        problems(path, "is about blocks, but the study has none; add the key blocks, such as blocks: blocks.csv.")
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------

@@ -459,9 +459,18 @@ _RULE_KEYS = {"sheet": "the name of a sheet", "aliases": "the path of a table"}
 
 
 def as_blocks(value: Any, report: Report) -> AnyBlocks:
-    """Return blocks given in any form of Python, or as a file has them: features by name, or a rule for all blocks."""
+    """Return blocks given in any form of Python, or as a file has them: features by name, or a rule for all blocks.
+
+    The path of a file alone is that of a table, or of gene sets if it is a GMT file.
+    """
     if value is None or isinstance(value, PrefixBlocks | TableBlocks | GeneSetBlocks):
         return value
+    if isinstance(value, str) and value.strip():
+        return GeneSetBlocks(value) if value.lower().endswith((".gmt", ".gmt.gz")) else TableBlocks(value)
+    if isinstance(value, str | int | float | list | tuple):  # what a study file can hold beside a mapping
+        rule = "must be a mapping of names to features, the path of a table with the columns feature and block, or "
+        report((), f'{rule}{{prefix: ":"}}; got {repr_of(value)}.')
+        return None
     if isinstance(value, Mapping):
         for rule in _RULES:
             if isinstance(value.get(rule), str):  # a block that is called so lists its features

@@ -53,6 +53,12 @@ _CONSTRAINTS = """\
 constraints:
 """
 
+_OTHER_BLOCKS = """\
+# Or one of these lines:
+# blocks: blocks.csv                # table with the columns feature and block; it may be the knowledge table
+# blocks: {prefix: ":"}             # the part of the names before the sign, such as mrna and mirna in mrna:TP53
+"""
+
 
 def template(
     table: Table, data_path: Any, target: Target = None, sheet: str | None = None, layout: Mapping[str, Any] = {}
@@ -186,7 +192,8 @@ def _prior(roles: ColumnRoles) -> str:
         prefix = first.partition(separator)[0] if separator and separator in first else ""
         pattern = f"{prefix}{separator}*" if prefix else f"{first[:4]}*"
         text += f"  #   patterns:\n  #     {dump_inline(pattern)}: likely\n"
-    return text + _line("prior", "table", "knowledge.csv", active=False)
+    text += _line("prior", "table", "knowledge.csv", active=False)
+    return text + "  # A row of that table without a feature states the weight of its block.\n"
 
 
 def _blocks(roles: ColumnRoles, table: Table) -> str:
@@ -195,12 +202,12 @@ def _blocks(roles: ColumnRoles, table: Table) -> str:
     if roles.separator is None:
         some = dump_inline(list(roles.features[:2]))
         meaning = "# Groups of features for constraints and weights, by name or pattern:"
-        return f"{meaning}\n# blocks:\n#   my block: {some}\n"
+        return f"{meaning}\n# blocks:\n#   my block: {some}\n{_OTHER_BLOCKS}"
     blocks = list(members_by_prefix(roles.features, roles.separator))
     entry = f'  prefix: "{roles.separator}"'
     return (
         "# Groups of features for constraints and weights: here the part of the name before a separator.\n"
-        "# They can also be listed, as in  size: [radius, area].\n"
+        "# They can also be listed, as in  size: [radius, area], or stand in a table, as in  blocks: blocks.csv.\n"
         f"blocks:\n{entry:<34}  # gives {_listed(blocks)}\n"
     )
 

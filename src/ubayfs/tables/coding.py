@@ -51,9 +51,9 @@ def with_covariates(table: Table, names: Sequence[str]) -> Table:
         column = table.frame[name]
         if cells.is_number_type(column.dtype):
             continue
-        bad = cells.offending(column, table.decimal)
+        bad = cells.offending(column, table.decimal_of(name))
         if not bad.any():
-            table = table.with_columns({name: cells.as_floats(column, table.decimal)})
+            table = table.with_columns({name: cells.as_floats(column, table.decimal_of(name))})
         elif 2 * bad.sum() < column.notna().sum():
             table = table.noted(cells.mixed_problem(table, name, bad, "adjust_for"))
         else:

@@ -15,7 +15,7 @@ from ..data.categories import MOST_LEVELS
 from ..data.reading_rules import GROUP_WORDS, ID_WORDS, SurvivalColumns, target_columns, words
 from ..data.survival import EVENT_WORDS, TIME_WORDS, Survival
 from ..exceptions import InputError, repr_of
-from .columns import as_floats, holds_dates, offending, other_columns, reads_as_number
+from .columns import as_floats, holds_dates, holds_pairs, offending, other_columns, reads_as_number
 from .layout import numbers_rows
 from .table import Table
 
@@ -31,7 +31,7 @@ _TARGET_WORDS = (
 )  # fmt: skip
 _COVARIATE_WORDS = frozenset({"age", "sex", "gender", "batch", "site", "center", "centre", "plate", "lane", "scanner",
                               "bmi", "smoker", "smoking", "ancestry", "ethnicity", "purity"})  # fmt: skip
-_SEPARATORS = ("_", ".", "-", " ")
+_SEPARATORS = (":", "_", ".", "-", " ")
 
 _FEW_VALUES = 20  # distinct values of a column of classes, at most
 _MANY_CLASSES = 20  # whole numbers with more distinct values than this are a quantity
@@ -92,8 +92,8 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
     if isinstance(target, SurvivalColumns):
         survival, target = target, None
     taken = {*target_columns(survival), *target_columns(target)}
-    text = {name for j in other_columns(frame) if _is_text(frame[name := columns[j]], table.decimal)}
-    ids = {name for name in columns if name not in taken and _is_id(name, frame, name in text, table.decimal)}
+    text = {name for j in other_columns(frame) if _is_text(frame[name := columns[j]], table.decimal_of(name))}
+    ids = {name for name in columns if name not in taken and _is_id(name, frame, name in text, table.decimal_of(name))}
     candidates = [name for name in _targets(frame, columns, text, table.annotations) if name not in ids]
     codes = [name for name in _coded(frame, columns, table.annotations) if name not in ids and name not in candidates]
     if survival is not None:
@@ -127,12 +127,15 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
 def _is_text(column: pd.Series, decimal: str | None) -> bool:
     """Return whether a column holds words; a few wrong cells among numbers are a mistake."""
     bad = offending(column, decimal)
-    return 2 * int(bad.sum()) > int(column.notna().sum()) and not all(map(reads_as_number, column[bad]))
+    return 2 * int(bad.sum()) > int(column.notna().sum()) and (
+        holds_pairs(column) or not all(map(reads_as_number, column[bad]))
+    )
 
 
 def _is_category(name: str, column: pd.Series) -> bool:
     """Return whether words may be a feature: a few levels, but no target; another outcome would reveal the answer."""
-    return column.nunique() <= MOST_LEVELS and not holds_dates(column) and set(words(name)).isdisjoint(_TARGET_WORDS)
+    is_coded = holds_dates(column) or holds_pairs(column)
+    return column.nunique() <= MOST_LEVELS and not is_coded and set(words(name)).isdisjoint(_TARGET_WORDS)
 
 
 def _is_id(name: str, frame: pd.DataFrame, text: bool, decimal: str | None) -> bool:
@@ -234,7 +237,7 @@ def is_censoring(event: str) -> bool:
 def n_events(table: Table, time: str, event: str) -> int:
     """Return the number of events of the samples that have both; 0 if the columns are something else."""
     complete = table.frame[[time, event]].dropna()
-    times = as_floats(complete[time], table.decimal)
+    times = as_floats(complete[time], table.decimal_of(time))
     if len(set(times.tolist())) <= 2:
         return 0
     try:

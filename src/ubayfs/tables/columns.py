@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
@@ -32,6 +32,10 @@ _DATE = re.compile(
     rf"(?:{_DAY}([./-]){_DAY}\1[0-9]{{4}}|{_DAY}([./]){_DAY}\2[0-9]{{2}}|[0-9]{{4}}([./-]){_DAY}\3{_DAY})"
     r"(?:[ T][0-9]{1,2}:[0-9]{2}[0-9:.]*Z?)?"
 )
+
+# Times and events in one cell, such as 31,0: numbers to a reader of decimal commas.
+_PAIR = re.compile(r"(?:[0-9]+|NA),([01]|NA)")
+_FEWEST_PAIRS = 5  # entries; fewer with nothing but ,0 and ,1 may be numbers
 
 # Values below the limit of detection: with the limit, or in a word.
 _BELOW = re.compile(rf"(?:<|<=|≤)\s*([+-]?[0-9]*[.,]?[0-9]+{_EXPONENT})")
@@ -81,11 +85,13 @@ def offending(column: pd.Series, decimal: str | None) -> NDArray[np.bool_]:
 
 
 def text_columns(table: Table, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the columns without any number, by what they hold: text, categories or dates."""
+    """Return the columns without any number, by what they hold: text, categories, dates or pairs."""
     wholly: dict[str, list[str]] = {}
     for name, bad in _offending(table, names):
         column = table.frame[name]
-        if bad.sum() == column.notna().sum() and not all(map(_is_meant_as_number, column[bad])):
+        if holds_pairs(column):
+            wholly.setdefault("pairs", []).append(str(name))
+        elif bad.sum() == column.notna().sum() and not all(map(_is_meant_as_number, column[bad])):
             wholly.setdefault(_kind(column), []).append(str(name))
     return wholly
 
@@ -93,7 +99,7 @@ def text_columns(table: Table, names: Sequence[str]) -> dict[str, list[str]]:
 def _offending(table: Table, names: Sequence[str]) -> Iterator[tuple[Any, NDArray[np.bool_]]]:
     """Yield the columns that have entries which are neither numbers nor missing, and the mask of these."""
     for name, dtype in table.frame.dtypes.loc[list(names)].items():
-        if not is_number_type(dtype) and (bad := offending(table.frame[name], table.decimal)).any():
+        if not is_number_type(dtype) and (bad := offending(table.frame[name], table.decimal_of(str(name)))).any():
             yield name, bad
 
 
@@ -143,7 +149,7 @@ def _mixed(table: Table, name: str, bad: NDArray[np.bool_], role: str) -> tuple[
     if all(reads_as_number(entries[row]) for row in rows):
         way_out = (
             "they are numbers stored as text: convert these cells to numbers"
-            if table.decimal is None
+            if table.decimal_of(name) is None
             else "write all numbers of the table with the same decimal sign and without thousands separators"
         )
     elif all(limit_of(entries[row]) is not None for row in rows):
@@ -237,6 +243,44 @@ def holds_dates(column: pd.Series) -> bool:
     return all(isinstance(entry, str) and _DATE.fullmatch(entry.strip()) for entry in column.dropna())
 
 
+def holds_pairs(entries: Iterable[Any]) -> bool:
+    """Return whether entries are pairs of a time and an event, such as ``31,0``, rather than decimal commas.
+
+    Each is a whole number and an event, and both events occur, or ``NA,NA`` does.
+
+    Examples
+    --------
+    >>> holds_pairs(["31,0", "420,1", "NA,NA"]), holds_pairs(["0,5", "1,2"]), holds_pairs(["1,0", "2,0", "3,0"])
+    (True, False, False)
+    """
+    n, events = 0, set[str]()
+    for entry in entries:
+        if isinstance(entry, str):
+            pair = _PAIR.fullmatch(entry.strip())
+            if pair is None:
+                return False
+            n += 1
+            events.add(pair[1])
+        elif not pd.isna(entry):
+            return False
+    return "NA" in events or (n >= _FEWEST_PAIRS and len(events) == 2)
+
+
+def decimal_sign(entries: Iterable[Any]) -> str | None:
+    """Return the decimal sign of numbers that are text; None for whole numbers, pairs, and anything else.
+
+    Examples
+    --------
+    >>> decimal_sign(["1,5", "2"]), decimal_sign(["0.9", None]), decimal_sign(["1", "2"]), decimal_sign(["1,5", "x"])
+    (',', '.', None, None)
+    """
+    texts = [entry for entry in entries if isinstance(entry, str)]
+    signs = [sign for sign in ".," if any(sign in text for text in texts)]
+    if len(signs) != 1 or np.isnan([_as_float(text, signs[0]) for text in texts]).any() or holds_pairs(texts):
+        return None
+    return signs[0]
+
+
 def missing_problem(table: Table, names: Sequence[str], values: NDArray[Any]) -> Problem:
     """Describe where values are missing, how many, and the ways out; `values` is of shape (n_rows, n_names)."""
     gaps = np.isnan(values)
@@ -290,6 +334,8 @@ def comma_decimals(column: pd.Series, sure: bool = False) -> NDArray[Any] | None
     if not with_comma or not all(_COMMA.fullmatch(entry.strip()) for entry in with_comma):
         return None
     if not sure and all(_THOUSANDS.fullmatch(entry.strip()) for entry in with_comma):
+        return None
+    if holds_pairs(entries):
         return None
     numbers = as_floats(column, ",")
     odd = np.isnan(numbers) & column.notna().to_numpy()

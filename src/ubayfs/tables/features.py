@@ -116,7 +116,7 @@ def read_features(
     try:
         data = FeatureData.from_table(
             freeze(np.asfortranarray(values)),
-            _target_values(described, roles, table.decimal),
+            _target_values(table, described, roles),
             task="survival" if isinstance(roles, SurvivalColumns) else task,
             groups=None if groups is None else described[groups].to_numpy(),
             missing="error" if complete else "available",
@@ -169,14 +169,14 @@ def _in_roles(
     return table.noted(*_group_problems(table, groups)), names, levels
 
 
-def _target_values(described: pd.DataFrame, roles: Any, decimal: str | None) -> Any:
+def _target_values(table: Table, described: pd.DataFrame, roles: Any) -> Any:
     """Return the target in the form of :func:`ubayfs.collect_evidence`."""
     if roles is None:
         return None
     values = described[target_columns(roles)]
     if isinstance(roles, SurvivalColumns):
         time, event = (values[roles[part]] for part in ("time", "event"))
-        return Survival(cells.as_floats(time, decimal), event.to_numpy())
+        return Survival(cells.as_floats(time, table.decimal_of(roles["time"])), event.to_numpy())
     return values.iloc[:, 0] if values.shape[1] == 1 else values.reset_index(drop=True)
 
 
@@ -206,7 +206,7 @@ def _measurements(table: Table, names: list[str], ordered: Mapping[str, Any] = {
     texts = cells.text_columns(table, names)
     for kind, columns in texts.items():
         columns = [name for name in columns if name not in ordered]
-        if kind != "dates":
+        if kind not in ("dates", "pairs"):
             columns = [name for name in columns if cells.names_samples(table.frame[name])]
         if columns:
             notes.append(Advice("columns_ignored", {"kind": kind, "n_columns": len(columns), "columns": columns}))
@@ -310,7 +310,7 @@ def _target_problems(table: Table, name: str, task: str | None, survival: Surviv
     if task == "unsupervised" or (survival is not None and name == survival["event"]):
         return []  # Survival has the rules
     problems = []
-    bad = cells.offending(column, table.decimal)
+    bad = cells.offending(column, table.decimal_of(name))
     if task is not None and TASKS[task].numbers and bad.any():
         if bad.sum() < column.notna().sum():
             problems.append(cells.mixed_problem(table, name, bad, "target"))
@@ -343,5 +343,5 @@ def _numbers(table: Table, names: list[str]) -> tuple[list[str], NDArray[Any], l
         single = len(names) > 0 and all(dtype == np.float32 for dtype in frame.dtypes)
         values = frame.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
     else:
-        values = np.column_stack([cells.as_floats(frame[name], table.decimal) for name in names])
+        values = np.column_stack([cells.as_floats(frame[name], table.decimal_of(name)) for name in names])
     return names, values, problems + cells.infinite_problems(table, names, values)

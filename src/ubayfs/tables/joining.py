@@ -65,7 +65,13 @@ def join(tables: Mapping[str, Table], sheet: Table | None, keep: str, roles: Ite
         frozenset(annotations),
         Path(", ".join(dict.fromkeys(str(table.path) for table in files))),
         unit="sample",
-        decimal=next((table.decimal for table in files if table.decimal is not None), None),
+        decimal=files[0].decimal,
+        decimals={
+            str(name): table.decimal
+            for table, frame in zip(files, [*frames.values(), described], strict=False)
+            for name in frame
+            if table.decimal != files[0].decimal
+        },
         notes=(*(note for table in files for note in table.notes), *_matched(files, samples, keep), *notes),
         blocks=blocks if len(tables) > 1 else None,
     )

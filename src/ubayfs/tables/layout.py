@@ -35,7 +35,7 @@ _PLACE_WORDS = frozenset({"chr", "chrom", "chromosome", "start", "end", "positio
 
 def id_columns(table: Table, names: Iterable[str]) -> list[str]:
     """Return the columns that number the samples: unique whole numbers named id, sample, patient_nr...."""
-    return [name for name in names if _is_called_id(name) and numbers_rows(table.frame[name], table.decimal)]
+    return [name for name in names if _is_called_id(name) and numbers_rows(table.frame[name], table.decimal_of(name))]
 
 
 def _is_called_id(name: str) -> bool:

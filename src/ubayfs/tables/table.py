@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,8 @@ class Table:
         Number of each row as an editor shows it; None: rows count from 1.
     decimal : str or None
         Decimal sign of a text table, ``"."`` or ``","``; None for formats that tell numbers from text.
+    decimals : mapping of str to (str or None)
+        Decimal signs of columns from files with another one, when the table was put together from several.
     sheet : str or None
         The sheet that was read, of an Excel file.
     other_sheets : tuple of str
@@ -84,6 +86,7 @@ class Table:
     unit: str = "row"
     numbers: NDArray[np.intp] | None = None
     decimal: str | None = None
+    decimals: Mapping[str, str | None] = field(default_factory=dict)
     sheet: str | None = None
     other_sheets: tuple[str, ...] = ()
     notes: tuple[Advice, ...] = ()
@@ -113,6 +116,10 @@ class Table:
         """The same, and how another sheet is named that describes the samples."""
         about = self.about_sheets
         return about and f"{about} A sheet that describes the samples is named as samples_sheet."
+
+    def decimal_of(self, name: str) -> str | None:
+        """Return the decimal sign of the file that a column is from."""
+        return self.decimals.get(name, self.decimal)
 
     def place(self, row: int) -> str:
         """Return where the row at a position is in the file, such as ``"line 14"``."""

@@ -9,10 +9,11 @@ import io
 import re
 import warnings
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from .._files import ReadBytes, check_unpacked, read_bytes, unprotected
 from .._plain import listed
 from ..exceptions import Advice, InputError
-from .columns import comma_decimals, is_number_type, n_title_rows, other_columns
+from .columns import comma_decimals, decimal_sign, holds_pairs, is_number_type, n_title_rows, other_columns
 from .series_matrix import sheet_of, without_series_lines
 from .table import MISSING_CODES, Table, check_distinct, file_error, tidy
 
@@ -287,7 +288,7 @@ def _line_numbers(
 
 
 def _parsed(content: bytes, delimiter: str, parse: Callable[..., pd.DataFrame]) -> tuple[pd.DataFrame, str]:
-    """Return the cells, and the decimal sign: the one that makes numbers of more columns."""
+    """Return the cells, and the decimal sign of the numbers among them."""
     if delimiter == ",":  # then it cannot be a decimal sign too, unless it stands in quotes
         frame = parse()
         for i in other_columns(frame):
@@ -296,16 +297,45 @@ def _parsed(content: bytes, delimiter: str, parse: Callable[..., pd.DataFrame]) 
                 frame[i] = numbers
         return frame, "."
     # The first rows nearly always tell which of the two is worth trying first.
-    sample = [field.strip() for _, fields in islice(_records(content, delimiter), _SAMPLE) for field in fields]
-    first, second = ",." if any(_WITH_SIGN[","].fullmatch(field) for field in sample) else ".,"
+    first = "," if _has_decimal_comma([fields for _, fields in islice(_records(content, delimiter), _SAMPLE)]) else "."
     frame = parse(decimal=first)
-    text = other_columns(frame)
-    entries = (entry for i in text for entry in frame[i] if isinstance(entry, str))
-    if any(_WITH_SIGN[second].fullmatch(entry.strip()) for entry in entries):
-        other = parse(decimal=second)
-        if len(other_columns(other)) < len(text):
-            return other, second
-    return frame, first
+    second = "." if first == "," else ","
+    entries = (entry for i in other_columns(frame) for entry in frame[i] if isinstance(entry, str))
+    if not any(_WITH_SIGN[second].fullmatch(entry.strip()) for entry in entries):
+        return frame, first
+    as_written = frame if first == "." else parse(decimal=".")  # a comma stands in texts only
+    sign = _prevailing_sign(as_written) or first
+    if sign == first:
+        return frame, first
+    return (as_written if sign == "." else parse(decimal=",")), sign
+
+
+def _has_decimal_comma(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether some number of these rows has a decimal comma; pairs such as 31,0 are none."""
+    pairs = {j for j, entries in enumerate(zip_longest(*rows[1:])) if holds_pairs(filter(None, entries))}
+    return any(
+        _WITH_SIGN[","].fullmatch(entry.strip())
+        for row in rows
+        if not holds_pairs(filter(None, row[1:]))
+        for j, entry in enumerate(row)
+        if j not in pairs
+    )
+
+
+def _prevailing_sign(frame: pd.DataFrame) -> str | None:
+    """Return the decimal sign of more columns of numbers or, where features are rows, of more rows; None if equal.
+
+    `frame` was read with decimal points.
+    """
+    texts = other_columns(frame)
+    columns = [decimal_sign(frame[i]) for i in texts]
+    columns += ["." for i, dtype in enumerate(frame.dtypes) if dtype.kind == "f" and (frame[i].dropna() % 1 != 0).any()]
+    rows = (decimal_sign(row) for row in frame[[i for i in texts if i]].to_numpy())  # but for their names
+    for lines in (columns, rows):
+        counts = Counter(lines)
+        if counts["."] != counts[","]:
+            return "." if counts["."] > counts[","] else ","
+    return None
 
 
 def _read_csv(content: bytes, delimiter: str, path: Path, **options: Any) -> pd.DataFrame:

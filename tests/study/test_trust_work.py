@@ -10,8 +10,8 @@ import pytest
 from ubayfs import max_size
 from ubayfs.decision.workflow import Decision
 from ubayfs.exceptions import ConstraintError, InputError
-from ubayfs.results.trust_work import TrustWork, chosen_level, decision_digest
 from ubayfs.study import DataSection, EvidenceSection, Study, TrustSection, resolve_study
+from ubayfs.study.trust_work import TrustWork, chosen_level, decision_digest
 from ubayfs.trust.trust import Trust
 
 
@@ -93,14 +93,14 @@ def test_what_is_known_is_not_collected_again(resolved, monkeypatch):
     evidence = resolved.collect()
     work = TrustWork(resolved, evidence, Trust(), watch)
     selection = work.study.decide(evidence)
-    work.find("quick", selection)
+    work.run_level("quick", selection)
     assert (work.trust.level, work.trust.related.n_shuffles, work.trust.reproducibility.n_splits) == ("quick", 200, 2)
     assert work.trust.related.q_values[0] <= 0.1
-    monkeypatch.setattr("ubayfs.results.trust_work.related_of", None)
-    monkeypatch.setattr("ubayfs.results.trust_work.collect_halves", None)
+    monkeypatch.setattr("ubayfs.study.trust_work.related_of", None)
+    monkeypatch.setattr("ubayfs.study.trust_work.collect_halves", None)
     again = TrustWork(resolved, evidence, work.trust, watch)
     assert again.trust.reproducibility is None  # of a decision
-    again.find("quick", selection)
+    again.run_level("quick", selection)
     assert again.trust.reproducibility.lower == work.trust.reproducibility.lower
     assert again.trust.problems == {}
 
@@ -109,14 +109,14 @@ def test_only_further_splits_are_collected(resolved):
     evidence, seen = resolved.collect(), []
     work = TrustWork(resolved, evidence, Trust(), watch)
     selection = work.study.decide(evidence)
-    work.find("quick", selection)
+    work.run_level("quick", selection)
     more = changed(resolved, trust=TrustSection(n_shuffles=300, n_splits=3))
     again = TrustWork(more, evidence, work.trust, lambda label, unit: nullcontext(lambda *done: seen.append(done)))
-    again.find("quick", selection)
+    again.run_level("quick", selection)
     assert {(2, 3), (3, 3)} <= set(seen)
     assert not {(0, 3), (1, 3)} & set(seen)
     whole = TrustWork(more, evidence, Trust(), watch)
-    whole.find("quick", selection)
+    whole.run_level("quick", selection)
     assert again.trust.encode() == whole.trust.encode()
     assert again.trust.related.n_shuffles == 300
 
@@ -147,7 +147,7 @@ def test_a_study_that_asks_for_no_trust_computes_no_p_values(resolved):
 def test_a_part_that_is_stopped_ends_the_work(resolved):
     evidence = resolved.collect()
     work = TrustWork(resolved, evidence, Trust(), lambda label, unit: nullcontext(lambda done, total: done < 1))
-    work.find("full", resolved.decide(evidence))
+    work.run_level("full", resolved.decide(evidence))
     assert work.stopped
     assert work.trust.halves.n_done == 1
     assert work.trust.validation is None

@@ -1,4 +1,4 @@
-"""The trust work of a study: what is asked for is found out, what is known already is not repeated."""
+"""Reliability of the answer of a study: what a level asks for is computed, what is stored already is not repeated."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
 from ..exceptions import Advice, EnsembleError, InputError, UBayFSError
 from ..selectors.adapters import as_selector
-from ..study.resolve import ResolvedStudy
 from ..trust.ensembles import collect_halves
 from ..trust.procedure import Procedure
 from ..trust.related import favored_beforehand, related_of, sized_in_parts, supported_size
 from ..trust.reproducibility import reproducibility_of
 from ..trust.shuffled_votes import collect_shuffled_votes
 from ..trust.trust import Trust, higher, level_for
+from .resolve import ResolvedStudy
 
 if TYPE_CHECKING:
     from ..trust.validation import Validation
@@ -61,7 +61,7 @@ class TrustWork:
 
     study: ResolvedStudy  # with data, if anything is to be collected
     evidence: Evidence
-    trust: Trust  # what is known; it grows
+    trust: Trust  # what is computed or stored; it grows
     watch: Watch  # a part that it stops is used as far as it is done, and no other one is begun after it
     checkpoint: Path | None = None  # finished repeats are stored below it
     stopped: bool = False
@@ -70,10 +70,10 @@ class TrustWork:
         self.trust = self.trust.of(self.evidence, decision_digest(self.study, self.evidence))
 
     def size(self) -> tuple[Advice, ...]:
-        """Find the number of features that the data support, if the decision waits for it; advice where it is none."""
+        """Set the number of features that the data support, if the decision needs it; advice where it is none."""
         if not self.study.needs_related:
             return ()
-        self.find_related()
+        self._estimate_related()
         if self.trust.related is None:
             why = self.trust.problems.get("related", "the data are not at hand.")
             raise InputError(f"max_size: supported needs p-values of all features: {why}", argument="constraints")
@@ -82,79 +82,82 @@ class TrustWork:
         self.study = self.study.sized(size)
         return advice
 
-    def find(self, level: str, selection: Selection) -> None:
-        """Find out all that a level asks for of a decision."""
+    def run_level(self, level: str, selection: Selection) -> None:
+        """Compute all that a level asks for of a decision."""
         self.collect(level)
-        self.judge(selection)
+        self.assess_reproducibility(selection)
         if level == "full" and self._has_target:
             self.validate()
 
     def collect(self, level: str) -> None:
-        """Do what a level asks for; p-values belong to the data, halves to the evidence, whatever is decided on it.
+        """Compute what no decision changes: p-values belong to the data, halves to the evidence.
 
         P-values take about two ensembles: only a study that asks for no trust at all goes without them.
         """
         if self._has_target and self.study.study.trust.level != "none":
-            self.find_related()
-            self._find_shuffled_votes()
+            self._estimate_related()
+            self._collect_shuffled_votes()
         if level == "none":
             return
         self.trust = replace(self.trust, level=higher(level, self.trust.level))
-        self._find_halves()
+        self._collect_halves()
 
     @property
     def _has_target(self) -> bool:
         assert self.study.data is not None
         return self.study.data.target.task != "unsupervised"
 
-    def judge(self, selection: Selection) -> None:
-        """Find the reproducibility of a decision from the halves that are known."""
+    def assess_reproducibility(self, selection: Selection) -> None:
+        """Compute the reproducibility of a decision from the halves that were collected."""
         halves = self.trust.halves
         if halves is not None:
             try:
-                found = reproducibility_of(selection, halves, self.study.data)
-                self.trust = replace(self.trust, reproducibility=found)
+                reproducibility = reproducibility_of(selection, halves, self.study.data)
+                self.trust = replace(self.trust, reproducibility=reproducibility)
             except EnsembleError as error:
                 self._problem("reproducibility", error)
 
-    def find_related(self) -> None:
+    def _estimate_related(self) -> None:
         """Test all features against the target, unless that was done; favored before votes were seen counts."""
-        study, known = self.study, self.trust.related
+        study, earlier = self.study, self.trust.related
         if self.stopped or study.data is None:
             return
         n, prior = study.study.trust.n_shuffles, study.prior
         favored = favored_beforehand(prior.weights, prior.changed_after_votes, study.feature_names)
-        if known is not None and known.n_shuffles >= n and np.isin(study.feature_names[favored], known.favored).all():
+        names = study.feature_names[favored]
+        if earlier is not None and earlier.n_shuffles >= n and np.isin(names, earlier.favored).all():
             return
         try:
             related = related_of(study.data, favored, n, study.study.trust.seed)
-            votes = None if known is None else known.shuffled_votes
+            votes = None if earlier is None else earlier.shuffled_votes
             self.trust = replace(self.trust, related=replace(related, shuffled_votes=votes))
         except UBayFSError as error:
             self._problem("related", error)
 
-    def _find_shuffled_votes(self) -> None:
+    def _collect_shuffled_votes(self) -> None:
         """Repeat the ensemble on shuffles of the target, if that is asked for and was not done."""
         related, n = self.trust.related, self.study.study.trust.n_vote_shuffles
-        known = None if related is None else related.shuffled_votes
-        if related is None or n <= (0 if known is None else known.n_shuffles):
+        earlier = None if related is None else related.shuffled_votes
+        if related is None or n <= (0 if earlier is None else earlier.n_shuffles):
             return
-        own: dict[str, Any] = {"evidence": self.evidence, "n_vote_shuffles": n}
-        votes = self._part("vote_shuffles", "shuffled votes", "shuffles", collect_shuffled_votes, **own)
+        settings: dict[str, Any] = {"evidence": self.evidence, "n_vote_shuffles": n}
+        votes = self._part("vote_shuffles", "shuffled votes", "shuffles", collect_shuffled_votes, **settings)
         if votes is not None and not self.stopped:
             self.trust = replace(self.trust, related=replace(related, shuffled_votes=votes))
 
-    def _find_halves(self) -> None:
-        known, n = self.trust.halves, self.study.study.trust.n_splits
-        if known is None or known.n_splits < n or not known.complete:
-            halves = self._part("reproducibility", "half-splits", "splits", collect_halves, n_splits=n, earlier=known)
+    def _collect_halves(self) -> None:
+        """Repeat the ensemble on halves of the samples, as far as that was not done."""
+        earlier, n = self.trust.halves, self.study.study.trust.n_splits
+        if earlier is None or earlier.n_splits < n or not earlier.complete:
+            settings: dict[str, Any] = {"n_splits": n, "earlier": earlier}
+            halves = self._part("reproducibility", "half-splits", "splits", collect_halves, **settings)
             if halves is not None and halves.n_done:
                 self.trust = replace(self.trust, halves=halves)
 
     def validate(self) -> None:
-        """Find out how the sets of this procedure predict, unless that was done."""
-        known = self.trust.validation
-        if known is None or not known.complete:
+        """Validate the sets that this procedure selects on folds, unless that was done."""
+        earlier = self.trust.validation
+        if earlier is None or not earlier.complete:
             digest = decision_digest(self.study, self.evidence)
             validation = self._part("validation", "folds", "folds", _validated, digest[:12], study=self.study)
             if validation is not None and validation.n_done:
@@ -163,7 +166,7 @@ class TrustWork:
     def _part(
         self, part: str, label: str, unit: str, work: Callable[..., Any], digest: str = "", **settings: Any
     ) -> Any:
-        """Return what a part finds; None if it cannot be done, or an earlier one was stopped."""
+        """Return what a part computes; None if it cannot be done, or an earlier one was stopped."""
         if self.stopped:
             return None
         study = self.study.study
@@ -196,7 +199,7 @@ def _ensemble(study: ResolvedStudy) -> dict[str, Any]:
 def validate_study(
     study: ResolvedStudy, on_progress: Progress | None = None, checkpoint: Path | None = None
 ) -> Validation:
-    """Tell how well the sets that a study chooses predict samples that had no part in choosing them."""
+    """Return how well the sets that a study selects predict held-out samples."""
     seed, n_jobs = study.study.trust.seed, study.study.evidence.n_jobs
     return _validated(study.data, _ensemble(study), study, seed, n_jobs, on_progress, checkpoint)
 
