@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
+from ._listing import listed
+
 _PACKAGE = os.path.join(os.path.dirname(__file__), "")
 
 
@@ -513,6 +515,5 @@ def place_of(code: str) -> str:
 
 
 def _first(entries: Sequence[Any], limit: int = 5) -> str:
-    more = f" and {len(entries) - limit:,} more" if len(entries) > limit else ""
     first = [str(entry) for entry in entries[:limit]]
-    return ("; " if any("," in entry for entry in first) else ", ").join(first) + more
+    return listed(first, limit, len(entries), "; " if any("," in entry for entry in first) else ", ")

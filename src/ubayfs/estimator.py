@@ -24,7 +24,7 @@ from .data.missing import MAX_MISSING
 from .decision.workflow import Decision, collect_evidence, decide, with_max_size
 from .ensemble.progress import Progress
 from .exceptions import InputError
-from .priors import Posterior, resolve_knowledge
+from .priors import DEFAULT_WEIGHT, Posterior, resolve_knowledge
 from .priors.knowledge import AS_STATED, LEARNED
 from .selectors.adapters import as_selector
 from .selectors.registry import DEFAULT_SELECTOR
@@ -138,7 +138,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         *,
         max_features: int | str | None = 10,
         constraints: Any = (),
-        weights: Any = 0.01,
+        weights: Any = DEFAULT_WEIGHT,
         prior: Any = "dirichlet",
         blocks: Any = None,
         constraint_strength: float = 1.0,

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .. import _plain
 from .._plain import counted, listing
 from ..exceptions import shortened
 
@@ -36,7 +37,7 @@ class Strictness:
     amount_help: str = ""
 
 
-HARD = Strictness("hard", "must hold")
+HARD = Strictness(_plain.HARD, "must hold")
 PRICE = Strictness(
     "price",
     "wish with a price",

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from .._arguments import by_name, check_choice, check_names, did_you_mean, entries_of, nearest, refuse_lazy
 from .._files import ReadBytes, read_bytes
+from .._listing import bulleted
 from ..data.headings import HEADINGS, cells_of, heading, heading_of, text_of
 from ..exceptions import InputError, repr_of
 from .aliases import Aliases, read_aliases
@@ -159,9 +160,7 @@ def read_knowledge(
 def raise_problems(problems: list[str], limit: int = 10, argument: str | None = None) -> None:
     """Raise one error that lists all problems, if there are any."""
     if len(problems) > 1:
-        more = f"\n- and {len(problems) - limit} more" if len(problems) > limit else ""
-        listed = "\n- ".join(problems[:limit])
-        raise InputError(f"there are {len(problems)} problems:\n- {listed}{more}", argument=argument)
+        raise InputError(bulleted(f"there are {len(problems)} problems", problems, limit), argument=argument)
     if problems:
         raise InputError(problems[0], argument=argument)
 

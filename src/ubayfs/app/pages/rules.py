@@ -14,8 +14,9 @@ from ..._plain import counted, listing
 from ...constraints import KINDS
 from ...constraints.words import HARD, STRICTNESS
 from ...data.blocks import Blocks
+from ...ensemble.features_per_model import features_per_model
 from ...exceptions import InputError
-from ...knowledge.scale import number_or_word, votes
+from ...knowledge.scale import DEFAULT_WEIGHT, number_or_word, votes
 from .. import forms
 from ..forms import MUST, OWN, PRICE, Known
 from ..matching import match
@@ -41,12 +42,12 @@ def scale_of(bench: Seat) -> Scale:
     study, facts = bench.state.study, bench.facts or {}
     n_models, n_features = study.evidence.n_models, facts.get("n_features", 40)
     per_model = study.evidence.n_features_per_model
-    cast = float(n_models * (per_model if isinstance(per_model, int) else max(1, min(10, n_features // 4))))
+    cast = float(n_models * (per_model if isinstance(per_model, int) else features_per_model(None, n_features)))
     voted, found = bench.evidence.get("n_models", 0), bench.votes
     if found is not None and voted:
         n_models, cast = voted, float(found.sum())
     weights = study.prior.weights
-    default = getattr(weights, "default", 0.01)
+    default = getattr(weights, "default", DEFAULT_WEIGHT)
     stated = sum(votes(word, default, n_models) for _, word in getattr(weights, "features", ()))
     return Scale(n_models, cast + stated + default * n_features, study.decision.constraint_strength)
 
