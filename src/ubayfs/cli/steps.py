@@ -47,7 +47,7 @@ def votes_seen(resolved: ResolvedStudy, earlier: StoredResult | None) -> Resolve
     if earlier is None:
         return resolved
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return resolved.changed_since(earlier.selection.knowledge, now)
+    return resolved.with_change_marks(earlier.selection.knowledge, now)
 
 
 def replaced_result(directory: Path, resolved: ResolvedStudy) -> StoredResult | None:

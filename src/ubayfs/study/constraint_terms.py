@@ -329,13 +329,13 @@ def plain_constraint(constraint: Constraint) -> dict[str, Any]:
     >>> plain_constraint(max_size(10)), plain_constraint(must_link(["a", "b"], rho=1))
     ({'max_size': 10}, {'must_link': {'features': ['a', 'b'], 'rho': 1}})
     """
-    kind, known = constraint.kind, KINDS[constraint.kind].parameters
-    first = next(iter(known))
+    kind, parameters = constraint.kind, KINDS[constraint.kind].parameters
+    first = next(iter(parameters))
     stored = dict(constraint.arguments)
     shown = {
         name: _plain_argument(kind, name, value)
         for name, value in arguments_of(constraint).items()
-        if stored[name] is not None and (name == first or stored[name] != known[name].default)
+        if stored[name] is not None and (name == first or stored[name] != parameters[name].default)
     }
     short = len(shown) == 1 and first in shown and not isinstance(shown[first], dict)
     return {kind: shown[first] if short else shown}
