@@ -11,6 +11,7 @@ import ubayfs
 
 # From the bottom up: a module imports only from lower lines. A package (selectors, priors, optimize) is one entry.
 LAYERS = [
+    ["_listing"],
     ["advice"],
     ["exceptions"],
     ["_arguments", "_files", "_plain"],

@@ -281,9 +281,9 @@ def check_names(name: str, value: Any) -> tuple[str, ...]:
     names = entries_of(name, value)
     if names is None:
         names = [] if value is None else [value]
-    for given in names:
-        if not isinstance(given, str):
-            raise InputError.of(name, f"must be a name or a list of names; got {repr_of(given)}.", value)
+    for entry in names:
+        if not isinstance(entry, str):
+            raise InputError.of(name, f"must be a name or a list of names; got {repr_of(entry)}.", value)
     return tuple(names)
 
 
@@ -317,7 +317,7 @@ def as_column(name: str, values: Any, rule: str = "must be an array of numbers",
 
 
 def missing_mask(values: Array) -> Mask:
-    """Tell which values are missing, the signalling NaN of a Decimal among them, which cannot even be compared."""
+    """Return which values are missing, the signalling NaN of a Decimal among them, which cannot even be compared."""
     from pandas import isna
 
     absent = np.zeros(values.shape, dtype=bool)
@@ -403,14 +403,14 @@ class FeatureIndex:
         entries = entries_of(argument, features, error)
         features = [features] if entries is None else entries
         if set(map(type, features)) == {int} and min(features) >= 0 and max(features) < len(self.names):
-            found = np.array(features, dtype=np.intp)  # blocks may list thousands of positions
+            positions = np.array(features, dtype=np.intp)  # blocks may list thousands of positions
         else:
-            found = np.array([self.position(f, argument, error) for f in features], dtype=np.intp)
-        unique, counts = np.unique(found, return_counts=True)
-        if len(unique) < len(found):
+            positions = np.array([self.position(f, argument, error) for f in features], dtype=np.intp)
+        unique, counts = np.unique(positions, return_counts=True)
+        if len(unique) < len(positions):
             twice = self.names[int(unique[counts > 1][0])]
             raise error.of(argument, f"names feature {twice!r} more than once.", twice)
-        return found
+        return positions
 
     def members(self, features: Any, argument: str) -> Ints:
         """Return the positions of a set, given by names, by positions or as a mask."""

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from dataclasses import field as dataclass_field
 from functools import lru_cache
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from ._listing import listed as listed
+from ._listing import listing as listing
 from .exceptions import InputError, repr_of
 
 T = TypeVar("T")
@@ -192,6 +194,7 @@ class ShownAsCard:
         return str(self._card().html())
 
 
+HARD: Final = "hard"  # an infinite relaxation, in files, tables and messages
 Rho = float | Literal["hard"]
 
 
@@ -201,7 +204,7 @@ def relaxation(rho: float) -> Rho:
     >>> relaxation(0.5), relaxation(np.inf)
     (0.5, 'hard')
     """
-    return float(rho) if math.isfinite(rho) else "hard"
+    return float(rho) if math.isfinite(rho) else HARD
 
 
 def strictness(lowest: float | str, highest: float | str | None = None) -> str:
@@ -211,13 +214,13 @@ def strictness(lowest: float | str, highest: float | str | None = None) -> str:
     ('rho 0.5', 'hard', 'rho 0.5 to hard')
     """
     text = relaxation_text(lowest, highest)
-    return text if text == "hard" else f"rho {text}"
+    return text if text == HARD else f"rho {text}"
 
 
 def relaxation_text(lowest: float | str, highest: float | str | None = None) -> str:
     """Return a relaxation or a range of them as a cell of a table shows it: rounded numbers, or "hard"."""
     ends = (lowest,) if highest in (None, lowest) else (lowest, highest)
-    return " to ".join("hard" if isinstance(rho, str) or math.isinf(rho) else rounded(rho) for rho in ends)
+    return " to ".join(HARD if isinstance(rho, str) or math.isinf(rho) else rounded(rho) for rho in ends)
 
 
 def price_text(price: Any, votes: Any = None) -> str:
@@ -232,30 +235,6 @@ def price_text(price: Any, votes: Any = None) -> str:
 
 def _ends(value: Any) -> tuple[float, float]:
     return (min(value), max(value)) if isinstance(value, list) else (value, value)
-
-
-def listing(items: Sequence[Any], limit: int = 8) -> str:
-    """Return a list in words; long ones are cut.
-
-    >>> listing(["a", "b", "c"])
-    'a, b and c'
-    >>> listing("abcde", limit=2)
-    'a, b and 3 more'
-    """
-    shown = [str(item) for item in items[:limit]]
-    if len(items) > limit:
-        return f"{', '.join(shown)} and {len(items) - limit:,} more"
-    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
-
-
-def listed(items: Sequence[Any], limit: int = 10, total: int | None = None, separator: str = ", ") -> str:
-    """List at most `limit` entries, of `total` if these are not all, and say how many more there are.
-
-    >>> listed(["a", "b", "c"], limit=2), listed(["a", "b"], limit=2, total=1_000)
-    ('a, b and 1 more', 'a, b and 998 more')
-    """
-    n_more = (len(items) if total is None else total) - limit
-    return separator.join(map(str, items[:limit])) + (f" and {n_more:,} more" if n_more > 0 else "")
 
 
 def quoted(names: Any, limit: int = 8) -> str:

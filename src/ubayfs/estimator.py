@@ -24,7 +24,7 @@ from .data.missing import MAX_MISSING
 from .decision.workflow import Decision, collect_evidence, decide, with_max_size
 from .ensemble.progress import Progress
 from .exceptions import InputError
-from .priors import Posterior, resolve_knowledge
+from .priors import DEFAULT_WEIGHT, Posterior, resolve_knowledge
 from .priors.knowledge import AS_STATED, LEARNED
 from .selectors.adapters import as_selector
 from .selectors.registry import DEFAULT_SELECTOR
@@ -138,7 +138,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         *,
         max_features: int | str | None = 10,
         constraints: Any = (),
-        weights: Any = 0.01,
+        weights: Any = DEFAULT_WEIGHT,
         prior: Any = "dirichlet",
         blocks: Any = None,
         constraint_strength: float = 1.0,
@@ -229,8 +229,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         if self.max_features == SUPPORTED:
             if data.target.task == "unsupervised":
                 raise InputError.of("max_features", "'supported' needs a target: pass y, or a number.", SUPPORTED)
-            known = resolve_knowledge(self.weights, data.feature_names, Blocks.of(self.blocks), self.n_models)
-            favored = favored_beforehand(known.weights, known.changed_after_votes, data.feature_names)
+            knowledge = resolve_knowledge(self.weights, data.feature_names, Blocks.of(self.blocks), self.n_models)
+            favored = favored_beforehand(knowledge.weights, knowledge.changed_after_votes, data.feature_names)
             seed = np.random.SeedSequence(**self.evidence_.settings["seed"]).spawn(1)[0]
             self.related_ = related_of(data, favored, N_SHUFFLES, seed)
         return self._decide(data)
@@ -367,8 +367,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         if posterior is None:
             posterior = Decision(**self._decision(1)).posterior(self.evidence_)
         size, advice = supported_size(self.related_, posterior, most)
-        for given in advice:
-            given.warn()
+        for each in advice:
+            each.warn()
         return size
 
     def _data_of_fit(self, X: Any) -> FeatureData | None:
@@ -383,10 +383,10 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         return data
 
     def _check_changes(self, changes: dict[str, Any]) -> None:
-        known = ("max_features", "max_supported", *Decision.names())
+        changeable = ("max_features", "max_supported", *Decision.names())
         for name in changes:
             parameter = name.partition("__")[0]
-            if parameter in known:
+            if parameter in changeable:
                 continue
             if parameter in self._fit_params:
                 raise InputError(
@@ -394,7 +394,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
                     f"set_params({name}=...) and fit again.",
                     argument=name,
                 )
-            raise unknown_argument("redecide", name, ["X", *sorted(known)])
+            raise unknown_argument("redecide", name, ["X", *sorted(changeable)])
 
 
 def _with_names(X: Any, data: FeatureData) -> Any:

@@ -36,6 +36,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ._listing import listed
 from .advice import Advice, ConvergenceWarning, EnsembleWarning, OptimizationWarning, UBayFSWarning
 
 __all__ = [
@@ -224,9 +225,8 @@ class InfeasibleError(InputError):
         """The labels for a message: all of a reduced group, the first ones of any other."""
         if self.reduced:
             return "; ".join(self.labels)
-        first = "; ".join(self.labels[:_MOST_SHOWN])
-        more = f" and {len(self.labels) - _MOST_SHOWN} more" if len(self.labels) > _MOST_SHOWN else ""
-        return f"{first}{more} (not reduced: there was no time to find out which of them matter)"
+        first = listed(self.labels, _MOST_SHOWN, separator="; ")
+        return f"{first} (not reduced: there was no time to find out which of them matter)"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from ubayfs.app.forms import (
     values_of,
     with_strictness,
 )  # fmt: skip
-from ubayfs.app.sentences import sentence, strictness_in_words
 from ubayfs.constraints import KINDS, resolve
 from ubayfs.constraints.arguments import Items
 from ubayfs.constraints.constraint import Constraint, builder, inequalities, one_row
@@ -99,7 +98,7 @@ def test_problems_stand_at_their_fields(kind, values, fields):
 
 
 def test_a_pattern_is_accepted_and_stays_one():
-    constraint, problems = read_form("must_link", {"features": ["*g*"], "strictness": "must"}, KNOWN)
+    constraint, problems = read_form("must_link", {"features": ["*g*"], "strictness": "hard"}, KNOWN)
     assert not problems
     assert dict(constraint.arguments)["features"] == ("*g*",)
     assert n_inequalities(constraint, KNOWN) == 2  # age, glucose
@@ -110,7 +109,7 @@ def test_a_matrix_has_no_form_but_can_be_made_stricter():
     own_blocks = ubayfs.linear({"u": 1.0}, 1.0, blocks={"u": ["age"]})
     assert not has_form(matrix)
     assert not has_form(own_blocks)
-    assert with_strictness(matrix, "must") == ubayfs.linear(np.ones((2, 6)), [1.0, 2.0])
+    assert with_strictness(matrix, "hard") == ubayfs.linear(np.ones((2, 6)), [1.0, 2.0])
     assert with_strictness(own_blocks, "price", "0,5").price == 0.5
 
 
@@ -142,19 +141,19 @@ def test_very_many_inequalities_are_not_made_to_be_counted():
 
 
 def test_nothing_is_counted_or_refused_before_the_features_are_known():
-    assert read_form("require", {"features": ["anything"], "strictness": "must"}, Known([]))[1] == {}
+    assert read_form("require", {"features": ["anything"], "strictness": "hard"}, Known([]))[1] == {}
     assert n_inequalities(ubayfs.max_size(5), Known([], BLOCKS)) is None
     assert n_inequalities(ubayfs.require(["gone"]), KNOWN) is None
     assert n_inequalities(ubayfs.max_blocks(1), Known(["other features"], BLOCKS)) is None
 
 
 def test_sentences_tell_constraints_apart():
-    sentences = [sentence(example) for example in EXAMPLES]
+    sentences = [example.sentence for example in EXAMPLES]
     assert len(set(sentences)) == len(EXAMPLES)
     assert sentences[0] == "At most 3 features"
-    assert sentence(EXAMPLES[9]) == "All or none of the blocks blood and other"
-    assert sentence(ubayfs.linear(np.ones((2, 6)), 1.0)) == "2 conditions on sums of 6 columns"
-    assert all(strictness_in_words(example, 100) for example in EXAMPLES)
+    assert EXAMPLES[9].sentence == "All or none of the blocks blood and other"
+    assert ubayfs.linear(np.ones((2, 6)), 1.0).sentence == "2 conditions on sums of 6 columns"
+    assert all(example.strictness_in_words(100) for example in EXAMPLES)
 
 
 def test_a_new_kind_has_a_form_and_a_sentence(monkeypatch):
@@ -169,10 +168,10 @@ def test_a_new_kind_has_a_form_and_a_sentence(monkeypatch):
         assert [(entry.name, entry.input) for entry in form_of("nested").fields] == [
             ("features", "names"), ("depth", "count")
         ]  # fmt: skip
-        constraint, problems = read_form("nested", {"features": ["age"], "depth": 3, "strictness": "must"}, KNOWN)
+        constraint, problems = read_form("nested", {"features": ["age"], "depth": 3, "strictness": "hard"}, KNOWN)
         assert problems == {}
         assert isinstance(constraint, Constraint)
-        assert sentence(constraint) == "Select each only with the one before: features ['age'], depth 3"
+        assert constraint.sentence == "Select each only with the one before: features ['age'], depth 3"
     finally:
         del KINDS["nested"]
 

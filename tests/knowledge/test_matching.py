@@ -49,12 +49,12 @@ NAMES = st.sampled_from(
 @given(st.lists(NAMES, unique=True, min_size=1), st.none() | st.lists(st.tuples(NAMES, NAMES)), NAMES)
 def test_the_matcher_agrees_with_a_literal_one(features, pairs, name):
     stripped = None if pairs is None else [(a.strip(), s.strip()) for a, s in pairs]
-    aliases = None if stripped is None else Aliases.of_pairs("aliases", stripped)
+    aliases = None if stripped is None else Aliases.from_pairs("aliases", stripped)
     assert NameMatcher(features, aliases).find(name).feature == literal(name, features, stripped)
 
 
 def test_nothing_is_guessed():
-    aliases = Aliases.of_pairs("hgnc", [("MLL2", "KMT2D"), ("MLL2", "KMT2B"), ("OLD", "NEW"), ("OTHER", "NEW")])
+    aliases = Aliases.from_pairs("hgnc", [("MLL2", "KMT2D"), ("MLL2", "KMT2B"), ("OLD", "NEW"), ("OTHER", "NEW")])
     both = NameMatcher(["KMT2D", "KMT2B"], aliases).find("MLL2")
     assert both == ("MLL2", None, ("KMT2D", "KMT2B"))
     assert NameMatcher(["KMT2D"], aliases).find("MLL2").feature == "KMT2D"
@@ -63,7 +63,7 @@ def test_nothing_is_guessed():
     assert versions.find("ENSG000001").candidates == ("ENSG000001.5", "ENSG000001.7")
     assert versions.find("ENSG000001.7").feature == "ENSG000001.7"
     # A symbol of its own is not taken for the alias that it was once.
-    own = Aliases.of_pairs("hgnc", [("A", "B"), ("A1", "A")])
+    own = Aliases.from_pairs("hgnc", [("A", "B"), ("A1", "A")])
     assert NameMatcher(["B"], own).find("A").feature is None
 
 

@@ -243,7 +243,7 @@ def test_knowledge_changed_after_votes_is_marked_everywhere(study, evidence):
     before = resolved(study)
     first = before.decide(evidence)
     louder = with_prior(study, weights=Weights(default=0.02, features=(("d", "very likely"), ("e", "unlikely"))))
-    after = resolved(louder).changed_since(first.knowledge, "2026-11-17T10:00:00+00:00")
+    after = resolved(louder).with_change_marks(first.knowledge, "2026-11-17T10:00:00+00:00")
     marks = {"d": "2026-11-17T10:00:00+00:00", "e": "2026-11-17T10:00:00+00:00"}
     assert after.study.prior.changed_after_votes == marks
     second = after.decide(evidence)
@@ -254,10 +254,10 @@ def test_knowledge_changed_after_votes_is_marked_everywhere(study, evidence):
     assert ("after votes",) in [entry.marks for entry in summary.legend]
     assert "Changed after votes were seen" in render_markdown(summary)
     # A later decision with the same knowledge has the old marks, and no new ones.
-    third = resolved(after.study).changed_since(second.knowledge, "2027-01-01T00:00:00+00:00")
+    third = resolved(after.study).with_change_marks(second.knowledge, "2027-01-01T00:00:00+00:00")
     assert third.study.prior.changed_after_votes == marks
     # Back to what it was is a change, too.
-    back = resolved(study).changed_since(second.knowledge, "2027-01-01T00:00:00+00:00")
+    back = resolved(study).with_change_marks(second.knowledge, "2027-01-01T00:00:00+00:00")
     assert set(back.study.prior.changed_after_votes.values()) == {"2027-01-01T00:00:00+00:00"}
     results = [Result(of.study, evidence, made, {}) for of, made in ((before, first), (after, second))]
     compared = compare(*results)

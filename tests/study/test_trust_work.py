@@ -130,7 +130,7 @@ def test_p_values_are_computed_again_only_for_features_that_were_favored_before_
         prior = replace(resolved.study.prior, weights={"features": {"b": 3, "c": 3, "d": 3}})
         stated = changed(resolved, prior=prior)
         if late:
-            stated = stated.changed_since({}, "2026-01-01")
+            stated = stated.with_change_marks({}, "2026-01-01")
         again = TrustWork(stated, evidence, first.trust, watch)
         again.collect("none")
         assert again.trust.related.favored == favored

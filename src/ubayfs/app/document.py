@@ -23,7 +23,6 @@ from .._plain import listing
 from ..exceptions import InputError
 from ..study.study import Study, load_study
 from .history import History, now
-from .sentences import sentence
 from .state import APP, HISTORY, STUDY, VERSION, VERSIONS, Rule, State, Word, problem
 
 LONGEST_NAME = 100  # letters of an expert
@@ -195,7 +194,7 @@ class Document:
     def add_rule(self, constraint: Any, why: str = "") -> None:
         """Add a constraint, also as a study file has it, such as ``{"max_size": 10}``."""
         rule = Rule(constraint, why=why)
-        self._edit(f"Add rule: {sentence(rule.constraint)}"[:200], lambda state: state.with_new_rule(rule))
+        self._edit(f"Add rule: {rule.constraint.sentence}"[:200], lambda state: state.with_new_rule(rule))
 
     def change_rule(
         self, position: int, constraint: Any = None, on: bool | None = None, why: str | None = None
@@ -204,7 +203,7 @@ class Document:
         changes = {"constraint": constraint, "on": on, "why": why}
         state = self.state.with_rule(position, **changes)
         turned = "" if on is None else "Switch on " if on else "Switch off "
-        label = f"{turned or 'Change '}rule: {sentence(state.rules[position].constraint)}"[:200]
+        label = f"{turned or 'Change '}rule: {state.rules[position].constraint.sentence}"[:200]
         self._edit(label, lambda state: state.with_rule(position, **changes))
 
     def remove_rule(self, position: int) -> None:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, get_type_hints
 
 from .._problems import Path, Report, below
-from ..constraints import KINDS, Constraint, resolve
+from ..constraints import KINDS, Constraint, resolve, words
 from ..constraints.arguments import Bounds, Costs, Items
 from ..constraints.sizes import SUPPORTED
 from ..data.blocks import Blocks
@@ -24,20 +24,8 @@ from ..knowledge.scale import number_or_word
 from ..study.constraint_terms import arguments_of, expand_constraint, read_constraints
 
 # How strictly a rule is meant: never violated; at a price in votes; with a relaxation; in the kind's own way.
-MUST, PRICE, RHO, OWN = "must", "price", "rho", "own"
+MUST, PRICE, RHO, OWN = (each.name for each in (words.HARD, words.PRICE, words.RHO, words.ODDS))
 DEFAULT_PRICE = 0.2
-_LABELS = {
-    "n": "Number",
-    "if_features": "If one of these is selected",
-    "then_features": "then all of these must be",
-    "threshold": "Correlation above",
-    "method": "Kind of correlation",
-    "on": "About",
-    "A": "Coefficients: a name and a number per line",
-    "b": "Sum at most",
-    "costs": "Costs: a name and a number per line",
-    "blocks": "Blocks (empty: all)",
-}
 _LINE = re.compile(r"(.*?\S)\s*[,;=:\s]\s*([-+]?[\d.,]+(?:[eE][-+]?\d+)?)")
 _MOST_ROWS = 1_000_000  # inequalities that are counted by making them
 
@@ -93,7 +81,7 @@ def form_of(kind: str) -> Form:
     >>> [(entry.label, entry.input, entry.default) for entry in form_of("decorrelate").fields]
     [('Correlation above', 'number', 0.5), ('Kind of correlation', 'choice', 'spearman')]
     >>> form_of("decorrelate").strictness, form_of("max_size").strictness
-    (('own', 'price'), ('must', 'price', 'rho'))
+    (('odds', 'price'), ('hard', 'price', 'rho'))
     """
     parameters, hints = KINDS[kind].parameters, get_type_hints(KINDS[kind].build, include_extras=True)
     fields = tuple(_field(name, hints[name], parameters) for name in parameters if name not in (RHO, PRICE))
@@ -107,7 +95,7 @@ def form_of(kind: str) -> Form:
 def _field(name: str, hint: Any, parameters: Mapping[str, Any]) -> Field:
     default = parameters[name].default
     default = None if default is parameters[name].empty else default
-    label = _LABELS.get(name, name.replace("_", " ").capitalize())
+    label = words.LABELS.get(name, name.replace("_", " ").capitalize())
     if hint == Items:
         return Field(name, label, "names", ())
     if hint == Costs:
@@ -115,7 +103,7 @@ def _field(name: str, hint: Any, parameters: Mapping[str, Any]) -> Field:
     if name == "blocks" and "A" not in parameters:
         return Field(name, label, "names", (), of_blocks=True)
     if name in ("on", "blocks"):
-        return Field(name, _LABELS["on"], "choice", "features", ("features", "blocks"))
+        return Field(name, words.LABELS["on"], "choice", "features", ("features", "blocks"))
     if name == "method":
         return Field(name, label, "choice", default, tuple(METHODS))
     return Field(name, label, "number" if hint in (float, Bounds) else "count", default)
@@ -139,7 +127,7 @@ def read_form(
 
     Examples
     --------
-    >>> read_form("max_size", {"n": 10, "strictness": "must"})
+    >>> read_form("max_size", {"n": 10, "strictness": "hard"})
     (max_size(10), {})
     >>> read_form("max_size", {"n": -1, "strictness": "price", "price": 0.1})
     (None, {'n': 'must be a whole number >= 0; got -1.'})
@@ -226,13 +214,12 @@ def values_of(constraint: Constraint) -> dict[str, Any]:
         elif value is not None:
             values[entry.name] = value
     price, rho = constraint.price, constraint.rho
-    strictness = PRICE if price is not None else OWN if rho is None else MUST if rho == math.inf else RHO
     amounts = {PRICE: values[PRICE] if price is None else price, RHO: 1.0 if rho in (None, math.inf) else rho}
-    return values | {"strictness": strictness} | amounts
+    return values | {"strictness": constraint.strictness.name} | amounts
 
 
 def has_form(constraint: Constraint) -> bool:
-    """Tell whether the form shows all of a constraint; a matrix, or blocks of its own, it cannot."""
+    """Return whether the form shows all of a constraint; a matrix, or blocks of its own, it cannot."""
     try:
         return read_form(constraint.kind, values_of(constraint))[0] == constraint
     except (InputError, ValueError, TypeError):

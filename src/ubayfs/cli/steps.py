@@ -26,14 +26,6 @@ if TYPE_CHECKING:
     from ..summary.facts import ChosenFeature, Fact
 
 _SHOWN = 50  # chosen features that are printed; the files have all
-# What to do about advice by an option of the command line.
-_REMEDIES = {
-    "time_limit": "Give more time with --time-limit to close the gap.",
-    "size_not_limited": "Add --max-size N.",
-    "all_selected": "Use a lower --max-size.",
-    "many_features_per_model": "Use --features-per-model {quarter}, or fewer.",
-    "without_votes": "Use --min-votes 1, so that they need a vote, a weight or a hard constraint.",
-}
 
 
 def written_to(study: Study, directory: Path) -> Study:
@@ -55,7 +47,7 @@ def votes_seen(resolved: ResolvedStudy, earlier: StoredResult | None) -> Resolve
     if earlier is None:
         return resolved
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return resolved.changed_since(earlier.selection.knowledge, now)
+    return resolved.with_change_marks(earlier.selection.knowledge, now)
 
 
 def replaced_result(directory: Path, resolved: ResolvedStudy) -> StoredResult | None:
@@ -194,8 +186,7 @@ def _examine(work: TrustWork, selection: Selection, level: str | None) -> None:
 def echo_advice(facts: Iterable[AdviceFact]) -> None:
     """Print advice, with the option that follows it."""
     for fact in facts:
-        remedy = _REMEDIES.get(fact.code)
-        echo_error(f"Note: {fact.message if remedy is None else fact.advice.in_words(remedy)}")
+        echo_error(f"Note: {fact.advice.in_words('command_line')}")
 
 
 def print_answer(known: Answer) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arguments import Floats, as_array, check_real, entries_of
+from .._plain import HARD
 from ..exceptions import ConstraintError, InputError, repr_of
 
 _SHOWN = 60  # entries of an argument that repr still lists
@@ -86,7 +87,7 @@ def plain_argument(value: Any) -> Any:
     if isinstance(value, FrozenMatrix):
         return value.thaw().toarray().tolist() if math.prod(value.shape) <= _SHOWN else repr(value)
     if not isinstance(value, tuple):
-        return "hard" if value == math.inf else value
+        return HARD if value == math.inf else value
     if value and all(isinstance(item, tuple) for item in value):
         return {str(item[0]): plain_argument(item[1]) for item in value}
     return [plain_argument(item) for item in value]

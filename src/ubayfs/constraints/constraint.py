@@ -2,13 +2,16 @@
 
 Every kind of constraint is two functions that stand together (see :mod:`ubayfs.constraints.sizes`): a builder, which
 checks what the user gives, and a function of the same arguments that returns the inequalities a^T z <= b once it is
-known which features and blocks there are. :func:`builder` ties the two together and registers the kind.
+known which features and blocks there are. :func:`builder` ties the two together, with the sentence that says in plain
+words what such a constraint asks for, and registers the kind. Study, command line, report and app take a kind's words
+from here; :mod:`.words` has what several kinds share.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial, wraps
 from typing import Any, ParamSpec, get_type_hints
@@ -22,8 +25,12 @@ from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..exceptions import ConstraintError, InputError, repr_of
 from .arguments import Items, plain_argument, shown
+from .words import HARD, ODDS, PRICE, RHO, Strictness, strictness_in_words, values_in_words, with_shared_parameters
 
 P = ParamSpec("P")
+# What constraints of a kind ask for: a text with the names of arguments in braces, such as "At most {n}", or a function
+# of the arguments; empty: the first line of the builder's docstring, and the arguments.
+Sentence = str | Callable[[Mapping[str, Any]], str]
 
 _LISTED = 6  # names shown in one label
 
@@ -78,6 +85,38 @@ class Constraint(ShownAsCard):
     def price(self) -> float | tuple[float, ...] | None:
         """What one unit of violation costs, as a share of the models; None where rho tells how strict it is."""
         return dict(self.arguments).get("price")
+
+    @property
+    def strictness(self) -> Strictness:
+        """In which way it is meant: hard, at a price, with a relaxation, or by the odds of correlations."""
+        if self.price is not None:
+            return PRICE
+        return ODDS if self.rho is None else HARD if self.rho == math.inf else RHO
+
+    def strictness_in_words(self, n_models: int | None = None) -> str:
+        """Return how strictly it is meant; a price is in votes if the number of models is known.
+
+        >>> from ubayfs import max_size
+        >>> max_size(10).strictness_in_words(), max_size(10, price=0.2).strictness_in_words(100)
+        ('hard', 'one violation costs 20 of 100 votes')
+        """
+        return strictness_in_words(self.strictness, self.rho if self.price is None else self.price, n_models)
+
+    @property
+    def sentence(self) -> str:
+        """What it asks for in plain words.
+
+        >>> from ubayfs import cannot_link
+        >>> cannot_link(["mean", "worst"], on="blocks").sentence
+        'At most one of the blocks mean and worst'
+        """
+        kind, arguments = KINDS[self.kind], dict(self.arguments)
+        if callable(kind.sentence):
+            return kind.sentence(arguments)
+        if kind.sentence:
+            return kind.sentence.format(**values_in_words(arguments))
+        listed = [f"{name} {shown(value)}" for name, value in arguments.items() if name not in ("rho", "price")]
+        return f"{kind.meaning}: {', '.join(listed)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the constraint in plain types: kind and arguments; long matrices are abbreviated."""
@@ -163,11 +202,12 @@ class Context:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of constraint: its builder and what it means."""
+    """A kind of constraint: its builder, what it means, and in words."""
 
     build: Callable[..., Constraint]  # takes what the user gives
     inequalities: Callable[..., Inequalities]  # takes a Context and the checked arguments
     needs_data: bool = False  # whether the inequalities depend on the data, not on names alone
+    sentence: Sentence = ""
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -204,16 +244,18 @@ KINDS: dict[str, Kind] = {}
 
 
 def builder(
-    inequalities: Callable[..., Inequalities], needs_data: bool = False
+    inequalities: Callable[..., Inequalities], sentence: Sentence = "", *, needs_data: bool = False
 ) -> Callable[[Callable[P, dict[str, Any]]], Callable[P, Constraint]]:
     """Make a builder of a function that checks arguments, and register it under its name.
 
     `inequalities` is what the kind means: ``(context, **checked arguments) -> Inequalities``; it may ask the context
-    for the data of the fit if the kind needs them.
+    for the data of the fit if the kind needs them. `sentence` says it in plain words. Parameters that most kinds share
+    are added to the docstring, unless it describes them.
     """
 
     def decorate(check: Callable[P, dict[str, Any]]) -> Callable[P, Constraint]:
         kind, signature = check.__name__, inspect.signature(check)
+        check.__doc__ = with_shared_parameters(check.__doc__, signature.parameters)
 
         @wraps(check)
         def build(*args: P.args, **kwargs: P.kwargs) -> Constraint:
@@ -230,7 +272,7 @@ def builder(
                 raise refusal from None
 
         build.__signature__ = signature.replace(return_annotation="Constraint")  # type: ignore[attr-defined]
-        KINDS[kind] = Kind(by_name()(build), inequalities, needs_data)
+        KINDS[kind] = Kind(by_name()(build), inequalities, needs_data, sentence)
         return KINDS[kind].build
 
     return decorate
@@ -248,6 +290,11 @@ def as_constraints(constraints: Any) -> tuple[Constraint, ...]:
             way_out = "" if constraints is not None else " An empty list means none."
             raise ConstraintError.of("constraints", f"{rule}{way_out}", item)
     return tuple(items)
+
+
+def label_of(kind: str) -> str:
+    """Return the name of a kind as labels have it, such as ``must-link``."""
+    return kind.replace("_", "-")
 
 
 # -- what kinds share --------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from .constraint import (
     Inequalities,
     builder,
     inequalities,
+    label_of,
     names_at,
     one_row,
     rows_at,
@@ -52,7 +53,7 @@ def _together(context: Context, features: Any, rho: float, on: str) -> Inequalit
     return _implications(context, positions[i], positions[j], rho, on, "must-link {}, {}", title)
 
 
-@builder(_together)
+@builder(_together, "All or none of {features}")
 def must_link(
     features: Items, *, rho: float = math.inf, on: str = "features", price: float | None = None
 ) -> dict[str, Any]:
@@ -62,10 +63,6 @@ def must_link(
     ----------
     features : iterable of str or int
         At least two, by name or position.
-    rho, price : float, optional
-        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
-    on : {"features", "blocks"}, default "features"
-        Whether the names, or positions, are those of features or of blocks.
 
     See Also
     --------
@@ -84,11 +81,11 @@ def must_link(
 
 def _one_sum(context: Context, features: Any, rho: float, on: str, sign: float, kind: str) -> Inequalities:
     positions, names = context.positions(features, on, kind), context.names(on)
-    label = f"{kind.replace('_', '-')} {names_at(names, positions)}"
+    label = f"{label_of(kind)} {names_at(names, positions)}"
     return inequalities(one_row(positions, sign, len(names)), sign, rho, label, on=on)
 
 
-@builder(partial(_one_sum, sign=1.0, kind="cannot_link"))
+@builder(partial(_one_sum, sign=1.0, kind="cannot_link"), "At most one of {features}")
 def cannot_link(
     features: Items, *, rho: float = math.inf, on: str = "features", price: float | None = None
 ) -> dict[str, Any]:
@@ -98,10 +95,6 @@ def cannot_link(
     ----------
     features : iterable of str or int
         At least two, by name or position.
-    rho, price : float, optional
-        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
-    on : {"features", "blocks"}, default "features"
-        Whether the names, or positions, are those of features or of blocks.
 
     See Also
     --------
@@ -127,7 +120,7 @@ def _if_then(context: Context, if_features: Any, then_features: Any, rho: float,
     return _implications(context, first, second, rho, on, "implies {} -> {}", title)
 
 
-@builder(_if_then)
+@builder(_if_then, "{if_features} only with {then_features}")
 def implies(
     if_features: Items,
     then_features: Items,
@@ -142,10 +135,6 @@ def implies(
     ----------
     if_features, then_features : str, int or iterable of these
         By name or position.
-    rho, price : float, optional
-        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
-    on : {"features", "blocks"}, default "features"
-        Whether the names, or positions, are those of features or of blocks.
 
     See Also
     --------
@@ -164,20 +153,11 @@ def implies(
     }
 
 
-@builder(partial(_one_sum, sign=-1.0, kind="at_least_one"))
+@builder(partial(_one_sum, sign=-1.0, kind="at_least_one"), "At least one of {features}")
 def at_least_one(
     features: Items, *, rho: float = math.inf, on: str = "features", price: float | None = None
 ) -> dict[str, Any]:
     """Select at least one of these features: one inequality.
-
-    Parameters
-    ----------
-    features : str, int or iterable of these
-        By name or position.
-    rho, price : float, optional
-        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
-    on : {"features", "blocks"}, default "features"
-        Whether the names, or positions, are those of features or of blocks.
 
     See Also
     --------
@@ -203,20 +183,11 @@ def _each(
     return inequalities(A, b, rho, label, f"{kind} {names_at(names, positions)}", on)
 
 
-@builder(partial(_each, coefficient=-1.0, b=-1.0, kind="require"))
+@builder(partial(_each, coefficient=-1.0, b=-1.0, kind="require"), "With {features}")
 def require(
     features: Items, *, rho: float = math.inf, on: str = "features", price: float | None = None
 ) -> dict[str, Any]:
     """Select these features: one inequality each.
-
-    Parameters
-    ----------
-    features : str, int or iterable of these
-        By name or position.
-    rho, price : float, optional
-        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
-    on : {"features", "blocks"}, default "features"
-        Whether the names, or positions, are those of features or of blocks.
 
     See Also
     --------
@@ -231,20 +202,11 @@ def require(
     return _linked(features, rho, on, price)
 
 
-@builder(partial(_each, coefficient=1.0, b=0.0, kind="exclude"))
+@builder(partial(_each, coefficient=1.0, b=0.0, kind="exclude"), "Without {features}")
 def exclude(
     features: Items, *, rho: float = math.inf, on: str = "features", price: float | None = None
 ) -> dict[str, Any]:
     """Do not select these features: one inequality each.
-
-    Parameters
-    ----------
-    features : str, int or iterable of these
-        By name or position.
-    rho, price : float, optional
-        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
-    on : {"features", "blocks"}, default "features"
-        Whether the names, or positions, are those of features or of blocks.
 
     See Also
     --------
@@ -276,7 +238,7 @@ def _correlated_names(method: str, names: Any, pairs: Sequence[Ints], strength: 
     return with_names("decorrelate {}, {}", names, pairs, number) + f" (|{method}| {strength[number]:.2f})"
 
 
-@builder(_correlated, needs_data=True)
+@builder(_correlated, "No two features with a {method} correlation above {threshold}", needs_data=True)
 def decorrelate(threshold: float = 0.5, method: str = "spearman", *, price: float | None = None) -> dict[str, Any]:
     """Avoid correlated features: one soft inequality per pair whose absolute correlation exceeds a threshold.
 

@@ -35,7 +35,7 @@ def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> In
     return inequalities(one_row(np.arange(n_features), sign, n_features), sign * n, rho, f"{text} {n}")
 
 
-@builder(partial(_limited, sign=1.0, text="max-size"))
+@builder(partial(_limited, sign=1.0, text="max-size"), "At most {n}")
 def max_size(n: Annotated[int | str, 0], *, rho: float = math.inf, price: float | None = None) -> dict[str, Any]:
     """Select at most `n` features: one inequality of ones.
 
@@ -67,15 +67,9 @@ def max_size(n: Annotated[int | str, 0], *, rho: float = math.inf, price: float 
     return {"n": as_size("n", n, low=0), **rho_or_price(rho, price)}
 
 
-@builder(partial(_limited, sign=-1.0, text="min-size"))
+@builder(partial(_limited, sign=-1.0, text="min-size"), "At least {n}")
 def min_size(n: int, *, rho: float = math.inf, price: float | None = None) -> dict[str, Any]:
     """Select at least `n` features: one inequality of minus ones.
-
-    Parameters
-    ----------
-    n : int
-    rho, price : float, optional
-        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
 
     See Also
     --------
@@ -102,15 +96,9 @@ def _exactly(context: Context, n: int, rho: float) -> Inequalities:
     return exactly(len(context.index.names), n, rho)
 
 
-@builder(_exactly)
+@builder(_exactly, "Exactly {n}")
 def exact_size(n: int, *, rho: float = math.inf, price: float | None = None) -> dict[str, Any]:
     """Select exactly `n` features: one inequality for at most, one for at least.
-
-    Parameters
-    ----------
-    n : int
-    rho, price : float, optional
-        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
 
     See Also
     --------
@@ -135,15 +123,12 @@ def _each_block(context: Context, n: int, rho: float, blocks: Any) -> Inequaliti
     return inequalities(A, n, rho, label, f"max-per-block {n}: {names_at(names, chosen)}")
 
 
-@builder(_each_block)
+@builder(_each_block, "At most {n} of {blocks}")
 def max_per_block(n: int, *, rho: float = math.inf, blocks: Any = None, price: float | None = None) -> dict[str, Any]:
     """Select at most `n` features of each block: one inequality per block.
 
     Parameters
     ----------
-    n : int
-    rho, price : float, optional
-        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
     blocks : str or iterable of str, optional
         The blocks that are limited; default all.
 
@@ -170,7 +155,7 @@ def _each_cluster(context: Context, n: int, threshold: float, rho: float) -> Ine
     return inequalities(A, n, rho, label, f"max-per-cluster {n}: {kinds} with correlations above {threshold:g}")
 
 
-@builder(_each_cluster, needs_data=True)
+@builder(_each_cluster, "At most {n} of each cluster with correlations above {threshold}", needs_data=True)
 def max_per_cluster(
     n: int = 1, threshold: float = 0.9, *, rho: float = math.inf, price: float | None = None
 ) -> dict[str, Any]:
@@ -184,8 +169,6 @@ def max_per_cluster(
     n : int, default 1
     threshold : float in [0, 1), default 0.9
         Every two features of a cluster have an absolute correlation above it.
-    rho, price : float, optional
-        Softens the constraint: `price` is what each feature more costs, as a share of the models.
 
     See Also
     --------
@@ -207,15 +190,9 @@ def _number_of_blocks(context: Context, n: int, rho: float) -> Inequalities:
     return inequalities(one_row(np.arange(n_blocks), 1.0, n_blocks), n, rho, f"max-blocks {n}", on="blocks")
 
 
-@builder(_number_of_blocks)
+@builder(_number_of_blocks, lambda arguments: f"Features of at most {counted(arguments['n'], 'block')}")
 def max_blocks(n: int, *, rho: float = math.inf, price: float | None = None) -> dict[str, Any]:
     """Select features of at most `n` blocks: one inequality on blocks.
-
-    Parameters
-    ----------
-    n : int
-    rho, price : float, optional
-        How soft the constraint is, as in :func:`~ubayfs.max_size`; hard if neither is given.
 
     See Also
     --------

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arguments import check_real
+from .._plain import counted, listed
 from ..data.blocks import Blocks
 from ..exceptions import ConstraintError
 from .arguments import (
@@ -27,6 +28,7 @@ from .arguments import (
     rho_or_price,
 )
 from .constraint import Constraint, Context, Inequalities, builder, inequalities, one_row
+from .words import names_in_words
 
 _LISTED = 12  # terms that a title spells out
 
@@ -49,12 +51,18 @@ def _within_budget(context: Context, costs: Any, budget: float, rho: float) -> I
         raise ConstraintError(f"cost_budget: costs {rule}", argument="costs", rule=rule)
     A, names = _coefficients(context, costs, "features", "cost_budget", "costs"), context.index.names
     terms = [f"{names[i]} {cost:g}" for i, cost in zip(A.indices[:_LISTED], A.data[:_LISTED], strict=True)]
-    more = f" and {A.nnz - _LISTED:,} more" if A.nnz > _LISTED else ""
     label = f"cost budget {budget:g}"
-    return inequalities(A, budget, rho, label, f"{label} (costs: {', '.join(terms)}{more})")
+    return inequalities(A, budget, rho, label, f"{label} (costs: {listed(terms, _LISTED, A.nnz)})")
 
 
-@builder(_within_budget)
+def _budget_in_words(arguments: Mapping[str, Any]) -> str:
+    costs = arguments["costs"]
+    pairs = costs if costs and isinstance(costs[0], tuple) else ()
+    named = "of the table of knowledge" if costs is None else names_in_words(f"{name} {cost:g}" for name, cost in pairs)
+    return f"Total cost at most {arguments['budget']:g} (costs: {named or f'{len(costs):,} numbers'})"
+
+
+@builder(_within_budget, _budget_in_words)
 def cost_budget(costs: Costs, budget: float, *, rho: float = math.inf, price: float | None = None) -> dict[str, Any]:
     """Keep the total cost of the selected features within a budget: one inequality.
 
@@ -97,7 +105,7 @@ def _rows_of_user(context: Context, A: Any, b: Any, rho: Any, blocks: Any) -> In
         context.require_blocks("linear")
     names = context.names(on)
     if isinstance(A, tuple):
-        label = f"linear {sum_in_words(A)} <= {b if isinstance(b, float) else b[0]:g}"
+        label = f"linear {sum_in_words(A)} <= {_first(b):g}"
         return inequalities(_coefficients(context, A, on, "linear", "A"), b, rho, label, on=on)
     matrix = A.thaw()
     if matrix.shape[1] != len(names):
@@ -129,7 +137,19 @@ def _numbered(matrix: sparse.csr_array, bounds: Any, names: Any, number: int) ->
     return f"linear {sum_in_words(terms)} <= {bounds[number]:g}{which}"
 
 
-@builder(_rows_of_user)
+def _sum_at_most(arguments: Mapping[str, Any]) -> str:
+    A, b = arguments["A"], arguments["b"]
+    if not isinstance(A, tuple):
+        return f"{counted(A.shape[0], 'condition')} on sums of {counted(A.shape[1], 'column')}"
+    blocks = "" if arguments["blocks"] is None else " (blocks)"
+    return f"{sum_in_words(A)} at most {_first(b):g}{blocks}"
+
+
+def _first(b: float | tuple[float, ...]) -> float:
+    return b if isinstance(b, float) else b[0]
+
+
+@builder(_rows_of_user, _sum_at_most)
 def linear(A: Costs, b: Bounds, *, rho: Any = math.inf, blocks: Any = None, price: Any = None) -> dict[str, Any]:
     """Inequalities A z <= b over features or blocks, as they are.
 

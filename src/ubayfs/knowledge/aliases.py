@@ -40,21 +40,21 @@ class Aliases:
     symbols: Mapping[str, tuple[str, ...]]
 
     @classmethod
-    def of_pairs(cls, name: str, pairs: Iterable[tuple[str, str]]) -> Aliases:
+    def from_pairs(cls, name: str, pairs: Iterable[tuple[str, str]]) -> Aliases:
         """Make aliases of pairs (alias, symbol).
 
-        >>> Aliases.of_pairs("aliases", [("p53", "TP53"), ("LFS1", "TP53")]).others
+        >>> Aliases.from_pairs("aliases", [("p53", "TP53"), ("LFS1", "TP53")]).others
         {'TP53': ('p53', 'LFS1')}
         """
         others: dict[str, dict[str, None]] = {}
         symbols: dict[str, dict[str, None]] = {}
         for alias, symbol in pairs:
-            known = others.setdefault(symbol, {})
+            aliases = others.setdefault(symbol, {})
             if alias != symbol:
-                known[alias] = None
+                aliases[alias] = None
                 symbols.setdefault(alias, {})[symbol] = None
         return cls(
-            name, {key: tuple(found) for key, found in others.items()}, {k: tuple(v) for k, v in symbols.items()}
+            name, {key: tuple(names) for key, names in others.items()}, {k: tuple(v) for k, v in symbols.items()}
         )
 
     def meant(self, name: str) -> tuple[str, ...]:
@@ -82,14 +82,14 @@ def read_aliases(source: Any, report: Callable[[str], None], read: ReadBytes = r
         if isinstance(source, Mapping):
             named = {alias: check_names("aliases", names) for alias, names in source.items()}
             pairs = [(alias, name) for alias in check_names("aliases", named) for name in named[alias]]
-            return Aliases.of_pairs("aliases", pairs)
+            return Aliases.from_pairs("aliases", pairs)
         name, frame = "aliases", source.to_pandas() if hasattr(source, "to_pandas") else source
         if not hasattr(source, "columns"):
             from ..tables import read_table
 
             path = Path(source)
             name, frame = path.name, read_table(path, read=read).frame
-        return Aliases.of_pairs(name, _alias_pairs(name, frame))
+        return Aliases.from_pairs(name, _alias_pairs(name, frame))
     except InputError as error:
         report(str(error))
         return None

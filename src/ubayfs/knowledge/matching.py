@@ -44,7 +44,7 @@ class NameMatcher:
 
     Examples
     --------
-    >>> matcher = NameMatcher(["TP53", "ENSG00000141510.18"], Aliases.of_pairs("aliases", [("p53", "TP53")]))
+    >>> matcher = NameMatcher(["TP53", "ENSG00000141510.18"], Aliases.from_pairs("aliases", [("p53", "TP53")]))
     >>> [matcher.find(name).feature for name in (" TP53", "ENSG00000141510.2", "p53", "tp53")]
     ['TP53', 'ENSG00000141510.18', 'TP53', None]
     """
@@ -63,13 +63,13 @@ class NameMatcher:
 
     def find(self, name: str) -> Match:
         """Return what a name means."""
-        found = self._called(name)
-        if not found and self.aliases is not None:
+        features = self._called(name)
+        if not features and self.aliases is not None:
             symbols = self.aliases.meant(_without_version(name)) or self.aliases.meant(name.strip())
-            found = self._any(symbols) or self._any(
+            features = self._any(symbols) or self._any(
                 sibling for symbol in symbols for sibling in self.aliases.siblings(symbol)
             )
-        return Match(name, found[0]) if len(found) == 1 else Match(name, None, tuple(found))
+        return Match(name, features[0]) if len(features) == 1 else Match(name, None, tuple(features))
 
     def _called(self, name: str) -> list[str]:
         """Return the features that are called so, but for outer blanks and the version of an Ensembl id."""
@@ -131,10 +131,10 @@ def match_rows(knowledge: Knowledge, features: Iterable[str], report: Report) ->
 
 def gene_set_blocks(source: Any, feature_names: Any, only: Iterable[str] = (), aliases: Any = None) -> Blocks:
     """Return gene sets as blocks; see :meth:`~ubayfs.Blocks.from_gene_sets`."""
-    known = source if isinstance(source, Knowledge) else read_knowledge(source, only=only, aliases=aliases)
-    known.require("feature", "block")
+    knowledge = source if isinstance(source, Knowledge) else read_knowledge(source, only=only, aliases=aliases)
+    knowledge.require("feature", "block")
     problems: list[str] = []
-    blocks = blocks_of(known, [str(name) for name in feature_names], problems.append)
+    blocks = blocks_of(knowledge, [str(name) for name in feature_names], problems.append)
     raise_problems(problems)
     return blocks
 
@@ -150,7 +150,7 @@ def blocks_of(knowledge: Knowledge, features: Iterable[str], report: Report, are
     empty = [name for name in wanted if name not in members]
     facts = {"source": knowledge.name, "n": len(empty), "n_sets": len(wanted), "names": empty}
     advice = (*matched.advice, *([Advice("gene_sets_empty", facts)] if empty and members else []))
-    return Blocks({name: tuple(found) for name, found in members.items()}, are_gene_sets, advice)
+    return Blocks({name: tuple(names) for name, names in members.items()}, are_gene_sets, advice)
 
 
 def _unused(knowledge: Knowledge) -> tuple[Advice, ...]:
@@ -214,6 +214,6 @@ def _advice(source: str, matches: dict[str, Match], unknown: list[Match], matche
         names = [match.name for match in unknown]
         yield Advice("names_skipped", {"source": source, "n": len(names), "n_names": len(matches), "names": names})
     for code, text in kinds.items():
-        listed = [found for match in matches.values() if (found := text(match)) is not None]
+        listed = [words for match in matches.values() if (words := text(match)) is not None]
         if listed:
             yield Advice(code, {"source": source, "n": len(listed), "names": listed})

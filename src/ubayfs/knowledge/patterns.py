@@ -53,10 +53,10 @@ class Names:
             return [item]
         if is_pattern(item) if pattern is None else pattern:
             matches = re.compile(fnmatch.translate(item)).match
-            found = [name for name in self.names if matches(name)]
-            if not found:
+            matching = [name for name in self.names if matches(name)]
+            if not matching:
                 raise InputError(f"{item!r} matches no {self.kind}.{self._hint(item)}", value=item)
-            return found
+            return matching
         if isinstance(item, str):
             raise InputError(f"{item!r} is not a {self.kind}.{self._hint(item)}", value=item)
         return [self._at(item)]
@@ -98,15 +98,15 @@ class Names:
 
         `report` is called with the position of each item that means nothing, which is left out, and the broken rule.
         """
-        found: list[tuple[Any, list[str]]] = []
+        matches_of: list[tuple[Any, list[str]]] = []
         for position, item in enumerate(items):
             try:
-                found.append((item, self.find(item)))
+                matches_of.append((item, self.find(item)))
             except InputError as error:
                 report((position,), error.rule)
-        listed = {name for item, matches in found if is_single(item, matches) for name in matches}
+        listed = {name for item, matches in matches_of if is_single(item, matches) for name in matches}
         expanded: list[Any] = []
-        for item, matches in found:
+        for item, matches in matches_of:
             if is_single(item, matches):
                 expanded.append(as_named(item, matches))
             else:

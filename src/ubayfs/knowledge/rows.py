@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from .._arguments import by_name, check_choice, check_names, did_you_mean, entries_of, nearest, refuse_lazy
 from .._files import ReadBytes, read_bytes
+from .._listing import bulleted
 from ..data.headings import HEADINGS, cells_of, heading, heading_of, text_of
 from ..exceptions import InputError, repr_of
 from .aliases import Aliases, read_aliases
@@ -142,26 +143,24 @@ def read_knowledge(
     """
     check_choice("unknown", unknown, ("skip", "error"))
     problems: list[str] = []
-    found = read_rows(source, problems.append, sheet=sheet, only=only)
-    known = read_aliases(aliases, problems.append)
+    knowledge = read_rows(source, problems.append, sheet=sheet, only=only)
+    other_names = read_aliases(aliases, problems.append)
     raise_problems(problems)
-    assert found is not None
-    rows, columns = found.rows, found.columns
+    assert knowledge is not None
+    rows, columns = knowledge.rows, knowledge.columns
     if weight is not None:
         stated = as_stated(weight)
         rows = tuple(
             row if row.weight is not None or row.feature is None else row._replace(weight=stated) for row in rows
         )
         columns = tuple(dict.fromkeys((*columns, "weight")))
-    return replace(found, rows=rows, columns=columns, aliases=known, unknown=unknown)
+    return replace(knowledge, rows=rows, columns=columns, aliases=other_names, unknown=unknown)
 
 
 def raise_problems(problems: list[str], limit: int = 10, argument: str | None = None) -> None:
     """Raise one error that lists all problems, if there are any."""
     if len(problems) > 1:
-        more = f"\n- and {len(problems) - limit} more" if len(problems) > limit else ""
-        listed = "\n- ".join(problems[:limit])
-        raise InputError(f"there are {len(problems)} problems:\n- {listed}{more}", argument=argument)
+        raise InputError(bulleted(f"there are {len(problems)} problems", problems, limit), argument=argument)
     if problems:
         raise InputError(problems[0], argument=argument)
 
@@ -226,20 +225,20 @@ def _is_gap(name: Any) -> bool:
     return name is None or (isinstance(name, float) and math.isnan(name)) or (name != name) is True
 
 
-def restricted(found: Knowledge, only: Iterable[str]) -> Knowledge:
+def restricted(knowledge: Knowledge, only: Iterable[str]) -> Knowledge:
     """Return the rows of blocks (gene sets) that are wanted, by name or pattern; all rows if none are named."""
     patterns = check_names("only", only)
     if not patterns:
-        return found
-    found.require("block")
+        return knowledge
+    knowledge.require("block")
     matchers = [re.compile(fnmatch.translate(pattern)).match for pattern in patterns]
-    names = list(dict.fromkeys(row.block for row in found.rows if row.block is not None))
+    names = list(dict.fromkeys(row.block for row in knowledge.rows if row.block is not None))
     unused = [p for p, matches in zip(patterns, matchers, strict=True) if not any(matches(name) for name in names)]
     if unused:
         hint = did_you_mean(unused[0], names) or f" There are {len(names)}, such as {', '.join(map(repr, names[:3]))}."
-        raise InputError(f"{found.name} has no gene set that matches {unused[0]!r}.{hint}", value=unused[0])
+        raise InputError(f"{knowledge.name} has no gene set that matches {unused[0]!r}.{hint}", value=unused[0])
     wanted = {name for name in names if any(matches(name) for matches in matchers)}
-    return Knowledge(found.name, tuple(row for row in found.rows if row.block in wanted), found.columns)
+    return Knowledge(knowledge.name, tuple(row for row in knowledge.rows if row.block in wanted), knowledge.columns)
 
 
 # -- text --------------------------------------------------------------------------------------------------------------
@@ -292,9 +291,9 @@ def _read_gmt(path: Path, lines: Iterable[tuple[int, str]], report: Report) -> K
 
 def _has_headings(lines: Iterable[tuple[int, str]]) -> bool:
     """Return whether the first line of a text has several known headings: then it is a table."""
-    known = {name for names in HEADINGS.values() for name in names}
+    headings = {name for names in HEADINGS.values() for name in names}
     first = next((line for _, line in lines if line.strip()), "")
-    return any(sum(heading(cell) in known for cell in first.split(sign)) > 1 for sign in "\t;,")
+    return any(sum(heading(cell) in headings for cell in first.split(sign)) > 1 for sign in "\t;,")
 
 
 def _of_table(path: Path, sheet: str | None, report: Report, read: ReadBytes) -> Knowledge:
@@ -307,16 +306,18 @@ def _of_table(path: Path, sheet: str | None, report: Report, read: ReadBytes) ->
 
 
 def _of_columns(name: str, header: list[str], frame: Any, places: list[str], report: Report) -> Knowledge:
-    known = {column: found for column in HEADINGS if (found := _headings_of(column, header, name))}
-    if len(header) == 1 and not known:  # names without a heading: the first of them was taken for one
+    headings_of = {column: texts for column in HEADINGS if (texts := _headings_of(column, header, name))}
+    if len(header) == 1 and not headings_of:  # names without a heading: the first of them was taken for one
         lines = [(0, header[0]), *enumerate(map(str, frame.iloc[:, 0].dropna()), start=1)]
         names = [Row(f"{name}, entry {number + 1}", text.strip()) for number, text in lines if text.strip()]
         return Knowledge(name, tuple(names), ("feature",))
-    if not {"feature", "block"} & known.keys():
+    if not {"feature", "block"} & headings_of.keys():
         listed = ", ".join(map(repr, header[:8]))
         raise InputError(f"{name} has no column 'feature' (or gene, symbol, protein...) with names, among {listed}.")
     cells = [
-        _joined([cells_of(frame.iloc[:, header.index(text)]) for text in known[column]]) if column in known else None
+        _joined([cells_of(frame.iloc[:, header.index(text)]) for text in headings_of[column]])
+        if column in headings_of
+        else None
         for column in HEADINGS
     ]
     rows = []
@@ -324,17 +325,17 @@ def _of_columns(name: str, header: list[str], frame: Any, places: list[str], rep
         row = _read_row(place, [None if column is None else column[i] for column in cells], report)
         if row.feature or row.block:
             rows.append(row)
-    used = [text for found in known.values() for text in found]
+    used = [text for texts in headings_of.values() for text in texts]
     unused = tuple(text for text in header if text not in used and heading(text) != "gene set description")
-    return Knowledge(name, tuple(rows), tuple(known), header=tuple(header), unused=unused)
+    return Knowledge(name, tuple(rows), tuple(headings_of), header=tuple(header), unused=unused)
 
 
 def _headings_of(column: str, header: list[str], name: str) -> list[str]:
     """Return the headings of a column: one, but reasons and sources may stand in several, which are put together."""
     if column in ("why", "source"):
         return [text for text in header if heading(text) in HEADINGS[column]]
-    found = heading_of(column, header, name)
-    return [] if found is None else [found]
+    one = heading_of(column, header, name)
+    return [] if one is None else [one]
 
 
 def _joined(columns: list[list[Any]]) -> list[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._arguments import Array, Ints, Mask
 from .._plain import price_text, strictness
-from ..constraints.constraint import KINDS
+from ..constraints.constraint import KINDS, label_of
 from ..constraints.system import ConstraintSystem, Part
 from ..constraints.utility import Admissibility
 from .style import BLACK, VERMILION, draw_heading, right_margin, short, text_width
@@ -118,7 +118,7 @@ def named_members(system: ConstraintSystem) -> Mask:
 
 def kind_in_words(constraint: Part) -> str:
     """Return the kind of a constraint as figures show it, such as ``must-link``."""
-    return "unlikely" if constraint.from_prior else constraint.kind.replace("_", "-")
+    return "unlikely" if constraint.from_prior else label_of(constraint.kind)
 
 
 def _lists_features(constraint: Part) -> list[bool]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arguments import Floats, Ints
-from .._plain import counted, rounded, strictness
+from .._plain import HARD, counted, rounded, strictness
 from ..constraints.system import ConstraintSystem
 from ..constraints.utility import log_row_admissibility
 from ..decision.problem import Violation
@@ -44,7 +44,7 @@ class PenaltyCurve:
     def relaxation(self, digits: int) -> str:
         """Return rho in words."""
         if np.isinf(self.rho):
-            return "hard"
+            return HARD
         if self.lowest == self.highest:
             return f"rho {rounded(self.rho, digits)}"
         lowest, median, highest = (rounded(rho, digits) for rho in (self.lowest, self.rho, self.highest))
@@ -122,7 +122,7 @@ class PenaltyDisplay(Display):
 
     def _draw_curve(self, ax: Any, curve: PenaltyCurve, words: str, color: str, line: Any) -> None:
         end = min(curve.largest, self.farthest)
-        name = "hard" if np.isinf(curve.rho) else f"rho {curve.rho:g}"
+        name = HARD if np.isinf(curve.rho) else f"rho {curve.rho:g}"
         if np.isinf(curve.rho):  # a step: any violation at all leaves nothing
             ax.plot((0.0, 0.0, end), (1.0, 0.0, 0.0), color=color, clip_on=False, label=words, gid=name)
             return
@@ -203,7 +203,7 @@ def _few_groups(system: ConstraintSystem, constraints: list[tuple[str, Ints]]) -
         for kind, rows in constraints:
             rho = system.rho[rows]
             if np.isinf(rho[0]):
-                key: Any = "hard"
+                key: Any = HARD
             elif by == "nothing":
                 key = "soft"
             else:

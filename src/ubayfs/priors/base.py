@@ -221,9 +221,9 @@ class Prior(ABC):
                 f"must be Evidence; got {type(evidence).__name__}. Use collect_evidence, or "
                 "Evidence.from_sets for the sets of another ensemble.",
             )
-        known = Blocks.of(blocks)
-        stated = resolve_knowledge(weights, evidence.feature_names, known, evidence.n_models)
-        return replace(self._update(evidence, stated.weights, known, random_state), knowledge=stated, made_by=self)
+        as_blocks = Blocks.of(blocks)
+        stated = resolve_knowledge(weights, evidence.feature_names, as_blocks, evidence.n_models)
+        return replace(self._update(evidence, stated.weights, as_blocks, random_state), knowledge=stated, made_by=self)
 
     @abstractmethod
     def _update(self, evidence: Evidence, weights: Floats, blocks: Blocks, random_state: RandomState) -> Posterior:

@@ -144,25 +144,30 @@ class PriorKnowledge:
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return weight, why and source by feature, in plain types; and of several experts, what each stated."""
-        found: dict[str, dict[str, Any]] = {}
+        entries: dict[str, dict[str, Any]] = {}
         prices = {name: price for name, price in self.unlikely.items() if name in self.shares}
         more = {"weight": self.stated, "price": prices, "changed_after_votes": self.changed_after_votes}
         for name in dict.fromkeys((*self.stated, *self.reasons, *self.changed_after_votes)):
-            found[name] = {key: values[name] for key, values in more.items() if name in values}
-            found[name] |= self.reasons.get(name, {})
-        for expert, known in self.experts.items():
-            for name, entry in known.to_dict().items():
-                found.setdefault(name, {}).setdefault("experts", {})[expert] = entry
+            entries[name] = {key: values[name] for key, values in more.items() if name in values}
+            entries[name] |= self.reasons.get(name, {})
+        for expert, knowledge in self.experts.items():
+            for name, entry in knowledge.to_dict().items():
+                entries.setdefault(name, {}).setdefault("experts", {})[expert] = entry
         for name, votes in self.disagreement.items():
-            found.setdefault(name, {})["disagreement"] = votes
-        return found
+            entries.setdefault(name, {})["disagreement"] = votes
+        return entries
 
     def provenance(self) -> dict[str, Any]:
         """Return what a selection records of the knowledge: that of features, who stated it, and when."""
-        by_whom = {name: known.confirmed for name, known in self.experts.items() if known.confirmed}
-        given = {"experts": list(self.experts), "pool": self.pool, "confirmed": self.confirmed, "confirmed_by": by_whom}
+        by_whom = {name: knowledge.confirmed for name, knowledge in self.experts.items() if knowledge.confirmed}
+        sources = {
+            "experts": list(self.experts),
+            "pool": self.pool,
+            "confirmed": self.confirmed,
+            "confirmed_by": by_whom,
+        }
         learned = {} if self.list_trust is None else {"trust_in_lists": LEARNED}
-        return {"knowledge": self.to_dict(), **{key: value for key, value in given.items() if value}, **learned}
+        return {"knowledge": self.to_dict(), **{key: value for key, value in sources.items() if value}, **learned}
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,60 +213,66 @@ def pooled(
     agreed : PriorKnowledge, optional
         What holds for all of them: of a feature that is stated there, nothing is pooled.
     """
-    counting = {name: known for name, known in experts.items() if known.stated or (known.weights != default).any()}
-    known_by_all = agreed or PriorKnowledge(np.full(len(feature_names), default), default=default)
-    notes = [note for known in (known_by_all, *experts.values()) for note in known.advice]
+    counting = {
+        name: knowledge
+        for name, knowledge in experts.items()
+        if knowledge.stated or (knowledge.weights != default).any()
+    }
+    common = agreed or PriorKnowledge(np.full(len(feature_names), default), default=default)
+    notes = [note for knowledge in (common, *experts.values()) for note in knowledge.advice]
     advice = tuple(note for i, note in enumerate(notes) if note not in notes[:i])
-    known_by_all = replace(known_by_all, advice=advice, costs=_all_costs([known_by_all, *experts.values()]))
+    common = replace(common, advice=advice, costs=_all_costs([common, *experts.values()]))
     if not counting:
-        return known_by_all
-    held = np.array([[known.stated.get(name) == UNLIKELY for name in feature_names] for known in counting.values()])
-    votes = np.where(held, 0.0, [known.weights for known in counting.values()])
+        return common
+    held = np.array(
+        [[knowledge.stated.get(name) == UNLIKELY for name in feature_names] for knowledge in counting.values()]
+    )
+    votes = np.where(held, 0.0, [knowledge.weights for knowledge in counting.values()])
     weights = POOLS[pool](votes, axis=0)
     weights = np.where(held.any(axis=0), np.maximum(weights, default), weights)
     apart = np.ptp(votes - held * UNLIKELY_PRICE * n_models, axis=0)
-    shares, given = held.mean(axis=0), {name for known in counting.values() for name in known.stated}
-    named = [i for i, name in enumerate(feature_names) if name in given or (votes[:, i] != default).any()]
-    open_ones = [i for i in named if feature_names[i] not in known_by_all.stated]
-    fixed = [i for i, name in enumerate(feature_names) if name in known_by_all.stated]
-    weights[fixed] = known_by_all.weights[fixed]
+    shares, stated_names = held.mean(axis=0), {name for knowledge in counting.values() for name in knowledge.stated}
+    named = [i for i, name in enumerate(feature_names) if name in stated_names or (votes[:, i] != default).any()]
+    open_ones = [i for i in named if feature_names[i] not in common.stated]
+    fixed = [i for i, name in enumerate(feature_names) if name in common.stated]
+    weights[fixed] = common.weights[fixed]
     stated = {feature_names[i]: _common(counting.values(), feature_names[i], float(weights[i])) for i in open_ones}
     return replace(
-        known_by_all,
+        common,
         weights=freeze(weights),
-        stated={**stated, **known_by_all.stated},
-        reasons={**_reasons(counting), **known_by_all.reasons},
+        stated={**stated, **common.stated},
+        reasons={**_reasons(counting), **common.reasons},
         experts=counting,
         pool=pool,
         shares={feature_names[i]: float(shares[i]) for i in open_ones if shares[i]},
         disagreement={feature_names[i]: float(apart[i]) for i in named},
-        agreed=known_by_all,
+        agreed=common,
     )
 
 
 def _common(experts: Iterable[PriorKnowledge], name: str, votes: float) -> Stated:
     """Return what all experts state of a feature; where they differ, the pooled votes."""
-    first, *others = {known.stated.get(name) for known in experts}
+    first, *others = {knowledge.stated.get(name) for knowledge in experts}
     return votes if others or first is None else first
 
 
 def _reasons(experts: Mapping[str, PriorKnowledge]) -> dict[str, dict[str, str]]:
     """Return why and source of each feature, with the names of the experts who gave them."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for expert, known in experts.items():
-        for name, texts in known.reasons.items():
+    reasons: dict[str, dict[str, list[str]]] = {}
+    for expert, knowledge in experts.items():
+        for name, texts in knowledge.reasons.items():
             for key, text in texts.items():
-                found.setdefault(name, {}).setdefault(key, []).append(f"{expert}: {text}")
-    return {name: {key: "; ".join(texts) for key, texts in entry.items()} for name, entry in found.items()}
+                reasons.setdefault(name, {}).setdefault(key, []).append(f"{expert}: {text}")
+    return {name: {key: "; ".join(texts) for key, texts in entry.items()} for name, entry in reasons.items()}
 
 
 def _all_costs(sources: Iterable[PriorKnowledge]) -> dict[str, float] | None:
     """Return the costs of all tables; a feature that costs differently in two of them is an error."""
-    found: dict[str, float] = {}
-    tables = [known.costs for known in sources if known.costs is not None]
+    all_costs: dict[str, float] = {}
+    tables = [knowledge.costs for knowledge in sources if knowledge.costs is not None]
     for costs in tables:
         for name, cost in costs.items():
-            if found.setdefault(name, cost) != cost:
-                rule = f"of feature {name!r} are {found[name]:g} and {cost:g} in the tables of experts; keep one."
+            if all_costs.setdefault(name, cost) != cost:
+                rule = f"of feature {name!r} are {all_costs[name]:g} and {cost:g} in the tables of experts; keep one."
                 raise InputError.of("costs", rule)
-    return found if tables else None
+    return all_costs if tables else None

@@ -32,13 +32,13 @@ _TOP = 0.05
 
 
 def learn_trust(
-    known: PriorKnowledge, evidence: Evidence, size_limit: int | None = None
+    knowledge: PriorKnowledge, evidence: Evidence, size_limit: int | None = None
 ) -> tuple[Floats, tuple[ListTrust, ...]]:
     """Return the learned weights of all features, and what the votes say of each list.
 
     Parameters
     ----------
-    known : PriorKnowledge
+    knowledge : PriorKnowledge
         What was stated. The lists of several experts are checked each by itself; then their votes are pooled as usual.
     evidence : Evidence
         The votes at hand.
@@ -51,47 +51,45 @@ def learn_trust(
     list_trust : tuple of ListTrust
         One for each list of three or more features that are not constant.
     """
-    sources = {"": known} if known.agreed is None else {"": known.agreed, **known.experts}
+    sources = {"": knowledge} if knowledge.agreed is None else {"": knowledge.agreed, **knowledge.experts}
     varying = ~evidence.constant
-    lists = [(expert, given) for expert, source in sources.items() for given in source.lists]
-    sizes = np.array([varying[given.members].sum() for _, given in lists], dtype=int)
+    lists = [(expert, part) for expert, source in sources.items() for part in source.lists]
+    sizes = np.array([varying[part.members].sum() for _, part in lists], dtype=int)
     checked = np.flatnonzero(sizes >= FEWEST)
     if not len(checked):
-        return known.weights, ()
-    members = [given.members[varying[given.members]] for _, given in lists]
+        return knowledge.weights, ()
+    members = [part.members[varying[part.members]] for _, part in lists]
     p_values = list_p_values([members[i] for i in checked], evidence.counts, varying)
     agree, clear = (benjamini_hochberg(p_values, level) for level in (LEVEL, CLEAR))
     whole = clear & (sizes[checked] <= (size_limit or _usual_size(evidence)))
-    weights = [given.votes for _, given in lists]
+    weights = [part.votes for _, part in lists]
     for i, agrees, as_stated in zip(checked, agree, whole, strict=True):
         most, default = weights[i] if as_stated else evidence.n_models / 2, sources[lists[i][0]].default
         weights[i] = max(default, min(weights[i], most)) if agrees else default
     top = _top(evidence.counts, varying)
-    found = tuple(
+    list_trust = tuple(
         ListTrust(
-            name=f"{expert}: {given.name}" if expert else given.name,
+            name=f"{expert}: {part.name}" if expert else part.name,
             n_features=int(sizes[i]),
             p_value=float(p),
             agrees=bool(agrees),
             n_top=int(top[members[i]].sum()),
             n_top_expected=float(sizes[i] * top.sum() / varying.sum()),
-            stated=given.votes,
+            stated=part.votes,
             weight=float(weights[i]),
         )
-        for i, p, agrees, (expert, given) in zip(checked, p_values, agree, (lists[i] for i in checked), strict=True)
+        for i, p, agrees, (expert, part) in zip(checked, p_values, agree, (lists[i] for i in checked), strict=True)
     )
     given_weights = list(zip(lists, weights, strict=True))
     learned = {
-        name: replace(
-            source, weights=_with_lists(source, [(given, w) for (of, given), w in given_weights if of == name])
-        )
+        name: replace(source, weights=_with_lists(source, [(part, w) for (of, part), w in given_weights if of == name]))
         for name, source in sources.items()
     }
     agreed = learned.pop("")
     if not learned:
-        return agreed.weights, found
+        return agreed.weights, list_trust
     names = [str(name) for name in evidence.feature_names]
-    return pooled(learned, names, known.pool, evidence.n_models, known.default, agreed).weights, found
+    return pooled(learned, names, knowledge.pool, evidence.n_models, knowledge.default, agreed).weights, list_trust
 
 
 def list_p_values(lists: Sequence[Ints], votes: Array, varying: Mask) -> Floats:
@@ -114,14 +112,14 @@ def list_p_values(lists: Sequence[Ints], votes: Array, varying: Mask) -> Floats:
     """
     values, times = np.unique(votes[varying], return_counts=True)
     dealt: dict[int, Array] = {}
-    found = []
+    p_values = []
     for members in lists:
         m = len(members)
         if m not in dealt:
             rng = np.random.default_rng(_SEED)
             dealt[m] = rng.multivariate_hypergeometric(times, m, N_DEALINGS, method="marginals") @ values
-        found.append((1 + np.count_nonzero(dealt[m] >= votes[members].sum())) / (N_DEALINGS + 1))
-    return np.array(found)
+        p_values.append((1 + np.count_nonzero(dealt[m] >= votes[members].sum())) / (N_DEALINGS + 1))
+    return np.array(p_values)
 
 
 def benjamini_hochberg(p_values: Floats, level: float) -> Mask:
@@ -135,13 +133,13 @@ def benjamini_hochberg(p_values: Floats, level: float) -> Mask:
     return p_values <= (ordered[passed[-1]] if len(passed) else -np.inf)
 
 
-def _with_lists(known: PriorKnowledge, lists: Sequence[tuple[FeatureList, float]]) -> Floats:
+def _with_lists(knowledge: PriorKnowledge, lists: Sequence[tuple[FeatureList, float]]) -> Floats:
     """Return the weights of all features with other ones of lists; a feature of several takes the largest."""
-    weights = known.weights.copy()
-    for given, _ in lists:
-        weights[given.members] = known.default
-    for given, weight in lists:
-        weights[given.members] = np.maximum(weights[given.members], weight)
+    weights = knowledge.weights.copy()
+    for part, _ in lists:
+        weights[part.members] = knowledge.default
+    for part, weight in lists:
+        weights[part.members] = np.maximum(weights[part.members], weight)
     return weights
 
 

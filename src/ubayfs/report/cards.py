@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Array, Ints
-from .._plain import aligned, counted, relaxation_text, rounded
-from ..constraints.constraint import KINDS, Constraint
+from .._plain import aligned, counted, rounded
+from ..constraints.constraint import Constraint
 from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..priors.base import Posterior
@@ -171,15 +171,10 @@ def _posterior(found: Posterior) -> Card:
 
 
 def _constraint(found: Constraint) -> Card:
-    meaning = KINDS[found.kind].meaning
-    strict = "found in the data" if found.rho is None else _strictness(found.rho)
-    strict = strict if found.price is None else f"a violation costs {_strictness(found.price)} of the models' votes"
-    return Card(repr(found), lines=tuple(filter(None, [f"{meaning}.", f"How strictly: {strict}.", found.note])))
-
-
-def _strictness(value: Any) -> str:
-    several = value if isinstance(value, tuple) else (value,)
-    return relaxation_text(min(several), max(several))
+    return Card(
+        repr(found),
+        lines=tuple(filter(None, [f"{found.sentence}.", f"How strictly: {found.strictness_in_words()}.", found.note])),
+    )
 
 
 def _validation(found: Validation) -> Card:

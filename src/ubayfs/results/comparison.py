@@ -163,7 +163,7 @@ def _tied(result: AnyResult, data: FeatureData | None) -> ResolvedStudy:
     )
     given = result.selection.provenance.get("constraints", ())
     sizes = [constraint["arguments"]["n"] for constraint in given if constraint.get("note") == SUPPORTED]
-    return study.sized(sizes[0]) if study.needs_related and sizes else study
+    return study.with_supported_size(sizes[0]) if study.needs_related and sizes else study
 
 
 def _sides(selection: Selection) -> dict[str, Side]:

@@ -37,10 +37,10 @@ def paths(name: str, value: Any) -> str | dict[str, str]:
         entries = list(value)
         if not entries:
             raise InputError.of(name, "must name at least one file.", value)
-        given = value if isinstance(value, Mapping) else {_stem(as_text(name, entry)): entry for entry in entries}
-        if len(given) < len(entries):
+        by_block = value if isinstance(value, Mapping) else {_stem(as_text(name, entry)): entry for entry in entries}
+        if len(by_block) < len(entries):
             raise InputError.of(name, f"must map block names to files of the same name; got {repr_of(value)}.", value)
-        return {as_text(name, block): as_text(name, entry) for block, entry in given.items()}
+        return {as_text(name, block): as_text(name, entry) for block, entry in by_block.items()}
     return as_text(name, value)
 
 
@@ -86,11 +86,11 @@ def times(value: Any, report: Report) -> dict[str, str] | None:
     if not isinstance(value, Mapping):
         report((), f"must map features to the times of their last change; got {repr_of(value)}.")
         return None
-    found = {}
+    checked = {}
     for name, entry in value.items():
         with collect_errors(report, (name,)):
-            found[as_text("feature", name)] = as_time(str(name), entry)
-    return found or None
+            checked[as_text("feature", name)] = as_time(str(name), entry)
+    return checked or None
 
 
 def one_of(choices: Iterable[str]) -> Callable[[str, Any], str]:
@@ -154,9 +154,9 @@ class Family:
     def _read_single(self, value: Any, report: Report) -> Any:
         if isinstance(value, Named):
             value = {"name": value.name, **{key: _thawed(entry) for key, entry in value.settings}}
-        known = next((name for name, kind in self.types.items() if type(value) is kind), None)
-        if known is not None:
-            return _plainest(known, value)
+        built_in = next((name for name, kind in self.types.items() if type(value) is kind), None)
+        if built_in is not None:
+            return _plainest(built_in, value)
         if isinstance(value, Mapping):
             return self._configured(value, report)
         with collect_errors(report):
@@ -179,9 +179,9 @@ class Family:
         except InputError as error:
             report(("name",), error.rule)
             return None
-        known = [field.name for field in fields(kind) if field.init]
-        given = {key: entry for key, entry in value.items() if key != "name"}
-        settings = check_keys(given, known, f"a setting of {name}", report)
+        setting_names = [field.name for field in fields(kind) if field.init]
+        settings_given = {key: entry for key, entry in value.items() if key != "name"}
+        settings = check_keys(settings_given, setting_names, f"a setting of {name}", report)
         if "set_weights" in settings:
             settings["set_weights"] = _read_set_weights(settings["set_weights"], below(report, "set_weights"))
         return self._made(name, settings, report)
@@ -408,8 +408,8 @@ class Section(WithFiles):
 
 def _wrong_entries(check: Callable[[Any], Any], value: Any) -> list[tuple[Path, str]]:
     """Return the position of each wrong entry of a list, if there are several entries, and what is wrong with it."""
-    found: list[tuple[Path, str]] = []
+    wrong: list[tuple[Path, str]] = []
     for position, entry in enumerate(value if isinstance(value, list | tuple) and len(value) > 1 else ()):
-        with collect_errors(lambda path, rule: found.append((path, rule)), (position,)):
+        with collect_errors(lambda path, rule: wrong.append((path, rule)), (position,)):
             check([entry])
-    return found
+    return wrong

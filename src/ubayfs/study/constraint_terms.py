@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Mask, check_real, did_you_mean
-from .._plain import relaxation
+from .._plain import HARD, relaxation
 from .._problems import Path, Report, below, check_keys, collect_errors
 from ..constraints import KINDS, Constraint, ConstraintSystem, resolve
 from ..constraints.arguments import FrozenMatrix, as_items
@@ -114,7 +114,7 @@ def _built(kind: str, arguments: Mapping[str, Any]) -> Constraint:
 def _relaxation(rho: Any) -> Any:
     if isinstance(rho, list):
         return [_relaxation(entry) for entry in rho]
-    return math.inf if isinstance(rho, str) and rho.lower() in ("hard", "inf") else rho
+    return math.inf if isinstance(rho, str) and rho.lower() in (HARD, "inf") else rho
 
 
 def check_items(name: str, value: Any, report: Report, lists_names: bool = True) -> bool:
@@ -329,13 +329,13 @@ def plain_constraint(constraint: Constraint) -> dict[str, Any]:
     >>> plain_constraint(max_size(10)), plain_constraint(must_link(["a", "b"], rho=1))
     ({'max_size': 10}, {'must_link': {'features': ['a', 'b'], 'rho': 1}})
     """
-    kind, known = constraint.kind, KINDS[constraint.kind].parameters
-    first = next(iter(known))
+    kind, parameters = constraint.kind, KINDS[constraint.kind].parameters
+    first = next(iter(parameters))
     stored = dict(constraint.arguments)
     shown = {
         name: _plain_argument(kind, name, value)
         for name, value in arguments_of(constraint).items()
-        if stored[name] is not None and (name == first or stored[name] != known[name].default)
+        if stored[name] is not None and (name == first or stored[name] != parameters[name].default)
     }
     short = len(shown) == 1 and first in shown and not isinstance(shown[first], dict)
     return {kind: shown[first] if short else shown}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
 
+from .._listing import bulleted
 from .._problems import Path, key_path
 from ..exceptions import Problem, StudyError, shortened
 
@@ -97,7 +98,5 @@ class Problems:
             raise StudyError(texts[0] + then, problems)
         # A problem may list all that is known: the first ones are enough to begin with.
         n_shown = min(_SHOWN, 1 + sum(length <= _CHARACTERS for length in accumulate(map(len, texts))), len(texts))
-        listed = "".join(f"\n- {text}" for text in texts[:n_shown])
-        more = f"\n- and {len(texts) - n_shown} more" if len(texts) > n_shown else ""
         subject = "there are" if self.elsewhere else f"{self.origin.file} has"
-        raise StudyError(f"{subject} {len(texts)} problems:{listed}{more}{then}", problems)
+        raise StudyError(bulleted(f"{subject} {len(texts)} problems", texts, n_shown) + then, problems)

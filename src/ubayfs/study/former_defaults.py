@@ -65,8 +65,8 @@ def release_of(version: str) -> Release | None:
     >>> release_of("0.2.1"), release_of("unknown")
     ((0, 2), None)
     """
-    found = re.match(r"(\d+)\.(\d+)", version)
-    return None if found is None else (int(found[1]), int(found[2]))
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    return None if numbers is None else (int(numbers[1]), int(numbers[2]))
 
 
 def unstated(study: Mapping[Any, Any]) -> tuple[str, ...]:
@@ -96,27 +96,27 @@ def with_present_defaults(study: Mapping[Any, Any], release: Release) -> dict[An
 
 def _stated(study: Mapping[Any, Any], defaults: Mapping[str, Any]) -> dict[Any, Any]:
     """Return a study with values of keys that it does not state; what cannot be read stays as it is."""
-    found = dict(study)
+    completed = dict(study)
     for key, default in defaults.items():
         section, _, name = key.partition(".")
-        for place in list(_places(found, key)):
+        for place in list(_places(completed, key)):
             if key == RHO:
-                entries = list(found[section])
+                entries = list(completed[section])
                 entries[place] = constraint_with_rho(entries[place], default)
-                found[section] = entries
+                completed[section] = entries
             else:
-                found[section] = {**(found.get(section) or {}), name: default}
-    return found
+                completed[section] = {**(completed.get(section) or {}), name: default}
+    return completed
 
 
 def _places(study: Mapping[Any, Any], key: str) -> Iterator[Any]:
     """Yield where a key is not stated: positions of constraints, or once for a section."""
     section, _, name = key.partition(".")
-    given = study.get(section)
+    content = study.get(section)
     if key == RHO:
-        entries = given if isinstance(given, list | tuple) else ()
+        entries = content if isinstance(content, list | tuple) else ()
         yield from (position for position, entry in enumerate(entries) if constraint_with_rho(entry, 1) is not entry)
-    elif given is None or (isinstance(given, Mapping) and name not in given):
+    elif content is None or (isinstance(content, Mapping) and name not in content):
         yield section
 
 
@@ -129,13 +129,13 @@ def constraint_with_rho(entry: Any, rho: Any) -> Any:
     ({'require': ['a']}, 'decorrelate')
     """
     if isinstance(entry, str):
-        kind, given = entry, None
+        kind, value = entry, None
     elif isinstance(entry, Mapping) and len(entry) == 1:
-        ((kind, given),) = entry.items()
+        ((kind, value),) = entry.items()
     else:
         return entry
-    known = KINDS[kind].parameters if kind in KINDS else {}
-    if "rho" not in known or kind in _ALWAYS_HARD:
+    parameters = KINDS[kind].parameters if kind in KINDS else {}
+    if "rho" not in parameters or kind in _ALWAYS_HARD:
         return entry
-    arguments = dict(given) if isinstance(given, Mapping) else {} if given is None else {next(iter(known)): given}
+    arguments = dict(value) if isinstance(value, Mapping) else {} if value is None else {next(iter(parameters)): value}
     return entry if {"rho", "price"} & arguments.keys() else {kind: {**arguments, "rho": rho}}

@@ -102,12 +102,12 @@ def draft_study(
     """
     problems = study.new_problems()
     tables = read_tables(study, problems, data)
-    of_names = study.new_problems()
-    resolver = _Resolver(study, tables, data.feature_names, n_models, of_names)
+    problems_of_names = study.new_problems()
+    resolver = _Resolver(study, tables, data.feature_names, n_models, problems_of_names)
     resolved = resolver.resolve()
     if problems.entries:
         return None, resolver.knowledge, resolver.blocks, problems
-    return resolved, resolver.knowledge, resolver.blocks, of_names
+    return resolved, resolver.knowledge, resolver.blocks, problems_of_names
 
 
 def check_study(study: Study) -> FeatureData:
@@ -210,9 +210,9 @@ class _Resolver:
             default, stated = getattr(prior.weights, "default", DEFAULT_WEIGHT), {}
             for name, expert in prior.experts.items():
                 at = ("prior", "experts", name)
-                of_expert = replace(resolver, at=at, table_at=(*at, "table"))
+                expert_resolver = replace(resolver, at=at, table_at=(*at, "table"))
                 weights = replace(expert.weights, default=default)
-                stated[name] = replace(of_expert.stated(weights, tables.get(name)), confirmed=expert.confirmed)
+                stated[name] = replace(expert_resolver.stated(weights, tables.get(name)), confirmed=expert.confirmed)
             with collect_errors(self.problems, ("prior", "experts")):
                 knowledge = pooled(stated, self.names.names, prior.pool, self.n_models, default, knowledge)
         for name in prior.changed_after_votes or {}:
@@ -296,7 +296,7 @@ class ResolvedStudy:
     system : ConstraintSystem or None
         The constraints of the decision, tied to the features; None where the decision does that, for correlations.
     supported : int or None
-        The number of features that the data support, if the study asks for it; set by :meth:`sized`.
+        The number of features that the data support, if the study asks for it; set by :meth:`with_supported_size`.
     """
 
     study: Study
@@ -313,7 +313,7 @@ class ResolvedStudy:
         """Whether the decision waits for the number of features that the data support: `max_size: supported`."""
         return self.supported is None and any(map(has_data_driven_size, self.decision.constraints))
 
-    def sized(self, n: int) -> ResolvedStudy:
+    def with_supported_size(self, n: int) -> ResolvedStudy:
         """Return the study with the number of features that the data support."""
         decision = self.decision.replace(constraints=with_supported(self.decision.constraints, n))
         return replace(self, decision=decision, system=None, supported=n)
@@ -348,12 +348,12 @@ class ResolvedStudy:
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
         """What must be known before the ensemble runs."""
-        of_ensemble = features_advice([self.features_per_model], len(self.feature_names))
-        of_data = () if self.data is None else self.data.advice
-        of_size: tuple[Advice, ...] = ()
+        ensemble_advice = features_advice([self.features_per_model], len(self.feature_names))
+        data_advice = () if self.data is None else self.data.advice
+        advice_on_size: tuple[Advice, ...] = ()
         if self.data is not None and self.system is not None:  # else it depends on correlations: see the decision
-            of_size = size_advice(self.system, ~self.data.constant)
-        return (*self.version_advice, *of_ensemble, *of_data, *of_size, *self.notes)
+            advice_on_size = size_advice(self.system, ~self.data.constant)
+        return (*self.version_advice, *ensemble_advice, *data_advice, *advice_on_size, *self.notes)
 
     def collect(
         self,
@@ -384,7 +384,7 @@ class ResolvedStudy:
         study = replace(self.study, evidence=ensemble, decision=decision)
         return replace(self, study=study, decision=self.decision.replace(random_state=decision.seed))
 
-    def changed_since(self, earlier: Mapping[str, Mapping[str, Any]], now: str) -> ResolvedStudy:
+    def with_change_marks(self, earlier: Mapping[str, Mapping[str, Any]], now: str) -> ResolvedStudy:
         """Return the study with a mark on each feature whose knowledge is not that of an earlier decision.
 
         `earlier` is ``selection.knowledge`` of a decision on the same evidence, whose votes were seen. Its marks stay.

@@ -165,9 +165,9 @@ class DataSection(Section):
     def layout(self, folder: Path) -> dict[str, Any]:
         """Return the arguments of :func:`ubayfs.tables.read_files` for files relative to a folder."""
         at = self.with_paths(lambda path: str(folder / path))
-        given = {name: getattr(at, name) for name in self.LAYOUT}
+        arguments = {name: getattr(at, name) for name in self.LAYOUT}
         roles = (self.target, self.groups, self.adjust_for)
-        return given | {"keep": self.keep or rules.default_keep(self.missing), "roles": roles}
+        return arguments | {"keep": self.keep or rules.default_keep(self.missing), "roles": roles}
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,7 @@ class PriorSection(Section):
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", file_form(self.weights))
         if isinstance(self.experts, Mapping):
-            object.__setattr__(self, "experts", {name: expert_form(given) for name, given in self.experts.items()})
+            object.__setattr__(self, "experts", {name: expert_form(stated) for name, stated in self.experts.items()})
         super().__post_init__()
 
     @classmethod

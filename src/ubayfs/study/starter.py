@@ -118,9 +118,9 @@ def _line(section: str, key: str, value: str, note: str = "", active: bool = Tru
     return f"{entry:<34}  # {SECTIONS[section].keys()[key].text}{note}\n"
 
 
-def _section(name: str, *keys: str, **given: str) -> str:
+def _section(name: str, *keys: str, **values: str) -> str:
     """Return a section with some of its keys, which have their defaults where nothing else is given."""
-    lines = [_line(name, key, given.get(key, SECTIONS[name].default_text(key))) for key in keys]
+    lines = [_line(name, key, values.get(key, SECTIONS[name].default_text(key))) for key in keys]
     return f"{name}:\n{''.join(lines)}"
 
 

@@ -180,10 +180,10 @@ class Study:
 
     def features_per_model(self, n_features: int) -> int | str:
         """Return the most of `n_features` features that a run may choose, or "random"."""
-        given, former = self.evidence.n_features_per_model, FORMER_DEFAULTS[PER_MODEL].former
-        if given == former and PER_MODEL in self.unstated:
-            given = min(former, n_features)
-        return features_per_model(given, n_features)
+        per_model, former = self.evidence.n_features_per_model, FORMER_DEFAULTS[PER_MODEL].former
+        if per_model == former and PER_MODEL in self.unstated:
+            per_model = min(former, n_features)
+        return features_per_model(per_model, n_features)
 
     def collect(
         self,
@@ -244,8 +244,8 @@ class Study:
     @property
     def inputs(self) -> tuple[str, ...]:
         """Paths of the files that the study reads."""
-        of_blocks = self.blocks.files if isinstance(self.blocks, WithFiles) else ()
-        return (*self.data.files, *self.prior.files, *of_blocks)
+        block_files = self.blocks.files if isinstance(self.blocks, WithFiles) else ()
+        return (*self.data.files, *self.prior.files, *block_files)
 
 
 def moved_path(path: str, old: Path, new: Path | None) -> str:

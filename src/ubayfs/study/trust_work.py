@@ -79,7 +79,7 @@ class TrustWork:
             raise InputError(f"max_size: supported needs p-values of all features: {why}", argument="constraints")
         posterior = self.study.decision.posterior(self.evidence, self.study.prior)
         size, advice = supported_size(self.trust.related, posterior, self.study.study.trust.max_supported)
-        self.study = self.study.sized(size)
+        self.study = self.study.with_supported_size(size)
         return advice
 
     def run_level(self, level: str, selection: Selection) -> None:

@@ -179,7 +179,7 @@ class _Builder:
             self.open.discard(id(node))
 
     def _mapping(self, node: Any, path: Path) -> dict[Any, Any]:
-        found: dict[Any, Any] = {}
+        values: dict[Any, Any] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             kind = key_node.tag.removeprefix(_TAG)
@@ -189,12 +189,12 @@ class _Builder:
                 continue
             key = self.build(key_node, path)
             place = (*path, key)
-            if key in found:
+            if key in values:
                 self.problems(place, f"occurs twice, first on line {self.lines[place]}; remove one of them.", line)
                 continue
             self.lines[place] = line
-            found[key] = self.build(value_node, place)
-        return found
+            values[key] = self.build(value_node, place)
+        return values
 
 
 def _scalar(text: str, kind: str) -> Any:

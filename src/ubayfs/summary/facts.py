@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .._plain import Rho, absent_if_none, cost_text, formerly
+from .._plain import HARD, Rho, absent_if_none, cost_text, formerly
 from ..exceptions import Advice
 from ..explain.left_out import Change, LeftOut
 from ..explain.redecide import Agreement, StandIn, Substitute
@@ -239,7 +239,7 @@ class ConstraintFact:
     @property
     def is_hard(self) -> bool:
         """Whether all of its inequalities always hold."""
-        return self.price is None and self.rho == "hard"
+        return self.price is None and self.rho == HARD
 
     @property
     def cost_text(self) -> str:

@@ -46,7 +46,7 @@ from .facts import (
     StabilityFact,
     ViolatedInequality,
 )
-from .sentences import advice_message, constraint_label
+from .sentences import constraint_label
 
 _LISTED = 20  # constant columns that are named
 _MATRIX = 60  # chosen features up to which all correlations are listed; beyond, the strongest pairs
@@ -66,7 +66,7 @@ def all_advice(selection: Selection) -> tuple[Advice, ...]:
 
 def advice_facts(advice: Iterable[Advice]) -> tuple[AdviceFact, ...]:
     """Return code, facts and the message of a report for each."""
-    return tuple(AdviceFact(each.code, plain(each.facts), advice_message(each)) for each in advice)
+    return tuple(AdviceFact(each.code, plain(each.facts), each.in_words("report")) for each in advice)
 
 
 def score_facts(selection: Selection) -> ScoreFacts:

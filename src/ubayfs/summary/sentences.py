@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._plain import cost_text, counted, listing, price_text, rounded, strictness
+from ..advice import place_of
 from ..data.target import TASKS
-from ..exceptions import Advice
 from ..priors.knowledge import LEARNED
 from .facts import (
     ChosenFeature,
@@ -27,33 +27,11 @@ _LISTED = 12
 _SHOWN_VOTES = 0.05  # fewer votes are shown as 0
 _REDUNDANCY = "Mean absolute Pearson correlation over all pairs (redundancy rate): {:.2f}."
 
-# What to do about advice, for a reader of a report who may know neither Python nor the command line.
-_REMEDIES = {
-    "time_limit": "More time may close the gap.",
-    "size_not_limited": "A maximal size would make the choice meaningful.",
-    "all_selected": "A smaller maximal size would make the choice meaningful.",
-    "without_votes": "With a minimum of 1 vote they would need a vote, a weight or a hard constraint.",
-    "runs_failed": "",
-    "many_features_per_model": "With at most {quarter} the votes say more.",
-    "chains_disagree": "More draws, larger weights or a Dirichlet prior help.",
-}
-# What was done with files and names stands with the data; among the warnings it would hide them.
-NOTES = frozenset(
-    {
-        "title_rows_skipped", "columns_ignored", "descriptions_ignored", "ids_ignored", "labels_merged",
-        "file_transposed", "samples_without_target", "samples_joined", "samples_not_matched", "names_prefixed",
-        "sheet_column_used", "duplicates_merged", "below_detection", "names_skipped", "names_translated",
-        "highest_weight", "samples_without_covariate", "covariate_as_category", "constant_covariate",
-        "adjusted_on_residuals", "adjusted_without_target",
-        "text_as_categories", "levels_pooled", "level_seen_once",
-    }
-)  # fmt: skip
-
 
 def with_sentences(facts: ReportFacts, methods: Methods, messages: Iterable[str] = ()) -> Summary:
     """Return a summary with all sentences of a report; further messages come before the advice."""
     redundancy = None if facts.correlation is None else facts.correlation.redundancy
-    missing, notes = facts.data.missing, [fact.message for fact in facts.advice if fact.code in NOTES]
+    missing, notes = facts.data.missing, [fact.message for fact in facts.advice if place_of(fact.code) == "data"]
     sentences = {
         "chosen": [] if facts.chosen else ["No feature was chosen."],
         "knowledge": [*opinion_and_data(facts), *less_knowledge(facts)],
@@ -75,18 +53,13 @@ def with_sentences(facts: ReportFacts, methods: Methods, messages: Iterable[str]
         lead=_lead(facts),
         question=tuple(_question(facts)),
         verdict=tuple(_verdict(facts)),
-        warnings=(*messages, *(fact.message for fact in facts.advice if fact.code not in NOTES)),
+        warnings=(*messages, *(fact.message for fact in facts.advice if place_of(fact.code) == "warnings")),
         sentences={key: tuple(lines) for key, lines in sentences.items()},
         notes={key: tuple(lines) for key, lines in below_tables.items()},
         legend=legend(facts.chosen),
         methods=methods,
         brief=section_briefs(facts),
     )
-
-
-def advice_message(advice: Advice) -> str:
-    """Return advice in words that neither Python nor the command line are needed for."""
-    return advice.in_words(_REMEDIES.get(advice.code))
 
 
 def headline(n_chosen: int, n_features: int) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._listing import bulleted
 from .._plain import listed, listing, quoted
 from ..data.reading_rules import DUPLICATE_RULES
 from ..exceptions import Advice, InputError, Problem, StudyError
@@ -36,9 +37,8 @@ class TableError(StudyError):
         with_path = [replace(problem, message=f"{path}: {problem.message}") for problem in problems]
         message = with_path[0].message
         if len(problems) > 1:
-            more = f"\n- and {len(problems) - limit} more" if len(problems) > limit else ""
-            listed = "\n- ".join(problem.message for problem in problems[:limit])
-            message = f"{path} has {len(problems)} problems:\n- {listed}{more}"
+            texts = [problem.message for problem in problems]
+            message = bulleted(f"{path} has {len(problems)} problems", texts, limit)
         super().__init__(message, with_path)
 
 

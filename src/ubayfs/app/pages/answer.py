@@ -21,7 +21,6 @@ from ...summary.facts import Unknown
 from ...summary.sentences import headline, proof
 from ...summary.trust_sentences import mean_text
 from ...trust.prediction_metrics import metric_name
-from ..sentences import sentence
 from ..view import answer_parts as parts
 from ..view.fields import Field, choice, entry, panel, suggestions
 from ..view.frame import address, button, status_text
@@ -208,7 +207,7 @@ def _rules(bench: Seat) -> Markup:
     constraints = bench.answer.constraints
     if constraints is None:
         return _COMPUTING
-    words = iter([sentence(rule.constraint) for rule in bench.state.rules if rule.on])  # in the order of the answer
+    words = iter([rule.constraint.sentence for rule in bench.state.rules if rule.on])  # in the order of the answer
     return parts.rules(
         [fact if fact.from_prior else replace(fact, label=next(words, fact.label)) for fact in constraints]
     )

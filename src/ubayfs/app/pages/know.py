@@ -10,7 +10,7 @@ from markupsafe import Markup
 from nicegui import ui
 
 from ..._plain import counted, listing
-from ...knowledge.scale import UNLIKELY, number_or_word
+from ...knowledge.scale import DEFAULT_WEIGHT, UNLIKELY, number_or_word
 from ...priors.knowledge import AS_STATED, LEARNED, POOLS
 from ...priors.list_trust import FEWEST
 from ...study import Expert
@@ -153,7 +153,7 @@ def _default(bench: Seat) -> None:
         return getattr(bench.state.study.prior.weights, "default", "")
 
     with panel("All other features"):
-        hint = "Votes that a feature has of which nothing is stated; 0.01 lets the models decide."
+        hint = f"Votes that a feature has of which nothing is stated; {DEFAULT_WEIGHT:g} lets the models decide."
         field = entry("Default weight", weight(), lambda value: bench.set_default(number_or_word(value)), hint)
         on(bench, "state", lambda: field.show(weight()))
 

@@ -12,14 +12,15 @@ from nicegui import run, ui
 
 from ..._plain import counted, listing
 from ...constraints import KINDS
+from ...constraints.words import HARD, STRICTNESS
 from ...data.blocks import Blocks
+from ...ensemble.features_per_model import features_per_model
 from ...exceptions import InputError
-from ...knowledge.scale import number_or_word, votes
+from ...knowledge.scale import DEFAULT_WEIGHT, number_or_word, votes
 from .. import forms
-from ..forms import MUST, OWN, PRICE, RHO, Known
+from ..forms import MUST, OWN, PRICE, Known
 from ..matching import match
 from ..penalty import Scale, in_words, penalty_svg
-from ..sentences import sentence, strictness_in_words
 from ..state import Rule
 from ..view.features import add_scripts
 from ..view.fields import choice, drop_zone, entry, heading, names_field, panel, tick
@@ -27,17 +28,6 @@ from ..view.frame import address, button
 from ..view.live import html, line, live, on
 from ..view.parts import text
 from ..workbench import Seat
-
-_STRICTNESS = {
-    MUST: "must hold",
-    PRICE: "wish with a price",
-    RHO: "wish with a strength",
-    OWN: "wish by correlation",
-}
-_AMOUNTS = {
-    PRICE: ("Price of one violation", "A share of the models: 0.2 is a fifth of their votes."),
-    RHO: ("Strength", "0: no effect; from 1 on, nearly a must. It is the rho of the study file."),
-}
 
 
 def known_names(bench: Seat) -> Known:
@@ -52,12 +42,12 @@ def scale_of(bench: Seat) -> Scale:
     study, facts = bench.state.study, bench.facts or {}
     n_models, n_features = study.evidence.n_models, facts.get("n_features", 40)
     per_model = study.evidence.n_features_per_model
-    cast = float(n_models * (per_model if isinstance(per_model, int) else max(1, min(10, n_features // 4))))
+    cast = float(n_models * (per_model if isinstance(per_model, int) else features_per_model(None, n_features)))
     voted, found = bench.evidence.get("n_models", 0), bench.votes
     if found is not None and voted:
         n_models, cast = voted, float(found.sum())
     weights = study.prior.weights
-    default = getattr(weights, "default", 0.01)
+    default = getattr(weights, "default", DEFAULT_WEIGHT)
     stated = sum(votes(word, default, n_models) for _, word in getattr(weights, "features", ()))
     return Scale(n_models, cast + stated + default * n_features, study.decision.constraint_strength)
 
@@ -101,7 +91,7 @@ def _rules(bench: Seat, edit: Callable[[int], None]) -> None:
 
 def _rule(bench: Seat, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.html:
     """Draw a rule; returns the place of what is found out about it."""
-    says, n_rules, key, name = sentence(rule.constraint), len(bench.state.rules), f"rule-{i}", f"rule {i + 1}"
+    says, n_rules, key, name = rule.constraint.sentence, len(bench.state.rules), f"rule-{i}", f"rule {i + 1}"
 
     def position() -> int:
         """Return its position, unless another window has added or removed rules since it was drawn."""
@@ -137,7 +127,8 @@ def _remark(bench: Seat, i: int, known: Known) -> Markup:
         facts = [fact for fact in bench.bench.answer.constraints or () if not fact.from_prior]
         place = sum(other.on for other in bench.state.rules[:i])
         n = facts[place].n_inequalities if place < len(facts) else None
-    meant = strictness_in_words(rule.constraint, bench.state.study.evidence.n_models)
+    strictness = rule.constraint.strictness_in_words(bench.state.study.evidence.n_models)
+    meant = "must" if rule.constraint.strictness is HARD else f"wish: {strictness}"
     remark = text(meant if n in (None, 1) else f"{meant}; {counted(n, 'condition')}")
     for problem in bench.problems:
         about = problem.get("rules", ())
@@ -154,14 +145,14 @@ def _strictness(bench: Seat, position: Callable[[], int], rule: Rule, key: str, 
     now = values["strictness"]
 
     def change(strictness: str, amount: Any = None) -> None:
-        given = values[strictness] if amount is None and strictness in _AMOUNTS else amount
+        given = values[strictness] if amount is None and STRICTNESS[strictness].amount else amount
         constraint = bench.state.rules[position()].constraint
         bench.change_rule(position(), constraint=forms.with_strictness(constraint, strictness, given))
 
-    options = {each: _STRICTNESS[each] for each in forms.form_of(rule.constraint.kind).strictness}
+    options = {each: STRICTNESS[each].choice for each in forms.form_of(rule.constraint.kind).strictness}
     _name(choice("Meant as", options, now, change), f"{key}-strictness", f"How strictly {name} is meant")
-    if now in _AMOUNTS and not isinstance(values[now], tuple):
-        label, _ = _AMOUNTS[now]
+    label = STRICTNESS[now].amount
+    if label and not isinstance(values[now], tuple):
         amount = entry(label, f"{values[now]:g}", partial(change, now), draft=f"{key}-{now}")
         _name(amount, f"{key}-amount", f"{label} of {name}")
 
@@ -211,7 +202,7 @@ class Editor:
             with ui.element("div").classes("stack form-start").props(f"data-kind={kind}"):
                 for field in self.form.fields:
                     self.fields[field.name] = self._field(field)
-            options = {key: _STRICTNESS[key] for key in self.form.strictness}
+            options = {key: STRICTNESS[key].choice for key in self.form.strictness}
             meant = choice("Meant as", options, self.values["strictness"], self._meant)
             _name(meant, "form-strictness", "Meant as")
             self.amount = ui.element("div")
@@ -264,11 +255,11 @@ class Editor:
     def _meant(self, strictness: str) -> None:
         """Show the price or rho of a wish, and the curve."""
         self.values["strictness"] = strictness
-        self.fields = {name: field for name, field in self.fields.items() if name not in _AMOUNTS}
+        self.fields = {name: field for name, field in self.fields.items() if name not in STRICTNESS}
         self.amount.clear()
         with self.amount:
-            if strictness in _AMOUNTS:
-                label, hint = _AMOUNTS[strictness]
+            if label := STRICTNESS[strictness].amount:
+                hint = STRICTNESS[strictness].amount_help
                 field = entry(label, f"{self.values[strictness]}", partial(self._set, strictness), hint)
                 _name(field, "form-amount", label)
                 self.fields[strictness] = field
@@ -280,7 +271,7 @@ class Editor:
     def _draw(self, amount: Any) -> None:
         """Draw the penalty curve for what stands in the field now."""
         strictness, scale = self.values["strictness"], scale_of(self.bench)
-        if strictness in _AMOUNTS:
+        if STRICTNESS[strictness].amount:
             self.values[strictness] = amount
         value = number_or_word(amount)
         if strictness == OWN:
