@@ -1,7 +1,7 @@
 """Summaries in plain types, as ``summary.json`` has them, and back."""
 
 from ubayfs._plain import decode, plain
-from ubayfs.summary import Summary, answer, summarize
+from ubayfs.report import Summary, answer, summarize
 
 
 def summary_of(*arguments, **settings):

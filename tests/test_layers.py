@@ -31,7 +31,6 @@ LAYERS = [
     ["estimator"],
     ["study"],
     ["plotting"],
-    ["summary"],
     ["report"],
     ["results"],
     ["attached"],

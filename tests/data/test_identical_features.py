@@ -14,8 +14,7 @@ from ubayfs.data import advice as module
 from ubayfs.data.advice import identical_columns
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.sparse_columns import SparseColumns
-from ubayfs.report import render_markdown
-from ubayfs.summary import answer, summarize
+from ubayfs.report import answer, render_markdown, summarize
 
 
 def extremes(X):

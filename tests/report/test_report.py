@@ -32,12 +32,11 @@ from ubayfs.data.feature_data import FeatureData
 from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import MissingDependencyError
 from ubayfs.plotting import DISPLAYS, read_displays, render_figures
-from ubayfs.report import render_html, render_json, render_markdown, render_xlsx, tables
+from ubayfs.report import render_html, render_json, render_markdown, render_xlsx, summarize, tables
 from ubayfs.report.content import SECTIONS
 from ubayfs.report.document import Cell
+from ubayfs.report.facts import Reason
 from ubayfs.report.markdown import escaped
-from ubayfs.summary import summarize
-from ubayfs.summary.facts import Reason
 
 HOSTILE = [
     "<script>alert(1)</script>",

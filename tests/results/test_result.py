@@ -19,12 +19,11 @@ from ubayfs._files import FIGURE_FORMATS, encode_record
 from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import EnsembleError, InputError, StudyError, UBayFSWarning
 from ubayfs.plotting import Display, read_displays, render_figures
-from ubayfs.report import render_json, render_markdown
+from ubayfs.report import render_json, render_markdown, summarize
 from ubayfs.results import Result, StoredResult, check_directory, read_result, reserve, write_result
 from ubayfs.results import result as result_module
 from ubayfs.results.file_set import FileSet
 from ubayfs.study import DataSection, EvidenceSection, OutputSection, Study
-from ubayfs.summary import summarize
 from ubayfs.tables import read_table
 
 FILES = {

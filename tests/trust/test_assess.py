@@ -115,8 +115,8 @@ def test_wrong_arguments_are_refused(table, selection, arguments, argument):
     ],
 )
 def test_relations_in_words(table, selection, features, sentence):
-    from ubayfs.summary.answer_facts import related_facts
-    from ubayfs.summary.trust_sentences import related
+    from ubayfs.report.trust_facts import related_facts
+    from ubayfs.report.trust_sentences import related
 
     found = estimate_related(selection, *table, n_shuffles=200)
     assert related(related_facts(found, features))[1][0] == sentence

@@ -21,12 +21,12 @@ from .._files import protected, write_atomically
 from ..constraints.sizes import with_supported
 from ..exceptions import InputError
 from ..plotting import Figures
+from ..report import answer
 from ..results import Result, StoredResult, reserve
 from ..results.comparison import AnyResult, Comparison, Undocumented, compare
 from ..results.file_set import MANIFEST
 from ..results.finishing import finished
 from ..study.study import Study, load_study
-from ..summary import answer
 from .history import now
 from .state import EXPORTS, VERSION, VERSIONS, slug
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..summary.answer_facts import with_substitutes
-from ..summary.facts import (
+from ..report.answer_facts import with_substitutes
+from ..report.facts import (
     AdviceFact,
     Alternative,
     Answer,

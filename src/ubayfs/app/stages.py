@@ -27,16 +27,16 @@ from ..ensemble.collect import ensemble_settings, gather, seed_of
 from ..ensemble.evidence import Evidence
 from ..exceptions import UBayFSError
 from ..plotting import DISPLAYS, ReportData
+from ..report import Answer, advice_facts, answer
+from ..report.answer_facts import LEVEL, alternatives, replacements, what_is_out, with_costs
+from ..report.facts import ChosenFeature
+from ..report.problem_facts import constraint_facts, correlations_of, is_proved, profile_of_data
 from ..results.finishing import ensemble_digest
 from ..results.trust_work import TrustWork, Watch
 from ..selectors import as_selector
 from ..study.diagnostics import Problems
 from ..study.resolve import ResolvedStudy, draft_data, draft_study
 from ..study.study import Study
-from ..summary import Answer, advice_facts, answer
-from ..summary.answer_facts import LEVEL, alternatives, replacements, what_is_out, with_costs
-from ..summary.facts import ChosenFeature
-from ..summary.problem_facts import constraint_facts, correlations_of, is_proved, profile_of_data
 from ..trust.trust import Trust
 from .facts import data_facts, table_facts
 from .intake import too_large

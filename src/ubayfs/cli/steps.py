@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from ..decision.selection import Selection
     from ..ensemble.evidence import Evidence
     from ..exceptions import Advice
+    from ..report import AdviceFact, Answer
+    from ..report.facts import ChosenFeature, Fact
     from ..results import StoredResult
     from ..results.trust_work import TrustWork
     from ..study import ResolvedStudy, Study
-    from ..summary import AdviceFact, Answer
-    from ..summary.facts import ChosenFeature, Fact
 
 _SHOWN = 50  # chosen features that are printed; the files have all
 # What to do about advice by an option of the command line.
@@ -123,10 +123,10 @@ def finish(
     finished repeats in `runs`. By default what the earlier result knows is used.
     """
     from ..explain.attribution import attribution
+    from ..report import advice_facts, answer
+    from ..report.trust_sentences import three_facts
     from ..results.finishing import finished
     from ..results.trust_work import TrustWork
-    from ..summary import advice_facts, answer
-    from ..summary.trust_sentences import three_facts
     from ..trust.trust import Trust
 
     stored = None if earlier is None else earlier.trust

@@ -36,11 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Validate, show and write."""
+    from ..report import advice_facts
+    from ..report.trust_facts import validation_facts
+    from ..report.trust_sentences import validation_sentences
     from ..results.trust_work import validate_study
     from ..study import resolve_study
-    from ..summary import advice_facts
-    from ..summary.answer_facts import validation_facts
-    from ..summary.trust_sentences import validation_sentences
     from .steps import echo_advice
 
     _check_output(arguments.output, arguments.force)

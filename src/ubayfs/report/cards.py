@@ -15,18 +15,18 @@ from ..constraints.constraint import KINDS, Constraint
 from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..priors.base import Posterior
-from ..summary.answer_facts import related_facts, reproducibility_facts, validation_facts
-from ..summary.facts import TrustFacts, Unknown
-from ..summary.problem_facts import constraint_facts, ensemble_facts, score_facts
-from ..summary.sentences import constraints_hold, proof
-from ..summary.trust_sentences import difference_text, mean_text, predicts, related, selected_again, three_facts
 from ..trust.assess import Assessment
 from ..trust.prediction_metrics import method_name, metric_name
 from ..trust.related import LARGEST_Q, Related
 from ..trust.reproducibility import Reproducibility
 from ..trust.validation import Validation
 from .document import visible
+from .facts import TrustFacts, Unknown
+from .problem_facts import constraint_facts, ensemble_facts, score_facts
+from .sentences import constraints_hold, proof
 from .tables import related_text
+from .trust_facts import related_facts, reproducibility_facts, validation_facts
+from .trust_sentences import difference_text, mean_text, predicts, related, selected_again, three_facts
 
 _MOST_ROWS = 20
 # Colors that can be read on light and dark pages; everything else is that of the page.

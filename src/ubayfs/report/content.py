@@ -8,9 +8,9 @@ from typing import Any
 from .._plain import listing
 from ..exceptions import MissingDependencyError, UBayFSError
 from ..plotting import DISPLAYS
-from ..summary.facts import Summary
 from . import tables
 from .document import Document, Figure, Listing, Section, Table
+from .facts import Summary
 
 # Heading and tables by key, in the order of a report. A display has the key of its section.
 SECTIONS: dict[str, tuple[str, Callable[[Summary], tuple[Table, ...]] | None]] = {

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TypeVar
 
-from ..summary.facts import Fact
+from .facts import Fact
 
 T = TypeVar("T")
 

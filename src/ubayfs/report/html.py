@@ -13,16 +13,16 @@ from typing import Any
 
 from ..exceptions import MissingDependencyError
 from ..plotting import Figures, read_displays, render_figures
-from ..summary.facts import Summary
 from .content import document
 from .document import Document, made_visible
+from .facts import Summary
 from .sheets import render_xlsx
 
 _ADDRESS = re.compile(r"(https://doi\.org/[^\s<>\"]+)")
 
 
 def render_html(summary: Summary, figures: Figures | None = None, report: Document | None = None) -> str:
-    """Return the report on what :func:`~ubayfs.summary.summarize` gave as HTML.
+    """Return the report on what :func:`~ubayfs.report.summarize` gave as HTML.
 
     Its displays are drawn now, unless :func:`~ubayfs.plotting.render_figures` did it already. `report` is the document
     of the summary, if it is known.

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from ..summary.facts import Fact, Summary
 from .content import document
 from .document import Cell, Document, Listing, Section, Table, made_visible
+from .facts import Fact, Summary
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]|#~$!^=])")
 _LEADING = re.compile(r"^(\s*)(?:([-+])|(\d+)([.)]))(?=\s|$)")
 
 
 def render_markdown(summary: Summary, figures: Mapping[str, str] | None = None, report: Document | None = None) -> str:
-    """Return the report on what :func:`~ubayfs.summary.summarize` gave as Markdown.
+    """Return the report on what :func:`~ubayfs.report.summarize` gave as Markdown.
 
     It has those figures whose pictures are given: name of a display -> path, relative to the report. `report` is the
     document of the summary, if it is known.

@@ -10,7 +10,10 @@ from typing import TypeVar
 from .._plain import cost_text, counted, listing, price_text, relaxation_text, rounded
 from ..data.target import TASKS
 from ..plotting.profile import effect_text
-from ..summary.facts import (
+from ..trust.prediction_metrics import method_name, metric_name
+from ..trust.related import LARGEST_Q
+from .document import Cell, Column, Table
+from .facts import (
     Alternative,
     ChosenFeature,
     ConstraintFact,
@@ -34,8 +37,8 @@ from ..summary.facts import (
     ViolatedInequality,
     gain_text,
 )
-from ..summary.sentences import constraint_state, number_text, target_words
-from ..summary.trust_sentences import (
+from .sentences import constraint_state, number_text, target_words
+from .trust_sentences import (
     AGAIN_WITH_WEIGHTS,
     again_heading,
     difference_text,
@@ -48,9 +51,6 @@ from ..summary.trust_sentences import (
     why_out,
     with_votes,
 )
-from ..trust.prediction_metrics import method_name, metric_name
-from ..trust.related import LARGEST_Q
-from .document import Cell, Column, Table
 
 R = TypeVar("R")
 S = TypeVar("S", bound=Score)

@@ -14,9 +14,10 @@ from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError, UBayFSError
 from ..plotting import Figures, read_displays, render_figures
+from ..report.facts import Answer, Summary
+from ..report.summary import known_correlations, summarize, with_advice
 from ..study.resolve import ResolvedStudy
 from ..study.study import Study
-from ..summary import Answer, Summary, known_correlations, summarize, with_advice
 from .result import Result, StoredResult
 from .trust_work import TrustWork
 
@@ -58,7 +59,7 @@ def finished(
 ) -> tuple[Result, Figures]:
     """Summarize a decision and draw what is not drawn yet.
 
-    `known` is what :func:`~ubayfs.summary.answer` returned for it, `earlier` a result whose figures and correlations
+    `known` is what :func:`~ubayfs.report.answer` returned for it, `earlier` a result whose figures and correlations
     are used again, `drawn` gives figures that are drawn already for displays, `note` is called with what must be known
     of data that could not be read.
     """

@@ -17,9 +17,9 @@ from ..._plain import counted, listing
 from ...exceptions import NotAnsweredError, UBayFSError
 from ...explain.questions import Question
 from ...knowledge.scale import VOTES, number_or_word
-from ...summary.facts import Unknown
-from ...summary.sentences import headline, proof
-from ...summary.trust_sentences import mean_text
+from ...report.facts import Unknown
+from ...report.sentences import headline, proof
+from ...report.trust_sentences import mean_text
 from ...trust.prediction_metrics import metric_name
 from ..sentences import sentence
 from ..view import answer_parts as parts

@@ -12,9 +12,9 @@ from markupsafe import Markup
 
 from ..._plain import cost_text, counted, listing, price_text, rounded
 from ...knowledge.scale import VOTES
-from ...summary.facts import Alternative, ChosenFeature, ConstraintFact, Fact, gain_text
-from ...summary.sentences import constraint_state
-from ...summary.trust_sentences import (
+from ...report.facts import Alternative, ChosenFeature, ConstraintFact, Fact, gain_text
+from ...report.sentences import constraint_state
+from ...report.trust_sentences import (
     AGAIN_WITH_WEIGHTS,
     NONE_LEFT_OUT,
     again_heading,

@@ -42,8 +42,8 @@ from ubayfs.explain.attribution import attribution
 from ubayfs.metrics import stability
 from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
-from ubayfs.summary import answer, summarize
-from ubayfs.summary.problem_facts import constraint_facts
+from ubayfs.report import answer, summarize
+from ubayfs.report.problem_facts import constraint_facts
 
 INF = np.inf
 NAMES = ["radius", "area", "texture", "smoothness", "symmetry", "concavity"]
@@ -741,7 +741,7 @@ def test_an_earlier_summary_lends_what_the_data_would_tell(data, evidence, monke
 
 def test_an_answer_is_part_of_the_summary_and_not_computed_twice(selection, data, monkeypatch):
     given = answer(selection, blocks=BLOCKS)
-    monkeypatch.setattr("ubayfs.summary.attribution", None)
+    monkeypatch.setattr("ubayfs.report.summary.attribution", None)
     summary, known = summary_of(selection, data, blocks=BLOCKS, n_draws=0, known=given), plain(given)
     for key in set(known) - {"chosen", "constraints"}:
         assert summary[key] == known[key]

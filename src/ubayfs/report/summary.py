@@ -1,17 +1,4 @@
-"""Summary: the facts about an answer, and the sentences that are made of them.
-
-`facts` defines the values. `problem_facts` (data, ensemble, prior, constraints), `relations` (to the target) and
-`answer_facts` (chosen features, alternatives, what other samples would say) compute them, with codes and numbers; the
-modules of sentences alone make text. Reports, app and command line only render.
-
->>> from ubayfs import Evidence, decide
->>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
->>> selection = decide(evidence, max_size=1)
->>> from ubayfs.summary import summarize
->>> summary = summarize(selection)
->>> summary.proved, summary.gap
-(True, 0.0)
-"""
+"""All facts about an answer, computed once: what a decision shows at once, and the summary that a report is made of."""
 
 from __future__ import annotations
 
@@ -32,26 +19,14 @@ from ..explain.attribution import Attribution, attribution
 from ..explain.redecide import agreement
 from ..plotting import Correlations, ProfileDisplay, ReportData, report_displays
 from ..trust.trust import Trust
-from . import answer_facts, problem_facts, sentences, trust_sentences
-from .facts import AdviceFact, Answer, BlockFact, ReportFacts, Summary
+from . import answer_facts, problem_facts, sentences, trust_facts, trust_sentences
+from .facts import Answer, BlockFact, ReportFacts, Summary
 from .methods import CITATION, methods
 from .problem_facts import advice_facts
 from .relations import with_relations
 
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
-
-__all__ = [
-    "FORMAT",
-    "AdviceFact",
-    "Answer",
-    "Summary",
-    "advice_facts",
-    "answer",
-    "known_correlations",
-    "summarize",
-    "with_advice",
-]
 
 FORMAT = 8
 
@@ -75,7 +50,7 @@ def answer(
         blocks, random_state = study.decision.blocks, study.decision.random_state
     if reasons is None and selection.problem is not None:
         reasons = attribution(selection, random_state)
-    trusted = answer_facts.trust_facts(selection, trust, None if study is None else trust_sentences.HERE)
+    trusted = trust_facts.trust_facts(selection, trust, None if study is None else trust_sentences.HERE)
     score = problem_facts.score_facts(selection)
     advice = (*(() if study is None else study.version_advice), *problem_facts.all_advice(selection))
     return Answer(
@@ -144,7 +119,7 @@ def summarize(
     Returns
     -------
     summary : Summary
-        See :mod:`ubayfs.summary.facts`; :func:`~ubayfs.report.render_json` writes it.
+        See :mod:`ubayfs.report.facts`; :func:`~ubayfs.report.render_json` writes it.
 
     Examples
     --------
