@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._plain import listing
 from ..exceptions import MissingDependencyError, UBayFSError
 from ..plotting import DISPLAYS
 from . import tables
-from .document import Document, Figure, Listing, Section, Table
-from .facts import Summary
+from .document import Card, Document, Figure, Listing, Section, Table
+from .facts import Fact, Summary
+from .trust_sentences import QUESTIONS
 
 # Heading and tables by key, in the order of a report. A display has the key of its section.
 SECTIONS: dict[str, tuple[str, Callable[[Summary], tuple[Table, ...]] | None]] = {
@@ -19,8 +20,8 @@ SECTIONS: dict[str, tuple[str, Callable[[Summary], tuple[Table, ...]] | None]] =
     "left_out": ("Strong features that are not in the set", tables.left_out),
     "substitutes": ("What can replace a feature?", tables.substitutes),
     "validation": ("Does the set predict?", tables.validation),
-    "related": ("Are they related to the target?", None),
-    "reproducibility": ("Would another study select them again?", None),
+    "related": (QUESTIONS["related"], None),
+    "reproducibility": (QUESTIONS["reproducibility"], None),
     "constraints": ("Constraints and what they cost", tables.constraints),
     "asked": ("What was asked", tables.stated),
     "data": ("The data at a glance", tables.data),
@@ -51,9 +52,14 @@ def document(summary: Summary) -> Document:
         created=summary.created.replace("T", " ").replace("+00:00", " UTC"),
         warnings=summary.warnings,
         sections=tuple(section for section in sections if not section.empty),
-        facts=summary.facts,
+        cards=fact_cards(summary.facts),
         names=summary.names,
     )
+
+
+def fact_cards(facts: Iterable[Fact]) -> tuple[Card, ...]:
+    """Return the three facts of trust as cards."""
+    return tuple(Card(fact.question, fact.value, lines=fact.sentences, command=fact.command) for fact in facts)
 
 
 def _section(summary: Summary, key: str) -> Section:

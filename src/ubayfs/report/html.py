@@ -13,6 +13,7 @@ from typing import Any
 
 from ..exceptions import MissingDependencyError
 from ..plotting import Figures, read_displays, render_figures
+from .blocks import badge_html, cards_html, table_html
 from .content import document
 from .document import Document, made_visible
 from .facts import Summary
@@ -76,5 +77,10 @@ def _template() -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["pieces"] = _ADDRESS.split
+    environment.filters |= {
+        "pieces": _ADDRESS.split,
+        "table": table_html,
+        "badge": badge_html,
+        "cards": cards_html,
+    }
     return environment.get_template("report.html")

@@ -12,7 +12,7 @@ from ..data.target import TASKS
 from ..plotting.profile import effect_text
 from ..trust.prediction_metrics import method_name, metric_name
 from ..trust.related import LARGEST_Q
-from .document import Cell, Column, Table
+from .document import Bar, Cell, Column, Table
 from .facts import (
     Alternative,
     ChosenFeature,
@@ -89,7 +89,7 @@ def chosen(summary: Summary) -> tuple[Table, ...]:
         (Column("Related to the target"), lambda r: "" if r.q is None else related_text(r.q, bool(r.related))),
         (Column(again_heading(summary.chosen)), lambda r: _badge(r.selected_again)),
         (Column(AGAIN_WITH_WEIGHTS), lambda r: _badge(r.again_with_weights)),
-        (Column("Chosen because of"), lambda r: Cell("", badges=r.reasons)),
+        (Column("Chosen because of"), lambda r: Cell(badges=r.reasons)),
         (Column("Best replacement"), _replacement),
         (Column("Marks a class"), lambda r: mark_text(r.marks)),
         (Column("Levels (samples)"), lambda r: levels_text(r.category)),
@@ -108,11 +108,11 @@ def chosen(summary: Summary) -> tuple[Table, ...]:
 
 
 def _count(count: int | None, models: str, share: float | None) -> Cell:
-    return Cell("") if count is None else Cell(f"{count:,}{models}", share)
+    return Cell() if count is None else Cell(f"{count:,}{models}", None if share is None else Bar(share))
 
 
 def _badge(label: str | None) -> Cell:
-    return Cell("", badges=() if label is None else (label,))
+    return Cell(badges=() if label is None else (label,))
 
 
 def _replacement(member: ChosenFeature) -> str:
@@ -270,12 +270,12 @@ def _interval(member: ChosenFeature) -> str:
 
 def _probability(member: ChosenFeature) -> Cell:
     probability = member.probability
-    return Cell("") if probability is None else Cell(f"{probability:.2f}", probability)
+    return Cell() if probability is None else Cell(f"{probability:.2f}", Bar(probability))
 
 
 def _importance(member: ChosenFeature) -> Cell:
     importance = member.importance
-    return Cell("") if importance is None else Cell(_share(importance), importance)
+    return Cell() if importance is None else Cell(_share(importance), Bar(importance))
 
 
 _IMPORTANCE: Field[ChosenFeature] = (Column("Importance", True), _importance)
@@ -290,7 +290,7 @@ def constraints(summary: Summary) -> tuple[Table, ...]:
         (Column("Inequalities", True), lambda r: "" if r.n_inequalities is None else f"{r.n_inequalities:,}"),
         *([(Column("Price", True), _price)] if any(map(_price, entries)) else []),
         (Column("Strictness (rho)", True), _rho),
-        (Column("Holds"), lambda r: Cell("", badges=(constraint_state(r),))),
+        (Column("Holds"), lambda r: Cell(badges=(constraint_state(r),))),
     ]
     if not all(entry.holds for entry in entries):
         columns += [(Column("Violated by", True), _amount), (left, lambda r: rounded(r.admissibility))]
@@ -349,7 +349,7 @@ def alternatives(summary: Summary) -> tuple[Table, ...]:
 
 
 def _lower_by(other: Alternative) -> Cell:
-    return Cell("", badges=("as good",)) if other.as_good else Cell(number_text(other.loss))
+    return Cell(badges=("as good",)) if other.as_good else Cell(number_text(other.loss))
 
 
 def data(summary: Summary) -> tuple[Table, ...]:
@@ -419,7 +419,7 @@ def correlation(summary: Summary) -> tuple[Table, ...]:
     columns: list[Field[CorrelatedPair]] = [
         (Column("Feature"), lambda pair: pair.first),
         (Column("Feature"), lambda pair: pair.second),
-        (Column("Spearman correlation", True), lambda pair: Cell(f"{pair.value:.2f}", abs(pair.value))),
+        (Column("Spearman correlation", True), lambda pair: Cell(f"{pair.value:.2f}", Bar(abs(pair.value)))),
     ]
     return () if summary.correlation is None else as_table("Strongest pairs", summary.correlation.strongest, columns)
 

@@ -46,28 +46,24 @@ _UNDEFINED = {
 
 @dataclass(frozen=True)
 class _Part:
-    """A part of trust: the question that it answers, what finds it out, and what is repeated for it."""
+    """A part of trust: what finds it out, and what is repeated for it."""
 
-    question: str
     command: str  # on the command line
     call: str  # in Python
     unit: str
 
 
 _PARTS = {
-    "validation": _Part("Does it predict?", "ubayfs trust {} --level full", "ubayfs.validate(selection, X, y)", "fold"),
-    "related": _Part(
-        "Are they related to the target?",
-        "ubayfs trust {} --level quick",
-        "ubayfs.estimate_related(selection, X, y)",
-        "shuffle",
-    ),
+    "validation": _Part("ubayfs trust {} --level full", "ubayfs.validate(selection, X, y)", "fold"),
+    "related": _Part("ubayfs trust {} --level quick", "ubayfs.estimate_related(selection, X, y)", "shuffle"),
     "reproducibility": _Part(
-        "Would another study select them again?",
-        "ubayfs trust {} --level quick",
-        "ubayfs.estimate_reproducibility(selection, X, y)",
-        "split",
+        "ubayfs trust {} --level quick", "ubayfs.estimate_reproducibility(selection, X, y)", "split"
     ),
+}
+QUESTIONS = {
+    "validation": "Does it predict?",
+    "related": "Are they related to the target?",
+    "reproducibility": "Would another study select them again?",
 }
 # Where a report has no other name for its result than its own place, which moves with it.
 HERE = "."
@@ -99,7 +95,7 @@ def _fact(
     further: Sequence[str] = (),
 ) -> Fact:  # fmt: skip
     lines = (*sentences, *further, *_rests_on(part, examined))
-    return Fact(part, examined.state, _PARTS[part].question, value, lines)
+    return Fact(part, examined.state, QUESTIONS[part], value, lines)
 
 
 def _unknown(trust: TrustFacts, part: str, unknown: Unknown) -> Fact:
@@ -110,7 +106,7 @@ def _unknown(trust: TrustFacts, part: str, unknown: Unknown) -> Fact:
     if command:
         where = ", in the directory of this report" if trust.result == HERE else ""
         sentence += f" To test it, run{where}:"
-    return Fact(part, unknown.state, _PARTS[part].question, "", (sentence,), command)
+    return Fact(part, unknown.state, QUESTIONS[part], "", (sentence,), command)
 
 
 def _command(result: str | None, part: str) -> str:
