@@ -630,5 +630,5 @@ def test_all_weights_can_be_read_from_the_report(blank_figures):
 def test_a_column_without_entries_is_left_out(source):
     reasons = tuple(Reason(name, False, "likely", "known", given) for name, given in (("a", source), ("b", "")))
     summary = summarize(decide(Evidence.from_sets([[1, 0]] * 3, ["a", "b"]), max_size=1), n_draws=0)
-    (table,) = tables.stated(replace(summary, prior=replace(summary.prior, reasons=reasons)))
+    (table,) = tables.stated(replace(summary.prior, reasons=reasons))
     assert ("Source" in [column.heading for column in table.columns]) == bool(source)

@@ -13,14 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .console import advice_as_values, echo, echo_error, shell_command, table, watched
+from .console import advice_as_values, echo, echo_error, shell_command, watched
 
 if TYPE_CHECKING:
     from ..decision.selection import Selection
     from ..ensemble.evidence import Evidence
     from ..exceptions import Advice
     from ..report import AdviceFact, Answer
-    from ..report.facts import ChosenFeature, Fact
+    from ..report.facts import Fact
     from ..results import StoredResult
     from ..results.trust_work import TrustWork
     from ..study import ResolvedStudy, Study
@@ -200,40 +200,20 @@ def echo_advice(facts: Iterable[AdviceFact]) -> None:
 
 def print_answer(known: Answer) -> None:
     """Print the chosen features, the constraints that are violated, and how good the answer is."""
-    chosen = known.chosen
-    echo(f"{known.headline}" + "\n" * bool(chosen))
-    if chosen:
-        echo(table([_row(member) for member in chosen[:_SHOWN]]))
-    if len(chosen) > _SHOWN:
-        echo(f"... and {len(chosen) - _SHOWN} more")
-    violated = [entry for entry in known.constraints if not entry.holds]
-    if violated:
-        echo("\nViolated soft constraints")
-        for entry in violated:
-            echo(f"  {entry.label}, by {entry.violation:g}, admissibility {entry.admissibility:.3g}")
-    bound = "no bound known" if known.bound is None else f"bound {known.bound:.6g}, gap {known.gap:.2g}"
-    echo(f"\nScore {known.value:.6g}, {bound}.")
+    from ..report.content import answer_document
+    from ..report.terminal import document_text
+
+    echo(document_text(answer_document(known, _SHOWN)))
     if sys.stdout is not None:
         sys.stdout.flush()  # before the work that follows
 
 
 def print_facts(facts: Iterable[Fact]) -> None:
     """Print what is known of other samples, and the command that finds out what is not."""
-    for fact in facts:
-        echo(f"\n{fact.question}")
-        for sentence in fact.sentences:
-            echo(f"  {sentence}")
-        if fact.command:
-            echo(f"  {fact.command}")
+    from ..report.content import fact_cards
+    from ..report.terminal import card_text
+
+    for card in fact_cards(facts):
+        echo(f"\n{card_text(card)}")
     if sys.stdout is not None:
         sys.stdout.flush()
-
-
-def _row(member: ChosenFeature) -> dict[str, Any]:
-    return {
-        "feature": member.feature,
-        "votes": member.count,
-        "weight": member.weight,
-        "importance": member.importance,
-        "because of": ", ".join(member.reasons) + " (weight not needed)" * member.weight_not_needed,
-    }

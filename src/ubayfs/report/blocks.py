@@ -6,11 +6,11 @@ All text is escaped, and control characters are made visible.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from html import escape
 
-from .document import Bar, Card, Cell, Table, visible
+from .document import Bar, Card, Cell, Column, Section, Table, visible
 
 Row = tuple[Cell, ...]
 
@@ -35,6 +35,7 @@ class Look:
     value: str = ' class="value"'
     line: str = ""
     labeled: bool = False  # whether each cell has its heading, for windows in which a row becomes a card
+    hints: Mapping[str, str] = field(default_factory=dict)  # what marks mean, where there is no legend
 
 
 PAGE = Look()
@@ -74,13 +75,18 @@ def table_html(table: Table, look: Look = PAGE, attributes: Callable[[Row], str]
     styles = [look.number if column.numeric else look.cell for column in table.columns]
     headings = [text_html(column.heading) for column in table.columns]
     headed = any(headings)
-    head = "".join(f'<th scope="col"{style}>{text}</th>' for style, text in zip(styles, headings, strict=True))
+    shown = [f"{text}{_below(column)}" for text, column in zip(headings, table.columns, strict=True)]
+    head = "".join(f'<th scope="col"{style}>{text}</th>' for style, text in zip(styles, shown, strict=True))
     body = "".join(f"<tr{attributes(row)}>{_row(row, styles, headings, look)}</tr>" for row in table.rows)
     caption = text_html(table.caption)
     label, above = (f' aria-label="{caption}"', f"<caption>{caption}</caption>") if caption else ("", "")
     above += f"<thead><tr>{head}</tr></thead>" if headed else ""
     kind = look.table if headed else look.facts
     return f"<div{look.scroll}{label}><table{kind}>{above}<tbody>{body}</tbody></table></div>"
+
+
+def _below(column: Column) -> str:
+    return f'<br><span class="kind">{text_html(column.note)}</span>' if column.note else ""
 
 
 def _row(row: Row, styles: list[str], headings: list[str], look: Look) -> str:
@@ -102,13 +108,13 @@ def cell_html(cell: Cell, look: Look = PAGE) -> str:
     return " ".join(parts) + bar + "".join(f"<div{look.note}>{text_html(note)}</div>" for note in cell.notes)
 
 
-def badge_html(name: str, look: Look = PAGE, title: str = "") -> str:
-    """Return a mark; color and line style tell its kind.
+def badge_html(name: str, look: Look = PAGE) -> str:
+    """Return a mark; color and line style tell its kind, and what it means if the look knows that.
 
     >>> badge_html("no vote")
     '<span class="badge no-vote">no vote</span>'
     """
-    hint = f' title="{text_html(title)}"' if title else ""
+    hint = f' title="{text_html(look.hints[name])}"' if name in look.hints else ""
     return f"<span{look.badge.format(kind=text_html(name).replace(' ', '-'))}{hint}>{text_html(name)}</span>"
 
 
@@ -124,6 +130,17 @@ def bar_html(bar: Bar, look: Look = PAGE) -> str:
     parts = [(look.bar, length), *([(look.added, added)] if added else [])]
     bars = "".join(f"<span{style.format(width=f'width:{100 * part:.1f}%')}></span>" for style, part in parts)
     return f"<span{look.track}{shown}>{bars}</span>"
+
+
+def section_html(section: Section, look: Look = PAGE) -> str:
+    """Return a section without its figures and listings."""
+    parts = [
+        *([f"<h3>{text_html(section.heading)}</h3>"] if section.heading else []),
+        *(f"<p>{text_html(sentence)}</p>" for sentence in section.sentences),
+        *(table_html(table, look) for table in section.tables),
+        *(f'<p class="note">{text_html(note)}</p>' for note in section.notes),
+    ]
+    return "".join(parts)
 
 
 def cards_html(cards: Iterable[Card], look: Look = PAGE) -> str:

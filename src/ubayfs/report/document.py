@@ -47,6 +47,7 @@ class Column:
 
     heading: str
     numeric: bool = False
+    note: str = ""  # on a page, small below the heading
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from .facts import (
     ConstraintFact,
     ControlScore,
     CorrelatedPair,
+    CorrelationFacts,
+    DataFacts,
     ExpertWords,
     LeftOutFact,
     MethodScore,
@@ -34,6 +36,7 @@ from .facts import (
     SubstituteFact,
     Summary,
     Unknown,
+    ValidationFacts,
     ViolatedInequality,
     gain_text,
 )
@@ -87,10 +90,9 @@ def chosen(summary: Summary) -> tuple[Table, ...]:
         (Column("Models that chose it", True), lambda r: _count(r.count, models, r.share)),
         (Column("Of these models"), lambda r: votes_for_text(r.votes_for)),
         (Column("Related to the target"), lambda r: "" if r.q is None else related_text(r.q, bool(r.related))),
-        (Column(again_heading(summary.chosen)), lambda r: _badge(r.selected_again)),
-        (Column(AGAIN_WITH_WEIGHTS), lambda r: _badge(r.again_with_weights)),
+        *again_columns(summary.chosen),
         (Column("Chosen because of"), lambda r: Cell(badges=r.reasons)),
-        (Column("Best replacement"), _replacement),
+        REPLACEMENT,
         (Column("Marks a class"), lambda r: mark_text(r.marks)),
         (Column("Levels (samples)"), lambda r: levels_text(r.category)),
         # Whether the risk is higher stands in the column of the effect.
@@ -111,12 +113,23 @@ def _count(count: int | None, models: str, share: float | None) -> Cell:
     return Cell() if count is None else Cell(f"{count:,}{models}", None if share is None else Bar(share))
 
 
+def again_columns(members: Iterable[ChosenFeature]) -> list[Field[ChosenFeature]]:
+    """Return the columns of what another study would select, by the data alone and with the weights."""
+    return [
+        (Column(again_heading(members)), lambda r: _badge(r.selected_again)),
+        (Column(AGAIN_WITH_WEIGHTS), lambda r: _badge(r.again_with_weights)),
+    ]
+
+
 def _badge(label: str | None) -> Cell:
     return Cell(badges=() if label is None else (label,))
 
 
 def _replacement(member: ChosenFeature) -> str:
     return replacement(member) if member.replaceable else "" if member.replaceable is None else "none"
+
+
+REPLACEMENT: Field[ChosenFeature] = (Column("Best replacement"), _replacement)
 
 
 def _beyond_covariates(summary: Summary) -> tuple[Table, ...]:
@@ -211,9 +224,8 @@ def _instead(entry: SubstituteFact) -> str:
     return listing(with_votes(entry.added, entry.added_votes), _LISTED) or "nothing"
 
 
-def validation(summary: Summary) -> tuple[Table, ...]:
+def validation(found: ValidationFacts | Unknown) -> tuple[Table, ...]:
     """Return how ways of choosing compare on samples not used for choosing, and sizes if they were tried."""
-    found = summary.trust.validation
     if isinstance(found, Unknown):
         return ()
 
@@ -281,9 +293,8 @@ def _importance(member: ChosenFeature) -> Cell:
 _IMPORTANCE: Field[ChosenFeature] = (Column("Importance", True), _importance)
 
 
-def constraints(summary: Summary) -> tuple[Table, ...]:
+def constraints(entries: Sequence[ConstraintFact]) -> tuple[Table, ...]:
     """Return the constraints, and the inequalities of them that are violated most."""
-    entries = summary.constraints
     left = Column("What is left of the admissibility", True)
     columns: list[Field[ConstraintFact]] = [
         (Column("Constraint"), lambda r: Cell(r.label, badges=("prior",) * r.from_prior)),
@@ -335,7 +346,7 @@ def _amount(entry: ConstraintFact) -> str:
     return f"up to {rounded(entry.violation)} ({entry.n_violated:,} of {entry.n_inequalities:,} inequalities)"
 
 
-def alternatives(summary: Summary) -> tuple[Table, ...]:
+def alternatives(others: Sequence[Alternative]) -> tuple[Table, ...]:
     """Return the next best sets."""
     columns: list[Field[tuple[int, Alternative]]] = [
         (Column("Alternative"), lambda r: str(r[0])),
@@ -345,16 +356,15 @@ def alternatives(summary: Summary) -> tuple[Table, ...]:
         (Column("Removed"), lambda r: listing(r[1].removed, _LISTED)),
         (Column("Similarity (Jaccard)", True), lambda r: f"{r[1].jaccard:.2f}"),
     ]
-    return as_table("Sets as good or nearly as good", list(enumerate(summary.alternatives, start=1)), columns)
+    return as_table("Sets as good or nearly as good", list(enumerate(others, start=1)), columns)
 
 
 def _lower_by(other: Alternative) -> Cell:
     return Cell(badges=("as good",)) if other.as_good else Cell(number_text(other.loss))
 
 
-def data(summary: Summary) -> tuple[Table, ...]:
+def data(found: DataFacts) -> tuple[Table, ...]:
     """Return the data at a glance."""
-    found = summary.data
     task = TASKS.get(found.task or "", TASKS["unsupervised"])
     total = sum(each.count for each in found.classes)
     shares = [f"{each.label}: {each.count:,} ({100 * each.count / total:.0f} %)" for each in found.classes]
@@ -414,22 +424,21 @@ def _sizes(sizes: SetSizes) -> str:
     return f"{sizes.smallest} to {sizes.largest} features, median {sizes.median:g}"
 
 
-def correlation(summary: Summary) -> tuple[Table, ...]:
+def correlation(found: CorrelationFacts | None) -> tuple[Table, ...]:
     """Return the pairs of chosen features that are correlated most, if the data are known."""
     columns: list[Field[CorrelatedPair]] = [
         (Column("Feature"), lambda pair: pair.first),
         (Column("Feature"), lambda pair: pair.second),
         (Column("Spearman correlation", True), lambda pair: Cell(f"{pair.value:.2f}", Bar(abs(pair.value)))),
     ]
-    return () if summary.correlation is None else as_table("Strongest pairs", summary.correlation.strongest, columns)
+    return () if found is None else as_table("Strongest pairs", found.strongest, columns)
 
 
 # -- what experts know -------------------------------------------------------------------------------------------------
 
 
-def stated(summary: Summary) -> tuple[Table, ...]:
+def stated(prior: PriorFacts | None) -> tuple[Table, ...]:
     """Return the features of which an expert gave reasons, or all of which several experts stated something."""
-    prior = summary.prior
     if prior is None:
         return ()
     if prior.experts:
@@ -509,7 +518,7 @@ def _features(change: SetChange | None) -> tuple[str, ...] | None:
     return None if change is None else change.features
 
 
-def left_out(summary: Summary) -> tuple[Table, ...]:
+def left_out(entries: Sequence[LeftOutFact]) -> tuple[Table, ...]:
     """Return features with many votes that are not in the set."""
     columns: list[Field[LeftOutFact]] = [
         (Column("Feature"), lambda r: r.feature),
@@ -517,7 +526,7 @@ def left_out(summary: Summary) -> tuple[Table, ...]:
         (Column("Why it is out"), why_out),
         (Column("Taking it would cost", True), _loss),
     ]
-    return as_table("Strongest by votes and weights", summary.left_out, columns)
+    return as_table("Strongest by votes and weights", entries, columns)
 
 
 def _loss(entry: LeftOutFact) -> str:

@@ -7,7 +7,7 @@ from .document import Card, Document, Section, Table, visible
 
 
 def table_text(table: Table) -> str:
-    """Return a table as aligned columns; its caption stands above it, or the heading of its section says it.
+    """Return a table as aligned columns below its caption, if it has one.
 
     >>> from .document import Cell, Column
     >>> row = (Cell("age", badges=("tie",)), Cell("9"))
@@ -17,7 +17,8 @@ def table_text(table: Table) -> str:
     """
     head = [column.heading for column in table.columns]
     rows = [[visible(str(cell)) for cell in row] for row in table.rows]
-    return aligned([head, *rows], [column.numeric for column in table.columns])
+    lines = aligned([head, *rows], [column.numeric for column in table.columns])
+    return "\n".join(filter(None, [visible(table.caption), lines]))
 
 
 def card_text(card: Card) -> str:
@@ -31,9 +32,9 @@ def card_text(card: Card) -> str:
 
 def document_text(document: Document) -> str:
     """Return a document as what a command prints."""
-    return "\n\n".join(
-        filter(None, [visible(document.headline), *map(card_text, document.cards), *map(_section, document.sections)])
-    )
+    texts = [document.headline, *document.warnings]
+    parts = [*map(visible, texts), *map(card_text, document.cards), *map(_section, document.sections)]
+    return "\n\n".join(filter(None, parts))
 
 
 def _section(section: Section) -> str:

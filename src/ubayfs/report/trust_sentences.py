@@ -373,7 +373,8 @@ def _about_of(counts: SizeAndRange | None) -> str:
 
 # -- the chosen features -----------------------------------------------------------------------------------------------
 
-_LEGEND = {
+# What marks of chosen features mean.
+MARKS = {
     "data": "its votes brought it in: without your weights it is selected, too, and no constraint has to ask for it",
     "rule": "your constraints brought it in: they require it, or votes select it only because they ask for it",
     "weight": "your weights brought it in: the same decision without them drops it, or they alone speak for it",
@@ -495,7 +496,7 @@ def votes_for_text(votes_for: Iterable[VotesFor], of_them: str = "") -> str:
 def legend(chosen: Iterable[ChosenFeature]) -> tuple[LegendEntry, ...]:
     """Return the meaning of the marks of the chosen features."""
     used = {mark for member in chosen for mark in (*member.reasons, *marks_of(member))}
-    return tuple(LegendEntry((mark,), meaning) for mark, meaning in _LEGEND.items() if mark in used)
+    return tuple(LegendEntry((mark,), meaning) for mark, meaning in MARKS.items() if mark in used)
 
 
 def _adjusted(facts: ReportFacts) -> list[str]:

@@ -33,16 +33,10 @@ _MOST_SUGGESTED, _SMALLEST_RANGE, _MOST_SIZES = 200, 20, 25
 _N_QUESTIONS = 10
 _MOST_NAMED = 12  # members that are named in the heading
 _COMPUTING = paragraph("Computing ...", "empty")
-_HATCHED = (
-    '<svg width="0" height="0" style="position: absolute" aria-hidden="true"><defs>'
-    '<pattern id="hatched" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    '<rect width="4" height="4" fill="#fff"/><rect width="2" height="4" fill="#8a3b00"/></pattern></defs></svg>'
-)
 
 
 def draw_answer(bench: Seat) -> None:
     """Draw the screen."""
-    html(_HATCHED)
     follow(bench, lambda: _heading(bench), "answer", "state", "status")
     _draw_blocked(bench)
     with ui.element("div").classes("columns") as content:
