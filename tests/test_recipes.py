@@ -91,7 +91,7 @@ RECIPES = {
         assert "heading: Panel" in study.to_yaml()
         from ubayfs.report import summarize
         selection = ubayfs.decide(EVIDENCE, constraints=ubayfs.max_size(1, rho=9))
-        assert summarize(selection, asked=study.to_dict(), n_draws=0).title == "Panel"
+        assert summarize(selection, settings=study.to_dict(), n_draws=0).title == "Panel"
         """,
     ),
     "Add a task": (

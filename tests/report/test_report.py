@@ -118,7 +118,7 @@ def hostile_summary(n_chosen=10):
     return summary_of(
         selection,
         FeatureData.from_table(pd.DataFrame(X, columns=HOSTILE), y),
-        asked=asked,
+        settings=asked,
         blocks=blocks,
         n_draws=5,
         warnings=warned,

@@ -64,7 +64,7 @@ def made(project):
     data = study.read_data()
     evidence = study.collect(data)
     selection = study.decide(evidence, data)
-    summary = summarize(selection, data, asked=study.to_dict(), n_draws=3)
+    summary = summarize(selection, data, settings=study.to_dict(), n_draws=3)
     # Two displays are as good as all, and sooner drawn.
     displays = {name: summary.displays[name] for name in ("evidence", "convergence")}
     return Result(study, evidence, selection, replace(summary, displays=displays)), data

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,8 +121,7 @@ def finish(
     `write` is from `results.reserve`. `level` is the trust that is asked for: what is missing of it is collected, with
     finished repeats in `runs`. By default what the earlier result knows is used.
     """
-    from ..explain.attribution import attribution
-    from ..report import advice_facts, answer
+    from ..report import advice_facts, answer_of, with_trust
     from ..report.trust_sentences import three_facts
     from ..results.finishing import finished
     from ..results.trust_work import TrustWork
@@ -132,27 +130,26 @@ def finish(
     stored = None if earlier is None else earlier.trust
     work = TrustWork(study, evidence, stored or Trust(), watched, runs)
     with advice_as_values():
-        of_size = work.size()
+        size_advice = work.size()
         selection = work.study.decide(evidence)
-    reasons, before = attribution(selection, work.study.decision.random_state), {given.code for given in shown}
-    answer_with = partial(answer, selection, study=work.study, reasons=reasons)
-    known, trust = answer_with(trust=work.trust), work.trust
-    echo_advice([*advice_facts(of_size), *(fact for fact in known.advice if fact.code not in before)])
-    unread = _unread(print_answer, known)
+    codes_shown, trust = {advice.code for advice in shown}, work.trust
+    answer = answer_of(selection, study=work.study, trust=trust)
+    echo_advice([*advice_facts(size_advice), *(fact for fact in answer.advice if fact.code not in codes_shown)])
+    unread = _unread(print_answer, answer)
     if level is not None or write is not None:
         _examine(work, selection, level)
     if work.trust is not trust:
-        known = answer_with(trust=work.trust)
+        answer = with_trust(answer, selection, work.trust)
     echo_advice(advice_facts(work.trust.advice))
     # What is not known of a decision that is not written, no command finds out.
-    facts = three_facts(replace(known.trust, result="" if directory is None else str(directory)))
+    facts = three_facts(replace(answer.trust, result="" if directory is None else str(directory)))
     facts = tuple(fact for fact in facts if write is not None or fact.state != "missing")
     unread = unread or _unread(print_facts, facts)
     if write is None:
         echo_error("Nothing was written; add -o DIRECTORY to write this result.")
     else:
         result, figures = finished(
-            work, selection, known, earlier=earlier, advice=(*of_size, *work.trust.advice),
+            work, selection, answer, earlier=earlier, advice=(*size_advice, *work.trust.advice),
             note=lambda text: echo_error(f"Note: {text}"),
         )  # fmt: skip
         echo_advice(advice_facts(figures.advice))
@@ -198,12 +195,12 @@ def echo_advice(facts: Iterable[AdviceFact]) -> None:
         echo_error(f"Note: {fact.message if remedy is None else fact.advice.in_words(remedy)}")
 
 
-def print_answer(known: Answer) -> None:
+def print_answer(answer: Answer) -> None:
     """Print the chosen features, the constraints that are violated, and how good the answer is."""
     from ..report.content import answer_document
     from ..report.terminal import document_text
 
-    echo(document_text(answer_document(known, _SHOWN)))
+    echo(document_text(answer_document(answer, _SHOWN)))
     if sys.stdout is not None:
         sys.stdout.flush()  # before the work that follows
 

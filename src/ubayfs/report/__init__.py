@@ -23,7 +23,7 @@ from .html import render_document, render_html
 from .markdown import render_markdown
 from .problem_facts import advice_facts
 from .sheets import render_csv, render_xlsx
-from .summary import FORMAT, answer, summarize
+from .summary import FORMAT, answer_of, summarize, with_trust
 from .writing import RENDERERS, render_json
 
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
     "Summary",
     "Table",
     "advice_facts",
-    "answer",
+    "answer_of",
     "render_csv",
     "render_document",
     "render_html",
@@ -48,4 +48,5 @@ __all__ = [
     "render_markdown",
     "render_xlsx",
     "summarize",
+    "with_trust",
 ]

@@ -54,17 +54,13 @@ _STRONGEST = 5  # features that are out and looked at
 ALIKE = 0.5  # correlation from which on a feature may be named as a stand-in
 
 
-def chosen_features(
-    selection: Selection, attributed: Attribution | None, blocks: Blocks, trust: Trust | None
-) -> tuple[ChosenFeature, ...]:
-    """Return the chosen features, most important first, with what is known of each beyond these samples."""
+def chosen_features(selection: Selection, attributed: Attribution | None, blocks: Blocks) -> tuple[ChosenFeature, ...]:
+    """Return the chosen features, most important first, and what each is chosen because of."""
     order = selection.indices[np.argsort(-selection.importance[selection.indices], kind="stable")]
     in_blocks = blocks_of(blocks, selection.feature_names, order)
     counts, weights, posterior = selection.counts, selection.weights, selection.posterior
     identical = _identical(selection)
     favored = np.zeros_like(selection.mask) if weights is None else raised(weights)
-    related, again = (None, None) if trust is None else (trust.related, trust.reproducibility)
-    labels, with_weights = (None, None) if again is None else (again.labels, again.labels_with_weights)
 
     def is_in(features: tuple[str, ...] | None, name: str) -> bool | None:
         return None if features is None else name in features
@@ -73,7 +69,6 @@ def chosen_features(
     for i, blocks_of_feature in zip(order.tolist(), in_blocks, strict=True):
         name = str(selection.feature_names[i])
         stated = selection.knowledge.get(name, {})
-        half_low, half_high = (None, None) if again is None else map(number, again.vote_share[i])
         chosen.append(
             ChosenFeature(
                 feature=name,
@@ -98,20 +93,36 @@ def chosen_features(
                 source=stated.get("source"),
                 experts=stated.get("experts"),
                 changed_after_votes=stated.get("changed_after_votes"),
-                q=None if related is None else float(related.q_values[i]),
-                related=None if related is None else bool(related.q_values[i] <= LARGEST_Q),
-                selected_again=_label(labels, i),
-                again_with_weights=_label(with_weights, i),
-                frequency=None if again is None else number(again.frequency[i]),
-                half_low=half_low,
-                half_high=half_high,
             )
         )
     return tuple(chosen)
 
 
-def _label(labels: Any, position: int) -> str | None:
-    return None if labels is None or labels[position] == "unknown" else str(labels[position])
+def with_repeats(chosen: Iterable[ChosenFeature], trust: Trust) -> tuple[ChosenFeature, ...]:
+    """Return the chosen features with what is known of each beyond these samples."""
+    related, again = trust.related, trust.reproducibility
+
+    def completed(member: ChosenFeature) -> ChosenFeature:
+        if related is not None:
+            q = float(related.q_values[member.position])
+            member = replace(member, q=q, related=q <= LARGEST_Q)
+        if again is not None:
+            low, high = map(number, again.vote_share[member.position])
+            member = replace(
+                member,
+                selected_again=_label(again.labels, member),
+                again_with_weights=_label(again.labels_with_weights, member),
+                frequency=number(again.frequency[member.position]),
+                half_low=low,
+                half_high=high,
+            )
+        return member
+
+    return tuple(map(completed, chosen))
+
+
+def _label(labels: Any, member: ChosenFeature) -> str | None:
+    return None if labels is None or labels[member.position] == "unknown" else str(labels[member.position])
 
 
 def _votes_for(evidence: Evidence, feature: int) -> tuple[VotesFor, ...]:

@@ -318,7 +318,7 @@ def _draw_figures(facts: Mapping[str, Any]) -> None:
 
 def _draw_preview(facts: Mapping[str, Any]) -> None:
     preview, types = facts["preview"], facts.get("types", {})
-    titles = ["Sample", *(Column(str(name), note=types.get(name, "")) for name in preview["columns"])]
+    titles = [Column("Sample"), *(Column(str(name), note=types.get(name, "")) for name in preview["columns"])]
     rows = [[name, *cells] for name, cells in zip(preview["index"], preview["rows"], strict=True)]
     caption = f"The first {len(rows)} rows and {len(preview['columns'])} of {len(facts['columns']):,} columns"
     html(table(titles, rows, caption, wide=True)).classes("preview")

@@ -91,7 +91,7 @@ def member_table(
 
     def attributes(row: Sequence[Cell]) -> str:
         new = Markup(' class="new"') if row[0].text in added else Markup()
-        return Markup(' data-feature="{}"{}').format(row[0].text, new)
+        return str(Markup(' data-feature="{}"{}').format(row[0].text, new))
 
     return block(table_html(table, look, attributes))
 
