@@ -37,7 +37,7 @@ def test_quick_is_made_of_its_parts(table, selection):
     for shown in (str(found), found._repr_html_()):
         assert "All 2 are related to the target (90 % confidence)" in shown
         assert "of these 2 would be selected again" in shown
-    assert 'Does it predict? Not tested. Call assess with level="full".' in str(found)
+    assert 'Does it predict?\n  Not tested. Call assess with level="full".' in str(found)
 
 
 def test_full_validates_too(table, selection, monkeypatch):

@@ -137,8 +137,8 @@ def _votes_for(evidence: Evidence, feature: int) -> tuple[VotesFor, ...]:
 
 def _identical(selection: Selection) -> dict[str, list[str]]:
     """Return the group of features with the same values that each belongs to, as the evidence knows them."""
-    known = () if selection.posterior is None else selection.posterior.evidence.advice
-    groups = (group for advice in known if advice.code == "identical_features" for group in advice.facts["groups"])
+    all_advice = () if selection.posterior is None else selection.posterior.evidence.advice
+    groups = (group for advice in all_advice if advice.code == "identical_features" for group in advice.facts["groups"])
     return {name: group for group in groups for name in group}
 
 
@@ -359,11 +359,11 @@ def _n_strong(selection: Selection) -> int:
     return int(np.count_nonzero(selection.counts[first] >= max(weakest, 1)))
 
 
-def stand_in_pairs(selection: Selection, found: Iterable[Substitute]) -> tuple[StandInPair, ...]:
+def stand_in_pairs(selection: Selection, substitutes_of_members: Iterable[Substitute]) -> tuple[StandInPair, ...]:
     """Return pairs of features that models took in place of one another and that are alike, each pair once."""
     votes = _votes(selection)
     pairs: dict[frozenset[str], StandInPair] = {}
-    for entry in found:
+    for entry in substitutes_of_members:
         for other in entry.stand_ins:
             alike = other.correlation is None or other.correlation >= ALIKE
             if other.clear and alike:

@@ -46,8 +46,8 @@ def value_html(value: Any) -> str:
 
 def cards_of(value: Any) -> tuple[Card, ...]:
     """Return the cards of a value of ubayfs."""
-    found = next(make(value) for kind, make in _CARDS.items() if isinstance(value, kind))
-    return found if isinstance(found, tuple) else (found,)
+    cards = next(make(value) for kind, make in _CARDS.items() if isinstance(value, kind))
+    return cards if isinstance(cards, tuple) else (cards,)
 
 
 def _table(columns: Mapping[str, Cells]) -> tuple[Table, ...]:
@@ -165,25 +165,29 @@ def _validation(validation: Validation) -> Card:
     return Card(title, tables=_table(columns), lines=tuple(predicts(facts)[1]))
 
 
-def _related(found: Related) -> Card:
-    value, lines = related(related_facts(found, found.features))
-    members = np.flatnonzero(np.isin(found.feature_names, found.features))
-    order = members[np.argsort(found.p_values[members], kind="stable")]
+def _related(related_features: Related) -> Card:
+    value, lines = related(related_facts(related_features, related_features.features))
+    members = np.flatnonzero(np.isin(related_features.feature_names, related_features.features))
+    order = members[np.argsort(related_features.p_values[members], kind="stable")]
     columns: dict[str, Cells] = {
-        "p-value": [rounded(p, 2) for p in found.p_values],
-        "related to the target": [related_text(q, q <= LARGEST_Q) for q in found.q_values],
+        "p-value": [rounded(p, 2) for p in related_features.p_values],
+        "related to the target": [related_text(q, q <= LARGEST_Q) for q in related_features.q_values],
     }
-    return _of_features(found, QUESTIONS["related"], order, columns, lines, value)
+    return _of_features(related_features, QUESTIONS["related"], order, columns, lines, value)
 
 
-def _reproducibility(found: Reproducibility) -> Card:
-    value, lines = selected_again(reproducibility_facts(found))
-    order = np.flatnonzero(found.selected)
-    order = order[np.argsort(-np.nan_to_num(found.frequency[order]), kind="stable")]
-    columns: dict[str, Cells] = {"selected again": _with_bars(map(str, found.labels), np.nan_to_num(found.frequency))}
-    if found.n_used:
-        lines = [*lines, f"Agreement of the sets of halves: {found.lower:.2f}; 0 is chance, 1 the same set."]
-    return _of_features(found, QUESTIONS["reproducibility"], order, columns, lines, value, found.advice)
+def _reproducibility(reproducibility: Reproducibility) -> Card:
+    value, lines = selected_again(reproducibility_facts(reproducibility))
+    order = np.flatnonzero(reproducibility.selected)
+    order = order[np.argsort(-np.nan_to_num(reproducibility.frequency[order]), kind="stable")]
+    columns: dict[str, Cells] = {
+        "selected again": _with_bars(map(str, reproducibility.labels), np.nan_to_num(reproducibility.frequency))
+    }
+    if reproducibility.n_used:
+        lines = [*lines, f"Agreement of the sets of halves: {reproducibility.lower:.2f}; 0 is chance, 1 the same set."]
+    return _of_features(
+        reproducibility, QUESTIONS["reproducibility"], order, columns, lines, value, reproducibility.advice
+    )
 
 
 def _assessment(assessment: Assessment) -> tuple[Card, ...]:

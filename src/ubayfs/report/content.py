@@ -40,9 +40,9 @@ def document(summary: Summary) -> Document:
     """Return the report on a summary."""
     misplaced = [name for name, display in DISPLAYS.items() if display.section not in SECTIONS]
     if misplaced:
-        known = ", ".join(SECTIONS)
+        keys = ", ".join(SECTIONS)
         raise UBayFSError(
-            f"display {misplaced[0]!r} has the section {DISPLAYS[misplaced[0]].section!r}; use one of {known}."
+            f"display {misplaced[0]!r} has the section {DISPLAYS[misplaced[0]].section!r}; use one of {keys}."
         )
     sections = tuple(_section(summary, key) for key in SECTIONS)
     return Document(

@@ -32,8 +32,8 @@ def render_html(summary: Summary, figures: Figures | None = None, report: Docume
     report = report or document(summary)
     if figures is None:
         figures = render_figures(read_displays(summary.displays))
-    known = [fact.advice for fact in summary.advice]
-    further = [str(advice) for advice in figures.advice if advice not in known]
+    shown = [fact.advice for fact in summary.advice]
+    further = [str(advice) for advice in figures.advice if advice not in shown]
     pictures = {name: figures.data_uri(name) for name in summary.displays}
     report = replace(report, warnings=(*report.warnings, *further))
     return render_document(report, pictures, render_xlsx(summary) if report.names else b"")

@@ -40,20 +40,19 @@ from .facts import (
     ViolatedInequality,
     gain_text,
 )
-from .sentences import constraint_state, number_text, target_words
-from .trust_sentences import (
+from .feature_sentences import (
     AGAIN_WITH_WEIGHTS,
     again_heading,
-    difference_text,
     levels_text,
     mark_text,
     marks_of,
-    mean_text,
     replacement,
     votes_for_text,
     why_out,
     with_votes,
 )
+from .sentences import constraint_state, number_text, target_words
+from .trust_sentences import difference_text, mean_text
 
 R = TypeVar("R")
 S = TypeVar("S", bound=Score)
@@ -105,8 +104,8 @@ def chosen(summary: Summary) -> tuple[Table, ...]:
         (Column("Source"), lambda r: r.source or ""),
         *([_IMPORTANCE] if ensemble is None else []),
     ]
-    found = as_table("Chosen features, most important first", summary.chosen, columns, drop_empty=True)
-    return *found, *_beyond_covariates(summary)
+    members = as_table("Chosen features, most important first", summary.chosen, columns, drop_empty=True)
+    return *members, *_beyond_covariates(summary)
 
 
 def _count(count: int | None, models: str, share: float | None) -> Cell:
@@ -141,11 +140,11 @@ def _beyond_covariates(summary: Summary) -> tuple[Table, ...]:
     rows = tuple(
         (
             Cell(feature),
-            *(Cell(_association(found.covariates.get(name))) for name in names),
-            Cell(_association(found.before)),
-            Cell(_association(found.after)),
+            *(Cell(_association(beyond.covariates.get(name))) for name in names),
+            Cell(_association(beyond.before)),
+            Cell(_association(beyond.after)),
         )
-        for feature, found in pairs
+        for feature, beyond in pairs
     )
     caption = (
         f"Association with {listing(names, len(names))}, and with the target before and after adjusting for {them}"
@@ -189,8 +188,8 @@ def changes_text(gained: Sequence[str], lost: Sequence[str]) -> str:
 
 def without(features: Iterable[str], others: Iterable[str]) -> list[str]:
     """Return those of some features that are not among others."""
-    known = set(others)
-    return [name for name in features if name not in known]
+    excluded = set(others)
+    return [name for name in features if name not in excluded]
 
 
 def substitutes(summary: Summary) -> tuple[Table, ...]:
@@ -224,9 +223,9 @@ def _instead(entry: SubstituteFact) -> str:
     return listing(with_votes(entry.added, entry.added_votes), _LISTED) or "nothing"
 
 
-def validation(found: ValidationFacts | Unknown) -> tuple[Table, ...]:
+def validation(facts: ValidationFacts | Unknown) -> tuple[Table, ...]:
     """Return how ways of choosing compare on samples not used for choosing, and sizes if they were tried."""
-    if isinstance(found, Unknown):
+    if isinstance(facts, Unknown):
         return ()
 
     def table(caption: str, scores: Sequence[S], before: list[Field[S]], after: list[Field[S]]) -> tuple[Table, ...]:
@@ -244,9 +243,9 @@ def validation(found: ValidationFacts | Unknown) -> tuple[Table, ...]:
     sizes: list[Field[SizeScore]] = [(Column("Features", True), lambda r: f"{r.size:,}")]
     controls: list[Field[ControlScore]] = [(Column("Predictor"), lambda r: r.predictor)]
     return (
-        *table("On samples not used for choosing (mean and 95 % interval)", found.scores, methods, ours),
-        *table("The same with sets of other sizes", found.sizes, sizes, []),
-        *table("The same with a shuffled target: what chance alone reaches", found.control, controls, []),
+        *table("On samples not used for choosing (mean and 95 % interval)", facts.scores, methods, ours),
+        *table("The same with sets of other sizes", facts.sizes, sizes, []),
+        *table("The same with a shuffled target: what chance alone reaches", facts.control, controls, []),
     )
 
 
@@ -363,27 +362,27 @@ def _lower_by(other: Alternative) -> Cell:
     return Cell(badges=("as good",)) if other.as_good else Cell(number_text(other.loss))
 
 
-def data(found: DataFacts) -> tuple[Table, ...]:
+def data(facts: DataFacts) -> tuple[Table, ...]:
     """Return the data at a glance."""
-    task = TASKS.get(found.task or "", TASKS["unsupervised"])
-    total = sum(each.count for each in found.classes)
-    shares = [f"{each.label}: {each.count:,} ({100 * each.count / total:.0f} %)" for each in found.classes]
-    spread, constant = found.range, found.n_constant
-    named = f"{constant:,}, never chosen: {listing(found.constant, len(found.constant))}" if constant else ""
-    more = (constant or 0) - len(found.constant)
+    task = TASKS.get(facts.task or "", TASKS["unsupervised"])
+    total = sum(each.count for each in facts.classes)
+    shares = [f"{each.label}: {each.count:,} ({100 * each.count / total:.0f} %)" for each in facts.classes]
+    spread, constant = facts.range, facts.n_constant
+    named = f"{constant:,}, never chosen: {listing(facts.constant, len(facts.constant))}" if constant else ""
+    more = (constant or 0) - len(facts.constant)
     return _facts(
         "Data",
         {
-            "File": found.file,
-            "Target": target_words(found.target),
-            "Samples": f"{found.n_samples:,}" if found.n_samples else "",
-            "Features": f"{found.n_features:,}",
-            "Task": found.task,
+            "File": facts.file,
+            "Target": target_words(facts.target),
+            "Samples": f"{facts.n_samples:,}" if facts.n_samples else "",
+            "Features": f"{facts.n_features:,}",
+            "Task": facts.task,
             **({task.counts_title: listing(shares, _LISTED)} if shares else {}),
             **({task.numbers_title: _range(spread)} if spread else {}),
-            "Median follow-up": rounded(found.follow_up) if found.follow_up is not None else "",
-            "Adjusted for": listing(found.adjust_for, len(found.adjust_for)),
-            "Groups": f"{found.groups:,}; samples of one group stay together" if found.groups is not None else "",
+            "Median follow-up": rounded(facts.follow_up) if facts.follow_up is not None else "",
+            "Adjusted for": listing(facts.adjust_for, len(facts.adjust_for)),
+            "Groups": f"{facts.groups:,}; samples of one group stay together" if facts.groups is not None else "",
             "Constant features": named + (f" and {more:,} more" if more else ""),
         },
     )
@@ -401,19 +400,19 @@ def _range(spread: Spread) -> str:
 
 def ensemble(summary: Summary) -> tuple[Table, ...]:
     """Return how the evidence was made."""
-    found = summary.ensemble
-    if found is None:
+    facts = summary.ensemble
+    if facts is None:
         return ()
-    failures = "; ".join(f"{failure.times} times {failure.error}" for failure in found.failures)
+    failures = "; ".join(f"{failure.times} times {failure.error}" for failure in facts.failures)
     return _facts(
         "Ensemble",
         {
-            "Models": f"{found.n_models:,}",
-            "Selector": ", ".join(found.selector_names),
-            "Samples per model": "" if found.train_size is None else f"{100 * found.train_size:g} %",
-            "Size of their sets": _sizes(found.set_sizes),
-            "Features with a vote": f"{found.n_voted:,} of {summary.n_features:,}",
-            "Failed runs": f"{found.n_failures:,}: {failures}" if found.n_failures else "",
+            "Models": f"{facts.n_models:,}",
+            "Selector": ", ".join(facts.selector_names),
+            "Samples per model": "" if facts.train_size is None else f"{100 * facts.train_size:g} %",
+            "Size of their sets": _sizes(facts.set_sizes),
+            "Features with a vote": f"{facts.n_voted:,} of {summary.n_features:,}",
+            "Failed runs": f"{facts.n_failures:,}: {failures}" if facts.n_failures else "",
         },
     ) + certainty(summary)
 
@@ -424,14 +423,14 @@ def _sizes(sizes: SetSizes) -> str:
     return f"{sizes.smallest} to {sizes.largest} features, median {sizes.median:g}"
 
 
-def correlation(found: CorrelationFacts | None) -> tuple[Table, ...]:
+def correlation(facts: CorrelationFacts | None) -> tuple[Table, ...]:
     """Return the pairs of chosen features that are correlated most, if the data are known."""
     columns: list[Field[CorrelatedPair]] = [
         (Column("Feature"), lambda pair: pair.first),
         (Column("Feature"), lambda pair: pair.second),
         (Column("Spearman correlation", True), lambda pair: Cell(f"{pair.value:.2f}", Bar(abs(pair.value)))),
     ]
-    return () if found is None else as_table("Strongest pairs", found.strongest, columns)
+    return () if facts is None else as_table("Strongest pairs", facts.strongest, columns)
 
 
 # -- what experts know -------------------------------------------------------------------------------------------------

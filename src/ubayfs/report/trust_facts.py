@@ -124,61 +124,65 @@ def _adjusted(selection: Selection) -> tuple[str, ...]:
     return () if selection.posterior is None else selection.posterior.evidence.adjust_for
 
 
-def reproducibility_facts(found: Reproducibility) -> ReproducibilityFacts:
+def reproducibility_facts(reproducibility: Reproducibility) -> ReproducibilityFacts:
     """Return what another study would select again."""
-    stand_ins = found.stand_ins
-    selected_again = tuple(map(number, found.selected_again))
-    with_weights = None if found.with_weights is None else _size_and_range(found.with_weights.agreement)
-    if with_weights is not None and found.size:  # what the data select alone is selected with the weights, too
+    stand_ins = reproducibility.stand_ins
+    selected_again = tuple(map(number, reproducibility.selected_again))
+    with_weights = (
+        None if reproducibility.with_weights is None else _size_and_range(reproducibility.with_weights.agreement)
+    )
+    if (
+        with_weights is not None and reproducibility.size
+    ):  # what the data select alone is selected with the weights, too
         both = zip(with_weights.selected_again, selected_again, strict=True)
         most = tuple(None if own is None or data is None else max(own, data) for own, data in both)
         with_weights = replace(with_weights, selected_again=most)
     return ReproducibilityFacts(
-        state=_state(found.n_used, found.n_splits),
-        n_done=found.n_used,
-        n_asked=found.n_splits,
-        failures=tuple(found.failures),
-        n_undefined=found.n_undefined,
-        size=found.size,
-        n_usually=int(np.count_nonzero(found.by_data & (found.labels == "usually"))),
-        lower=number(found.lower),
-        upper=number(found.upper),
-        interval=tuple(map(number, found.interval)),
+        state=_state(reproducibility.n_used, reproducibility.n_splits),
+        n_done=reproducibility.n_used,
+        n_asked=reproducibility.n_splits,
+        failures=tuple(reproducibility.failures),
+        n_undefined=reproducibility.n_undefined,
+        size=reproducibility.size,
+        n_usually=int(np.count_nonzero(reproducibility.by_data & (reproducibility.labels == "usually"))),
+        lower=number(reproducibility.lower),
+        upper=number(reproducibility.upper),
+        interval=tuple(map(number, reproducibility.interval)),
         selected_again=selected_again,
-        n_selected=int(found.selected.sum()),
-        by_rule=tuple(found.by_rule),
-        by_weight=tuple(found.by_weight),
-        filling=tuple(found.filling),
+        n_selected=int(reproducibility.selected.sum()),
+        by_rule=tuple(reproducibility.by_rule),
+        by_weight=tuple(reproducibility.by_weight),
+        filling=tuple(reproducibility.filling),
         stand_ins=None if stand_ins is None else tuple(map(number, stand_ins.selected_again)),
-        without_prior=_size_and_range(found.without_prior),
+        without_prior=_size_and_range(reproducibility.without_prior),
         with_weights=with_weights,
     )
 
 
-def _size_and_range(found: HalvesAgreement | None) -> SizeAndRange | None:
-    return None if found is None else SizeAndRange(found.size, tuple(map(number, found.selected_again)))
+def _size_and_range(agreement: HalvesAgreement | None) -> SizeAndRange | None:
+    return None if agreement is None else SizeAndRange(agreement.size, tuple(map(number, agreement.selected_again)))
 
 
-def validation_facts(found: Validation) -> ValidationFacts:
+def validation_facts(validation: Validation) -> ValidationFacts:
     """Return how the procedure predicts beside baselines."""
-    scores = _rows(MethodScore, found.scores)
-    ours = next((row for row in scores if row.metric == found.main_metric), None)
+    scores = _rows(MethodScore, validation.scores)
+    ours = next((row for row in scores if row.metric == validation.main_metric), None)
     return ValidationFacts(
-        state=_state(found.n_done, found.n_folds),
-        n_done=found.n_done,
-        n_asked=found.n_folds,
-        failures=tuple(found.failures),
-        metric=found.main_metric,
-        adjust_for=tuple(found.adjust_for),
+        state=_state(validation.n_done, validation.n_folds),
+        n_done=validation.n_done,
+        n_asked=validation.n_folds,
+        failures=tuple(validation.failures),
+        metric=validation.main_metric,
+        adjust_for=tuple(validation.adjust_for),
         predictor=None if ours is None else ours.predictor,
         mean=None if ours is None else ours.mean,
         lower=None if ours is None else ours.lower,
         upper=None if ours is None else ours.upper,
         scores=scores,
-        sizes=_rows(SizeScore, found.sizes),
-        best_size=found.best_size,
-        one_se_size=found.one_se_size,
-        control=_rows(ControlScore, found.control),
+        sizes=_rows(SizeScore, validation.sizes),
+        best_size=validation.best_size,
+        one_se_size=validation.one_se_size,
+        control=_rows(ControlScore, validation.control),
     )
 
 

@@ -46,8 +46,8 @@ def write_report(
     render = RENDERERS.get(path.suffix.lower())
     if render is None:
         raise InputError.of("path", f"must end in {listing([*RENDERERS])}; got {str(path)!r}.", path)
-    known = Trust(**{part: found for part, found in trust.items() if found is not None})
-    summary = summarize(selection, _data(selection, X, y), trust=known, **arguments)
+    known_trust = Trust(**{part: found for part, found in trust.items() if found is not None})
+    summary = summarize(selection, _data(selection, X, y), trust=known_trust, **arguments)
     save_content(path, render(summary).encode(), UBayFSError)
     return path
 

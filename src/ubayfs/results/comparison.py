@@ -161,15 +161,15 @@ def _resolved(
 
 def _tied(result: AnyResult, data: FeatureData | None) -> ResolvedStudy:
     """Return the study of a result tied to its features; a size that the data support is that of the result."""
-    known = data is not None and data.fingerprint == result.evidence.settings.get("data_fingerprint")
+    same_data = data is not None and data.fingerprint == result.evidence.settings.get("data_fingerprint")
     study = resolve_study(
         replace(result.study, outputs=replace(result.study.outputs, reduced_table=False)),
-        data=data if known else "if needed",
+        data=data if same_data else "if needed",
         feature_names=result.evidence.feature_names,
         n_models=result.evidence.n_models,
     )
-    given = result.selection.provenance.get("constraints", ())
-    sizes = [constraint["arguments"]["n"] for constraint in given if constraint.get("note") == SUPPORTED]
+    constraints = result.selection.provenance.get("constraints", ())
+    sizes = [constraint["arguments"]["n"] for constraint in constraints if constraint.get("note") == SUPPORTED]
     return study.sized(sizes[0]) if study.needs_related and sizes else study
 
 
@@ -206,12 +206,12 @@ def _causes(
         "constraints": (first.evidence, _with_part(old, new, "constraints"), studies[1].data),
     }
     try:
-        found = {cause: set(decision.make(evidence, X).features) for cause, (evidence, decision, X) in swaps.items()}
+        selected = {cause: set(decision.make(evidence, X).features) for cause, (evidence, decision, X) in swaps.items()}
     except UBayFSError as error:
         return {}, f"The causes of the change could not be tried out: {error}"
     before, after = set(first.selection.features), set(second.selection.features)
     alone = {
-        name: tuple(cause for cause, chosen in found.items() if (name in chosen) == (name in after))
+        name: tuple(cause for cause, chosen in selected.items() if (name in chosen) == (name in after))
         for name in before ^ after
     }
     return {name: causes or (_TOGETHER,) for name, causes in alone.items()}, ""
@@ -236,8 +236,8 @@ def _differences(
     for key in sorted(before.keys() | after.keys()):
         if before.get(key) != after.get(key) and (key[0] in _COMPARED or key[:2] in _OF_PRIOR):
             yield Difference(".".join(key), before.get(key), after.get(key))
-    given = (first.study, second.study) if studies is None else (study.decision for study in studies)
-    old, new = ([demand for demand in source.constraints if not demand.from_prior] for source in given)
+    sources = (first.study, second.study) if studies is None else (study.decision for study in studies)
+    old, new = ([demand for demand in source.constraints if not demand.from_prior] for source in sources)
     yield from (Difference("constraint", removed, None) for removed in old if removed not in new)
     yield from (Difference("constraint", None, added) for added in new if added not in old)
     if studies is not None and _unlikely(studies[0]) != _unlikely(studies[1]):

@@ -114,7 +114,7 @@ def _measured(selection: Selection, data: FeatureData) -> Selection:
     assert selection.problem is not None
     problem = replace(selection.problem, X=data.X)
     best, *others = (
-        replace(found, metrics=problem.measure(problem.mask(found.indices)))
-        for found in (selection.best, *selection.alternatives)
+        replace(chosen, metrics=problem.measure(problem.mask(chosen.indices)))
+        for chosen in (selection.best, *selection.alternatives)
     )
     return replace(selection, best=best, alternatives=tuple(others), problem=problem)

@@ -19,9 +19,9 @@ from ...report.blocks import cards_html, table_html
 from ...report.content import fact_cards
 from ...report.document import Cell, Column, Table
 from ...report.facts import ChosenFeature, ConstraintFact, Fact, gain_text
+from ...report.feature_sentences import NONE_LEFT_OUT, marks_of
 from ...report.sentences import constraint_state
 from ...report.tables import Field
-from ...report.trust_sentences import NONE_LEFT_OUT, marks_of
 from ..staged_answer import AlternativesStage, LeftOutStage, SetStage, SizePoint
 from ..state import Word
 from .parts import APP, badge, block, choices, paragraph, text, votes_bar
@@ -35,9 +35,9 @@ _SHOWN = 12  # names in a line
 WAITING = Cell(slot='<span class="waiting" title="being computed">...</span>')
 
 
-def since(found: SetStage) -> Markup:
+def since(stage: SetStage) -> Markup:
     """Return what the last change did to the set; nothing if there was none."""
-    reason, changes = "; ".join(found.because), {"added": found.added, "removed": found.removed}
+    reason, changes = "; ".join(stage.because), {"added": stage.added, "removed": stage.removed}
     if not any(changes.values()) and not reason:
         return Markup()
     parts = [
@@ -51,7 +51,7 @@ def since(found: SetStage) -> Markup:
     )
 
 
-def facts(found: Iterable[Fact], by_itself: Collection[str] = ()) -> Markup:
+def facts(three: Iterable[Fact], by_itself: Collection[str] = ()) -> Markup:
     """Return the three facts of trust as in the report; one that is not known yet says how it comes to be known.
 
     Those `by_itself` are computed without being asked for.
@@ -62,7 +62,7 @@ def facts(found: Iterable[Fact], by_itself: Collection[str] = ()) -> Markup:
         replace(fact, sentences=(waits if fact.fact in by_itself else asked,), command="")
         if fact.state == "missing"
         else fact
-        for fact in found
+        for fact in three
     )
     return block(cards_html(fact_cards(shown), APP))
 
@@ -120,14 +120,14 @@ def word_box(feature: str, stated: Any) -> Markup:
     ).format(feature, text(feature), inner)
 
 
-def left_out(found: LeftOutStage) -> Markup:
+def left_out(stage: LeftOutStage) -> Markup:
     """Return strong features that are not in the set, and why."""
-    return _tables(tables.left_out(found.left_out), NONE_LEFT_OUT if found.known else "Not examined.")
+    return _tables(tables.left_out(stage.left_out), NONE_LEFT_OUT if stage.examined else "Not examined.")
 
 
-def other_sets(found: AlternativesStage) -> Markup:
+def other_sets(stage: AlternativesStage) -> Markup:
     """Return sets that are as good or nearly as good, by what they exchange."""
-    return _tables(tables.alternatives(found.alternatives), "None was looked for.")
+    return _tables(tables.alternatives(stage.alternatives), "None was looked for.")
 
 
 def rules(constraints: Sequence[ConstraintFact]) -> Markup:

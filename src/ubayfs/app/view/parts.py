@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from ...report.blocks import PAGE, badge_html, table_html
 from ...report.document import Bar, Cell, Column, Table, visible
-from ...report.trust_sentences import MARKS
+from ...report.feature_sentences import MARKS
 from ...study.schema import SECTIONS
 
 # The looks of the app: in a narrow window each row of a table becomes a card, in which cells have their headings; a
