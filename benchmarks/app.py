@@ -40,7 +40,7 @@ _WATCH = """
     const now = performance.now() - start;
     times.set ??= now;
     if (!waiting('Because of')) times.reasons ??= now;
-    if (!waiting('If it cannot be measured') && times.reasons !== undefined) times.alternatives ??= now;
+    if (!waiting('Best replacement') && times.reasons !== undefined) times.alternatives ??= now;
     if (times.alternatives !== undefined) { observer.disconnect(); done(times); }
   };
   const observer = new MutationObserver(look);

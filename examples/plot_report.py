@@ -15,8 +15,7 @@ import numpy as np
 
 import ubayfs
 from ubayfs.plotting import read_displays
-from ubayfs.report import render_html
-from ubayfs.summary import summarize
+from ubayfs.report import render_html, summarize
 from ubayfs.trust.trust import Trust
 
 rng = np.random.default_rng(1)

@@ -33,7 +33,9 @@ def take_pictures():
             if screen == "versions":
                 compare_two(page, study)
             if screen == "answer":
-                page.wait_for_function("document.querySelectorAll('.answers .unknown').length <= 1")  # but prediction
+                page.wait_for_function(
+                    "document.querySelectorAll('.answers.facts > div:not(:has(.value))').length <= 1"
+                )  # but prediction
             page.wait_for_timeout(2500)
             page.screenshot(path=IMAGES / f"app_{screen}.png")
         browser.close()

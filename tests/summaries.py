@@ -1,7 +1,8 @@
 """Summaries in plain types, as ``summary.json`` has them, and back."""
 
 from ubayfs._plain import decode, plain
-from ubayfs.summary import Summary, answer, summarize
+from ubayfs.report import Summary, summarize
+from ubayfs.report import answer_of as answer
 
 
 def summary_of(*arguments, **settings):

@@ -24,7 +24,7 @@ from ubayfs.constraints import resolve
 from ubayfs.decision.problem import size_advice, very_likely_advice
 from ubayfs.decision.workflow import Decision
 from ubayfs.exceptions import Advice
-from ubayfs.summary import summarize
+from ubayfs.report import summarize
 
 NAMES = np.array(list("abcdefgh"), dtype=object)
 BLOCKS = {"first": list("abcd"), "second": list("efgh")}

@@ -32,7 +32,6 @@ LAYERS = [
     ["estimator"],
     ["study"],
     ["plotting"],
-    ["summary"],
     ["report"],
     ["results"],
     ["attached"],

@@ -21,7 +21,7 @@ RECIPES = {
         """
         evidence = ubayfs.collect_evidence(X, y, selector="pearson", n_models=4, n_features_per_model=1, random_state=0)
         assert evidence.counts.tolist() == [4, 0]
-        from ubayfs.summary import summarize
+        from ubayfs.report import summarize
         methods = summarize(ubayfs.decide(evidence, constraints=ubayfs.max_size(1)), n_draws=0).methods
         assert "4 models by Pearson correlation (Pearson, 1895) voted" in methods.text
         assert methods.references[1].startswith("Pearson, K. (1895).")
@@ -54,7 +54,7 @@ RECIPES = {
         selection = ubayfs.decide(EVIDENCE, constraints=ubayfs.max_size(1, rho=9))
         from ubayfs.plotting import Drawing, read_displays
         from ubayfs.report import render_html
-        from ubayfs.summary import summarize
+        from ubayfs.report import summarize
         summary = summarize(selection, n_draws=0)
         assert summary.displays["votes"]["counts"] == [3, 2, 1]
         picture = read_displays(summary.displays)["votes"].plot().render()
@@ -89,9 +89,9 @@ RECIPES = {
         outputs = ubayfs.study.OutputSection(heading="Panel")
         study = ubayfs.study.Study(ubayfs.study.DataSection("d.csv"), outputs=outputs)
         assert "heading: Panel" in study.to_yaml()
-        from ubayfs.summary import summarize
+        from ubayfs.report import summarize
         selection = ubayfs.decide(EVIDENCE, constraints=ubayfs.max_size(1, rho=9))
-        assert summarize(selection, asked=study.to_dict(), n_draws=0).title == "Panel"
+        assert summarize(selection, settings=study.to_dict(), n_draws=0).title == "Panel"
         """,
     ),
     "Add a task": (

@@ -12,7 +12,6 @@ from . import report as report
 from . import results as results
 from . import selectors as selectors
 from . import study as study
-from . import summary as summary
 from . import tables as tables
 from . import trust as trust
 from . import workers as workers

@@ -184,14 +184,11 @@ def attached(name: str) -> Any:
 class ShownAsCard:
     """Shows a value by its card, which :mod:`ubayfs.report.cards` makes when it is asked for."""
 
-    def _card(self) -> Any:
-        return attached("card_of")(self)
-
     def __str__(self) -> str:
-        return str(self._card())
+        return str(attached("value_text")(self))
 
     def _repr_html_(self) -> str:
-        return str(self._card().html())
+        return str(attached("value_html")(self))
 
 
 HARD: Final = "hard"  # an infinite relaxation, in files, tables and messages

@@ -14,7 +14,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "explain.redecide": ["substitutes"],  # Selection.substitutes
         "plotting": ["display_of"],  # Selection.plot
-        "report.cards": ["card_of"],  # str and notebooks, of all values
+        "report.cards": ["value_html", "value_text"],  # notebooks and str, of all values
         "report.writing": ["write_report"],  # Selection.report
     },
 )

@@ -234,7 +234,7 @@ def test_every_screen_is_reached_without_a_mouse(page, study):
 def test_accessible_and_no_wider_than_the_window(page, server, collected, check_access, screen):
     study = collected(page, "patients")
     page.goto(f"{study}/{screen}" if screen else server.base + "/")
-    seen = {"data": ".preview td", "know": ".ag-row", "answer": ".curve", "evidence": "td svg.votes"}
+    seen = {"data": ".preview td", "know": ".ag-row", "answer": ".curve", "evidence": "td .track"}
     page.locator(seen.get(screen, "h1")).first.wait_for()
     if screen == "answer":
         expect(page.locator(".members .waiting")).to_have_count(0)

@@ -168,7 +168,7 @@ def test_lists_of_the_set_stay_open_while_reasons_and_alternatives_arrive(answer
     feature = boxes.last.get_attribute("data-feature")
     boxes.last.select_option("very likely")
     expect(answer.locator(".since")).to_contain_text(f"{feature}: very likely")
-    expect(answer.locator(f"tr[data-feature='{feature}'] svg.votes")).to_have_attribute(
+    expect(answer.locator(f"tr[data-feature='{feature}'] .track")).to_have_attribute(
         "aria-label", re.compile("and a weight of 20$")
     )
     ready()

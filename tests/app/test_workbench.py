@@ -19,8 +19,8 @@ from ubayfs.app.state import Rule, State
 from ubayfs.app.view.answer_parts import rules
 from ubayfs.app.workbench import Seat, Workbench
 from ubayfs.exceptions import InputError, UBayFSError
+from ubayfs.report.problem_facts import constraint_facts
 from ubayfs.study import load_study
-from ubayfs.summary.problem_facts import constraint_facts
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def test_the_same_result_twice(finished, run):
     assert comparison.differences == comparison.weights == ()
     done = run("compare", finished, finished)
     assert "Both results have the same 4 features." in done.out
-    assert "No settings differ." in done.out
+    assert "Settings that differ\n  None." in done.out
 
 
 def test_other_features_are_compared_by_name_alone(finished, tmp_path, run, cells):
@@ -98,7 +98,7 @@ def test_other_features_are_compared_by_name_alone(finished, tmp_path, run, cell
 def test_compare_in_words_and_as_json(finished, changed, run):
     done = run("compare", finished, changed / "smaller")
     assert done.code == 0
-    assert "because of the constraints" in done.out
+    assert "Because of the" in done.out
     assert "constraint added: max_size(2)" in done.out
     content = json.loads(run("compare", finished, changed / "smaller", "--json").out)
     assert content["value"][0] == read_result(finished).selection.value

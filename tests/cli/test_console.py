@@ -9,7 +9,7 @@ import warnings
 
 import pytest
 
-from ubayfs.cli.console import advice_as_values, echo_error, progress, stoppable, table
+from ubayfs.cli.console import advice_as_values, echo_error, progress, stoppable
 from ubayfs.exceptions import OptimizationWarning
 
 
@@ -84,9 +84,3 @@ def test_own_warnings_are_silent_and_others_pass():
 def test_tell_goes_to_stderr(capsys):
     echo_error("so")
     assert capsys.readouterr() == ("", "so\n")
-
-
-def test_table_aligns_numbers_to_the_right():
-    rows = [{"feature": "radius", "votes": 100, "weight": 0.01}, {"feature": "b", "votes": 7, "weight": None}]
-    assert table(rows).splitlines() == ["feature  votes  weight", "radius     100    0.01", "b            7"]
-    assert table([]) == ""

@@ -14,8 +14,7 @@ from ubayfs.data import advice as module
 from ubayfs.data.advice import identical_columns
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.sparse_columns import SparseColumns
-from ubayfs.report import render_markdown
-from ubayfs.summary import answer, summarize
+from ubayfs.report import answer_of, render_markdown, summarize
 
 
 def extremes(X):
@@ -95,7 +94,7 @@ def test_evidence_and_report_name_them(recwarn):
     assert advice.facts["groups"] == [["x3", "x7", "x9"], ["x4", "x5"]]
     assert (advice.facts["n_features"], advice.facts["n_groups"]) == (5, 2)
     selection = decide(evidence, constraints=max_size(1))
-    assert [(member.feature, list(member.identical_to)) for member in answer(selection).chosen] == [
+    assert [(member.feature, list(member.identical_to)) for member in answer_of(selection).chosen] == [
         ("x3", ["x7", "x9"])
     ]
     report = render_markdown(summarize(selection, n_draws=0))

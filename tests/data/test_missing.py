@@ -15,7 +15,7 @@ from ubayfs.exceptions import InputError, UBayFSWarning
 from ubayfs.metrics import redundancy_rate
 from ubayfs.plotting.base import signed_correlations
 from ubayfs.plotting.correlation import CorrelationDisplay
-from ubayfs.summary import summarize
+from ubayfs.report import summarize
 
 GAP = np.nan
 

@@ -11,7 +11,7 @@ from ubayfs import Evidence, collect_evidence, decide, max_size
 from ubayfs.data.advice import outlying_values
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import UBayFSWarning
-from ubayfs.summary import advice_facts
+from ubayfs.report import advice_facts
 
 
 def found_in(X):

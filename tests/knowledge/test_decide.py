@@ -21,9 +21,8 @@ from ubayfs import (
 )
 from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import ConstraintError, InputError, StudyError, UBayFSWarning
-from ubayfs.report import render_csv, render_html, render_markdown
+from ubayfs.report import render_csv, render_html, render_markdown, summarize
 from ubayfs.study import DataSection, PriorSection, Study, load_study, resolve_study
-from ubayfs.summary import summarize
 
 NAMES = ["TP53", "MYC", "KRAS", "ACTB", "GAPDH", "SEPTIN2"]
 SIZE = max_size(2)

@@ -12,8 +12,7 @@ from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import InputError
 from ubayfs.plotting import ProfileDisplay
 from ubayfs.plotting.profile import profile_of
-from ubayfs.report import render_markdown
-from ubayfs.summary import summarize
+from ubayfs.report import render_markdown, summarize
 
 
 @pytest.fixture

@@ -247,7 +247,7 @@ def test_the_agreement_says_what_the_other_choice_selects():
 
 
 def test_the_report_names_the_list_and_the_other_choice():
-    from ubayfs.summary import summarize
+    from ubayfs.report import summarize
 
     def sentences(weights, how):
         selection = decide(evidence, weights=weights, constraints=max_size(8), trust_in_lists=how)

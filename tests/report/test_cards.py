@@ -10,7 +10,10 @@ import ubayfs
 from ubayfs import Evidence, UBayFSSelector, decide, max_size, maximize, must_link
 from ubayfs.exceptions import InputError, MissingDependencyError
 from ubayfs.priors import Hyperdirichlet
-from ubayfs.report.cards import Card, card_of
+from ubayfs.report.blocks import NOTEBOOK, cards_html
+from ubayfs.report.cards import cards_of
+from ubayfs.report.document import Card
+from ubayfs.report.terminal import card_text
 
 NASTY = '<script>alert("x")</script>\n\x1b[31m'
 
@@ -79,7 +82,7 @@ def test_every_value_shows_itself_as_closed_html_without_scripts_and_as_one_line
     value = values[name]
     found = value._repr_html_() if name != "selector" else value.selection_._repr_html_()
     assert found in value._repr_html_()  # that of a selector has the diagram of scikit-learn below it
-    assert read(found).tags <= {"div", "p", "table", "thead", "tbody", "tr", "th", "td", "span"}
+    assert read(found).tags <= {"div", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th", "td", "span"}
     assert "http" not in found
     assert len(found) < 20_000
     if name != "selector":
@@ -89,22 +92,25 @@ def test_every_value_shows_itself_as_closed_html_without_scripts_and_as_one_line
 
 def test_a_selection_shows_its_members_by_importance_with_votes_as_bars_and_the_proof(values):
     selection = values["selection"]
-    card = card_of(selection)
+    (card,) = cards_of(selection)
+    (table,) = card.tables
     order = sorted(selection.indices, key=lambda i: -selection.importance[i])
-    assert [row[0] for row in card.rows] == [f"x{i}" for i in order]
-    assert card.bars == tuple(selection.counts[i] / 6 for i in order)
-    assert card.columns == ("feature", "votes", "prior weight", "importance")
+    names = [f"x{i}" for i in order]
+    assert [row[0].text for row in table.rows] == names
+    assert [row[1].bar.length for row in table.rows] == [selection.counts[i] / 6 for i in order]
+    assert [column.heading for column in table.columns] == ["feature", "votes", "prior weight", "importance"]
     assert card.lines[0].startswith("Proved")
     assert card.lines[1] == "The constraint holds."
     cells = read(selection._repr_html_()).cells
-    assert [cell for cell in cells if re.fullmatch(r"x\d", cell)] == [row[0] for row in card.rows]
-    assert all(row[0] in str(selection) for row in card.rows)
+    assert [cell for cell in cells if re.fullmatch(r"x\d", cell)] == names
+    assert all(name in str(selection) for name in names)
 
 
 def test_a_card_of_votes_lists_features_with_votes_and_counts_the_rest():
     votes = np.tril(np.ones((30, 30), dtype=bool))
-    card = card_of(Evidence.from_sets(np.column_stack([votes, np.zeros((30, 2), dtype=bool)])))
-    assert len(card.rows) == len(card.bars) == 20
+    (card,) = cards_of(Evidence.from_sets(np.column_stack([votes, np.zeros((30, 2), dtype=bool)])))
+    (table,) = card.tables
+    assert len(table.rows) == 20
     assert card.lines[0] == "and 10 more features"
 
 
@@ -125,13 +131,13 @@ def test_text_of_data_is_escaped_and_control_characters_are_seen():
 
 
 def test_a_card_without_rows_is_its_title_and_lines():
-    assert str(Card("title", lines=("one", "two"))) == "title\n\none\ntwo"
-    assert "<table" not in Card("title").html()
+    assert card_text(Card("title", lines=("one", "two"))) == "title\n  one\n  two"
+    assert "<table" not in cards_html([Card("title")], NOTEBOOK)
 
 
 def test_a_constraint_prints_as_it_is_written(values):
     assert str(values["constraint"]) == repr(values["constraint"]) == "must_link(['x0', 'x1'], price=0.25)"
-    assert "0.25" in card_of(values["constraint"]).lines[1]
+    assert "0.25" in cards_of(values["constraint"])[0].lines[1]
 
 
 # -- pictures and reports ----------------------------------------------------------------------------------------------

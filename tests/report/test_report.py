@@ -32,12 +32,11 @@ from ubayfs.data.feature_data import FeatureData
 from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import MissingDependencyError
 from ubayfs.plotting import DISPLAYS, read_displays, render_figures
-from ubayfs.report import render_html, render_json, render_markdown, render_xlsx, tables
+from ubayfs.report import render_html, render_json, render_markdown, render_xlsx, summarize, tables
 from ubayfs.report.content import SECTIONS
 from ubayfs.report.document import Cell
+from ubayfs.report.facts import Reason
 from ubayfs.report.markdown import escaped
-from ubayfs.summary import summarize
-from ubayfs.summary.facts import Reason
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -119,7 +118,7 @@ def hostile_summary(n_chosen=10):
     return summary_of(
         selection,
         FeatureData.from_table(pd.DataFrame(X, columns=HOSTILE), y),
-        asked=asked,
+        settings=asked,
         blocks=blocks,
         n_draws=5,
         warnings=warned,
@@ -631,5 +630,5 @@ def test_all_weights_can_be_read_from_the_report(blank_figures):
 def test_a_column_without_entries_is_left_out(source):
     reasons = tuple(Reason(name, False, "likely", "known", given) for name, given in (("a", source), ("b", "")))
     summary = summarize(decide(Evidence.from_sets([[1, 0]] * 3, ["a", "b"]), max_size=1), n_draws=0)
-    (table,) = tables.stated(replace(summary, prior=replace(summary.prior, reasons=reasons)))
+    (table,) = tables.stated(replace(summary.prior, reasons=reasons))
     assert ("Source" in [column.heading for column in table.columns]) == bool(source)

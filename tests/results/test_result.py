@@ -19,12 +19,11 @@ from ubayfs._files import FIGURE_FORMATS, encode_record
 from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import EnsembleError, InputError, StudyError, UBayFSWarning
 from ubayfs.plotting import Display, read_displays, render_figures
-from ubayfs.report import render_json, render_markdown
+from ubayfs.report import render_json, render_markdown, summarize
 from ubayfs.results import Result, StoredResult, check_directory, read_result, reserve, write_result
 from ubayfs.results import result as result_module
 from ubayfs.results.file_set import FileSet
 from ubayfs.study import DataSection, EvidenceSection, OutputSection, Study
-from ubayfs.summary import summarize
 from ubayfs.tables import read_table
 
 FILES = {
@@ -65,7 +64,7 @@ def made(project):
     data = study.read_data()
     evidence = study.collect(data)
     selection = study.decide(evidence, data)
-    summary = summarize(selection, data, asked=study.to_dict(), n_draws=3)
+    summary = summarize(selection, data, settings=study.to_dict(), n_draws=3)
     # Two displays are as good as all, and sooner drawn.
     displays = {name: summary.displays[name] for name in ("evidence", "convergence")}
     return Result(study, evidence, selection, replace(summary, displays=displays)), data

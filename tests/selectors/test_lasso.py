@@ -21,7 +21,7 @@ from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.hazards import RiskSets
 from ubayfs.data.missing import filled
 from ubayfs.exceptions import InputError, UBayFSWarning
-from ubayfs.report import render_markdown
+from ubayfs.report import render_markdown, summarize
 from ubayfs.selectors import SELECTORS, Lasso, Wide, _lasso_fits, _score_columns
 from ubayfs.selectors._active_sets import minimize
 from ubayfs.selectors._lasso_columns import LassoColumns
@@ -32,7 +32,6 @@ from ubayfs.selectors.base import CURVE, STRAIGHT, UNSAID
 from ubayfs.selectors.category_numbers import numbers_of_several
 from ubayfs.selectors.lasso import _targets
 from ubayfs.selectors.threads import column_threads
-from ubayfs.summary import summarize
 from ubayfs.trust.ensembles import HalfEnsembles
 from ubayfs.trust.repeats import ARRAYS
 

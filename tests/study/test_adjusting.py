@@ -10,9 +10,9 @@ import pytest
 from ubayfs import collect_evidence, read_data
 from ubayfs.cli.main import main
 from ubayfs.exceptions import StudyError
+from ubayfs.report.relations import beyond
 from ubayfs.results import read_result
 from ubayfs.study import check_study, load_study, resolve_study
-from ubayfs.summary.relations import beyond
 from ubayfs.tables import Table
 from ubayfs.tables.column_roles import infer_columns
 

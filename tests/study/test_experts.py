@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import ubayfs
-from ubayfs.report import render_html, render_json, render_markdown
+from ubayfs.report import render_html, render_json, render_markdown, summarize
 from ubayfs.results import Result
 from ubayfs.results.comparison import compare
 from ubayfs.study import DataSection, Expert, PriorSection, Study, Weights, load_study, resolve_study
-from ubayfs.summary import summarize
 
 NAMES = ["a", "b", "c", "d", "e"]
 STUDY = """\

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from amounts import examples
 from ubayfs import Evidence, decide
 from ubayfs.exceptions import InputError
-from ubayfs.report import render_csv
-from ubayfs.summary import summarize
+from ubayfs.report import render_csv, summarize
 from ubayfs.tables import MISSING_CODES, read_table, write_table
 
 WRITABLE = ["t.csv", "t.tsv", "t.txt", "t.csv.gz", "t.tsv.gz", "t.txt.gz", "t.xlsx", "t.parquet"]

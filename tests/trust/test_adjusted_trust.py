@@ -8,8 +8,8 @@ from repeating import reproduced, validated
 from ubayfs import collect_evidence, decide, estimate_related, max_size
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import InputError
-from ubayfs.summary.answer_facts import validation_facts
-from ubayfs.summary.trust_sentences import predicts
+from ubayfs.report.trust_facts import validation_facts
+from ubayfs.report.trust_sentences import predicts
 from ubayfs.trust.folds import assign_folds
 from ubayfs.trust.procedure import take_samples
 from ubayfs.trust.validation import Validation

@@ -37,7 +37,7 @@ def test_quick_is_made_of_its_parts(table, selection):
     for shown in (str(found), found._repr_html_()):
         assert "All 2 are related to the target (90 % confidence)" in shown
         assert "of these 2 would be selected again" in shown
-    assert 'Does it predict? Not tested. Call assess with level="full".' in str(found)
+    assert 'Does it predict?\n  Not tested. Call assess with level="full".' in str(found)
 
 
 def test_full_validates_too(table, selection, monkeypatch):
@@ -115,8 +115,8 @@ def test_wrong_arguments_are_refused(table, selection, arguments, argument):
     ],
 )
 def test_relations_in_words(table, selection, features, sentence):
-    from ubayfs.summary.answer_facts import related_facts
-    from ubayfs.summary.trust_sentences import related
+    from ubayfs.report.trust_facts import related_facts
+    from ubayfs.report.trust_sentences import related
 
     found = estimate_related(selection, *table, n_shuffles=200)
     assert related(related_facts(found, features))[1][0] == sentence

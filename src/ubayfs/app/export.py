@@ -21,12 +21,12 @@ from .._files import protected, write_atomically
 from ..constraints.sizes import with_supported
 from ..exceptions import InputError
 from ..plotting import Figures
+from ..report import answer_of
 from ..results import Result, StoredResult, reserve
 from ..results.comparison import AnyResult, Comparison, Undocumented, compare
 from ..results.file_set import MANIFEST
 from ..results.finishing import finished
 from ..study.study import Study, load_study
-from ..summary import answer
 from .history import now
 from .state import EXPORTS, VERSION, VERSIONS, slug
 
@@ -86,8 +86,8 @@ def _write(stages: Stages, place: Path) -> Result:
         work.assess_reproducibility(selection)
     else:
         work.trust = stages.judged[1]
-    known = answer(selection, study=work.study, trust=work.trust)
-    result, figures = finished(work, selection, known, drawn=partial(_drawn, stages), advice=work.trust.advice)
+    answer = answer_of(selection, study=work.study, trust=work.trust)
+    result, figures = finished(work, selection, answer, drawn=partial(_drawn, stages), advice=work.trust.advice)
     if not figures.missing_letters:  # which a figure that is not drawn again could not tell
         stages.drawn.update({name: (result.summary.displays[name], made) for name, made in figures.files.items()})
     with reserve(place, force=True) as write:

@@ -10,7 +10,7 @@ import numpy as np
 from .._plain import plain
 from ..data.feature_data import FeatureData
 from ..exceptions import InfeasibleError, StudyError
-from ..summary import advice_facts
+from ..report import advice_facts
 from .state import State, problem
 
 _SHOWN = 20, 30  # rows and columns of a preview

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..summary.answer_facts import with_substitutes
-from ..summary.facts import (
+from ..report.answer_facts import with_substitutes
+from ..report.facts import (
     AdviceFact,
     Alternative,
     Answer,
@@ -47,7 +47,7 @@ class LeftOutStage:
     """Strong features that are not in the set, and the constraints with what they cost."""
 
     left_out: tuple[LeftOutFact, ...]
-    known: bool  # whether it was examined
+    examined: bool
     constraints: tuple[ConstraintFact, ...]
 
 
@@ -97,15 +97,15 @@ class StagedAnswer:
     @property
     def members(self) -> tuple[ChosenFeature, ...]:
         """The chosen features from all stages that there are, most important first."""
-        known = self.latest or self.set
+        facts = self.latest or self.set
         substitutes = () if self.alternatives is None else self.alternatives.substitutes
-        return () if known is None else with_substitutes(known.chosen, substitutes)
+        return () if facts is None else with_substitutes(facts.chosen, substitutes)
 
     @property
     def constraints(self) -> tuple[ConstraintFact, ...] | None:
         """The constraints, with what they cost once that is known."""
-        known = self.left_out or self.reasons
-        return None if known is None else known.constraints
+        facts = self.left_out or self.reasons
+        return None if facts is None else facts.constraints
 
 
 @dataclass(frozen=True)

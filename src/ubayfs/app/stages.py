@@ -27,16 +27,16 @@ from ..ensemble.collect import ensemble_settings, gather, seed_of
 from ..ensemble.evidence import Evidence
 from ..exceptions import UBayFSError
 from ..plotting import DISPLAYS, ReportData
+from ..report import Answer, advice_facts, answer_of
+from ..report.answer_facts import LEVEL, alternatives, replacements, what_is_out, with_costs
+from ..report.facts import ChosenFeature
+from ..report.problem_facts import constraint_facts, correlations_of, is_proved, profile_of_data
 from ..results.finishing import ensemble_digest
 from ..selectors import as_selector
 from ..study.diagnostics import Problems
 from ..study.resolve import ResolvedStudy, draft_data, draft_study
 from ..study.study import Study
 from ..study.trust_work import TrustWork, Watch
-from ..summary import Answer, advice_facts, answer
-from ..summary.answer_facts import LEVEL, alternatives, replacements, what_is_out, with_costs
-from ..summary.facts import ChosenFeature
-from ..summary.problem_facts import constraint_facts, correlations_of, is_proved, profile_of_data
 from ..trust.trust import Trust
 from .facts import data_facts, table_facts
 from .intake import too_large
@@ -316,7 +316,7 @@ class Stages:
 
     def reasons(self) -> Answer:
         """Return why each feature is in the set, which constraints hold, and what must be known."""
-        return answer(self.decided, study=self.resolved, trust=self.trust_of_set)
+        return answer_of(self.decided, study=self.resolved, trust=self.trust_of_set)
 
     def alternatives(self) -> AlternativesStage:
         """Return sets that are almost as good, and what could take the place of each member."""
@@ -379,7 +379,7 @@ class Stages:
         work = self.work()
         work.assess_reproducibility(self.decided)
         self.judged = (self.decided, work.trust)
-        return answer(self.decided, study=self.resolved, trust=work.trust)
+        return answer_of(self.decided, study=self.resolved, trust=work.trust)
 
     def find_trust(self, work: TrustWork, level: str) -> bool:
         """Collect what a level asks for, as far as it is not stopped, and store it; False if nothing is new.

@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Check and print."""
+    from ..report import advice_facts
     from ..study import resolve_study
-    from ..summary import advice_facts
     from .steps import echo_advice
 
     resolved = resolve_study(options.requested_study(arguments))
@@ -44,7 +44,7 @@ def _data(resolved: ResolvedStudy) -> list[str]:
 
     from .._plain import listing
     from ..data.hazards import median_follow_up
-    from ..summary.sentences import target_words
+    from ..report.sentences import target_words
 
     section, data = resolved.study.data, resolved.data
     assert data is not None

@@ -135,23 +135,3 @@ def advice_as_values() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UBayFSWarning)
         yield
-
-
-def table(rows: list[dict[str, Any]]) -> str:
-    """Return rows as an aligned table for a terminal; numbers to the right."""
-    if not rows:
-        return ""
-    from .._plain import aligned  # brings NumPy, which help has no need of
-
-    titles = list(rows[0])
-    cells = [[_cell(row[title]) for title in titles] for row in rows]
-    right = [all(isinstance(row[title], int | float | None) for row in rows) for title in titles]
-    return aligned([titles, *cells], right)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    return f"{value:.4g}" if isinstance(value, float) else printable(str(value).replace("\n", "\\n"))

@@ -39,9 +39,9 @@ def run(arguments: argparse.Namespace) -> None:
     from .._files import write_atomically
     from .._plain import quoted
     from ..exceptions import InputError
+    from ..report import advice_facts
     from ..study.starter import starter_text
     from ..study.study import moved_path
-    from ..summary import advice_facts
     from ..tables.reading import inspect_files
     from .steps import echo_advice
 

@@ -68,9 +68,8 @@ def _rendered(result: StoredResult, reports: list[Path], figures: Mapping[Path, 
     """Return the content of each file; every display is drawn once at most."""
     from ..plotting import Figures, read_displays, render_figures
     from ..plotting.figures import page_format
-    from ..report import RENDERERS, render_html
-    from ..summary import advice_facts
-    from ..summary.trust_sentences import three_facts
+    from ..report import RENDERERS, advice_facts, render_html
+    from ..report.trust_sentences import three_facts
 
     stored, drawn = result.summary, Figures({})
     trust = replace(stored.trust, result=str(result.directory))  # wherever it was moved to

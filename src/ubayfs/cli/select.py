@@ -27,11 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Collect evidence, decide, show and write."""
+    from ..report import advice_facts
     from ..results import reserve
     from ..results.finishing import runs_directory
     from ..study import resolve_study
     from ..study.trust_work import chosen_level
-    from ..summary import advice_facts
 
     study = options.requested_study(arguments)
     # The command line names a directory relative to here, the study one relative to its file.

@@ -9,21 +9,20 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .console import advice_as_values, echo, echo_error, shell_command, table, watched
+from .console import advice_as_values, echo, echo_error, shell_command, watched
 
 if TYPE_CHECKING:
     from ..decision.selection import Selection
     from ..ensemble.evidence import Evidence
     from ..exceptions import Advice
+    from ..report import AdviceFact, Answer
+    from ..report.facts import Fact
     from ..results import StoredResult
     from ..study import ResolvedStudy, Study
     from ..study.trust_work import TrustWork
-    from ..summary import AdviceFact, Answer
-    from ..summary.facts import ChosenFeature, Fact
 
 _SHOWN = 50  # chosen features that are printed; the files have all
 
@@ -114,37 +113,35 @@ def finish(
     `write` is from `results.reserve`. `level` is the trust that is asked for: what is missing of it is collected, with
     finished repeats in `runs`. By default what the earlier result knows is used.
     """
-    from ..explain.attribution import attribution
+    from ..report import advice_facts, answer_of, with_trust
+    from ..report.trust_sentences import three_facts
     from ..results.finishing import finished
     from ..study.trust_work import TrustWork
-    from ..summary import advice_facts, answer
-    from ..summary.trust_sentences import three_facts
     from ..trust.trust import Trust
 
     stored = None if earlier is None else earlier.trust
     work = TrustWork(study, evidence, stored or Trust(), watched, runs)
     with advice_as_values():
-        of_size = work.size()
+        size_advice = work.size()
         selection = work.study.decide(evidence)
-    reasons, before = attribution(selection, work.study.decision.random_state), {given.code for given in shown}
-    answer_with = partial(answer, selection, study=work.study, reasons=reasons)
-    known, trust = answer_with(trust=work.trust), work.trust
-    echo_advice([*advice_facts(of_size), *(fact for fact in known.advice if fact.code not in before)])
-    unread = _unread(print_answer, known)
+    codes_shown, trust = {advice.code for advice in shown}, work.trust
+    answer = answer_of(selection, study=work.study, trust=trust)
+    echo_advice([*advice_facts(size_advice), *(fact for fact in answer.advice if fact.code not in codes_shown)])
+    unread = _unread(print_answer, answer)
     if level is not None or write is not None:
         _examine(work, selection, level)
     if work.trust is not trust:
-        known = answer_with(trust=work.trust)
+        answer = with_trust(answer, selection, work.trust)
     echo_advice(advice_facts(work.trust.advice))
     # What is not known of a decision that is not written, no command finds out.
-    facts = three_facts(replace(known.trust, result="" if directory is None else str(directory)))
+    facts = three_facts(replace(answer.trust, result="" if directory is None else str(directory)))
     facts = tuple(fact for fact in facts if write is not None or fact.state != "missing")
     unread = unread or _unread(print_facts, facts)
     if write is None:
         echo_error("Nothing was written; add -o DIRECTORY to write this result.")
     else:
         result, figures = finished(
-            work, selection, known, earlier=earlier, advice=(*of_size, *work.trust.advice),
+            work, selection, answer, earlier=earlier, advice=(*size_advice, *work.trust.advice),
             note=lambda text: echo_error(f"Note: {text}"),
         )  # fmt: skip
         echo_advice(advice_facts(figures.advice))
@@ -189,42 +186,22 @@ def echo_advice(facts: Iterable[AdviceFact]) -> None:
         echo_error(f"Note: {fact.advice.in_words('command_line')}")
 
 
-def print_answer(known: Answer) -> None:
+def print_answer(answer: Answer) -> None:
     """Print the chosen features, the constraints that are violated, and how good the answer is."""
-    chosen = known.chosen
-    echo(f"{known.headline}" + "\n" * bool(chosen))
-    if chosen:
-        echo(table([_row(member) for member in chosen[:_SHOWN]]))
-    if len(chosen) > _SHOWN:
-        echo(f"... and {len(chosen) - _SHOWN} more")
-    violated = [entry for entry in known.constraints if not entry.holds]
-    if violated:
-        echo("\nViolated soft constraints")
-        for entry in violated:
-            echo(f"  {entry.label}, by {entry.violation:g}, admissibility {entry.admissibility:.3g}")
-    bound = "no bound known" if known.bound is None else f"bound {known.bound:.6g}, gap {known.gap:.2g}"
-    echo(f"\nScore {known.value:.6g}, {bound}.")
+    from ..report.content import answer_document
+    from ..report.terminal import document_text
+
+    echo(document_text(answer_document(answer, _SHOWN)))
     if sys.stdout is not None:
         sys.stdout.flush()  # before the work that follows
 
 
 def print_facts(facts: Iterable[Fact]) -> None:
     """Print what is known of other samples, and the command that finds out what is not."""
-    for fact in facts:
-        echo(f"\n{fact.question}")
-        for sentence in fact.sentences:
-            echo(f"  {sentence}")
-        if fact.command:
-            echo(f"  {fact.command}")
+    from ..report.content import fact_cards
+    from ..report.terminal import card_text
+
+    for card in fact_cards(facts):
+        echo(f"\n{card_text(card)}")
     if sys.stdout is not None:
         sys.stdout.flush()
-
-
-def _row(member: ChosenFeature) -> dict[str, Any]:
-    return {
-        "feature": member.feature,
-        "votes": member.count,
-        "weight": member.weight,
-        "importance": member.importance,
-        "because of": ", ".join(member.reasons) + " (weight not needed)" * member.weight_not_needed,
-    }

@@ -12,10 +12,10 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import options
-from .console import advice_as_values, echo, table, watched
+from .console import advice_as_values, echo, watched
 
 if TYPE_CHECKING:
     from ..trust.validation import Validation
@@ -36,11 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Validate, show and write."""
+    from ..report import advice_facts
+    from ..report.document import Document, Section
+    from ..report.tables import validation as validation_tables
+    from ..report.terminal import document_text
+    from ..report.trust_facts import validation_facts
+    from ..report.trust_sentences import validation_sentences
     from ..study import resolve_study
     from ..study.trust_work import validate_study
-    from ..summary import advice_facts
-    from ..summary.answer_facts import validation_facts
-    from ..summary.trust_sentences import validation_sentences
     from .steps import echo_advice
 
     _check_output(arguments.output, arguments.force)
@@ -48,12 +51,9 @@ def run(arguments: argparse.Namespace) -> None:
     echo_advice(advice_facts(resolved.advice))
     with watched("folds", "folds") as on_progress, advice_as_values():
         validation = validate_study(resolved, on_progress, arguments.checkpoint)
-    scores = validation.scores.round(9).astype(object)  # no 1e-17 where there is no difference
-    rows: list[Any] = scores.where(scores.notna(), None).to_dict("records")
-    echo(table(rows))
-    echo()
-    for sentence in validation_sentences(validation_facts(validation)):
-        echo(sentence)
+    facts = validation_facts(validation)
+    section = Section("validation", "", tuple(validation_sentences(facts)), validation_tables(facts))
+    echo(document_text(Document(sections=(section,))))
     if arguments.output is not None:
         _write(validation, arguments.output)
         echo(f"\nWrote {arguments.output}")

@@ -203,7 +203,7 @@ class Selection(ShownAsCard):
             From :func:`~ubayfs.estimate_related`, :func:`~ubayfs.estimate_reproducibility` and
             :func:`~ubayfs.validate`: the three facts that a report begins with.
         **arguments
-            Further ones of :func:`ubayfs.summary.summarize`, such as `blocks` and `random_state`.
+            Further ones of :func:`ubayfs.report.summarize`, such as `blocks` and `random_state`.
         """
         facts = {"related": related, "reproducibility": reproducibility, "validation": validation}
         written: Path = attached("write_report")(self, path, X, y, facts, arguments)

@@ -2,135 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._arguments import Array, Ints
-from .._plain import aligned, counted, rounded
+from .._plain import counted, rounded
 from ..constraints.constraint import Constraint
 from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
+from ..exceptions import Advice
 from ..priors.base import Posterior
-from ..summary.answer_facts import related_facts, reproducibility_facts, validation_facts
-from ..summary.facts import TrustFacts, Unknown
-from ..summary.problem_facts import constraint_facts, ensemble_facts, score_facts
-from ..summary.sentences import constraints_hold, proof
-from ..summary.trust_sentences import difference_text, mean_text, predicts, related, selected_again, three_facts
 from ..trust.assess import Assessment
 from ..trust.prediction_metrics import method_name, metric_name
 from ..trust.related import LARGEST_Q, Related
 from ..trust.reproducibility import Reproducibility
 from ..trust.validation import Validation
-from .document import visible
+from .blocks import NOTEBOOK, cards_html
+from .content import fact_cards
+from .document import Bar, Card, Cell, Column, Table
+from .facts import TrustFacts, Unknown
+from .problem_facts import constraint_facts, ensemble_facts, score_facts
+from .sentences import constraints_hold, proof
 from .tables import related_text
+from .terminal import card_text
+from .trust_facts import related_facts, reproducibility_facts, validation_facts
+from .trust_sentences import QUESTIONS, difference_text, mean_text, predicts, related, selected_again, three_facts
 
 _MOST_ROWS = 20
-# Colors that can be read on light and dark pages; everything else is that of the page.
-_BORDER, _BAR = "rgba(128,128,128,.35)", "#3987c9"
-_BOX = f"border:1px solid {_BORDER};border-radius:4px;padding:.6em .9em;display:inline-block;max-width:100%"
-_CELL = "padding:.15em .9em .15em 0;border:0;white-space:nowrap;vertical-align:middle"
-_TRACK = f"display:inline-block;width:6em;height:.6em;background:{_BORDER};border-radius:2px"
+Cells = Sequence[Cell | str]  # of a column
 
 
-@dataclass(frozen=True)
-class Card:
-    """A title, a table whose second column may have bars, and a few lines below it."""
-
-    title: str
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    bars: tuple[float, ...] = ()  # in [0, 1], one per row, beside the second column
-    lines: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        rows = [tuple(map(visible, row)) for row in (self.columns, *self.rows)]
-        table = aligned(rows, [False, *[True] * (len(self.columns) - 1)]) if self.rows else ""
-        return "\n\n".join(filter(None, [visible(self.title), table, "\n".join(map(visible, self.lines))]))
-
-    def html(self) -> str:
-        """Return HTML that needs nothing else: no style sheet, no script; text is escaped."""
-        parts = [f'<p style="margin:0 0 .4em;font-weight:600">{_text(self.title)}</p>']
-        if self.rows:
-            headings = [_cell("th", text, i) for i, text in enumerate(self.columns)]
-            if self.bars:
-                headings.insert(2, "<th></th>")
-            cells = "".join(headings)
-            body = "".join(self._row(number) for number in range(len(self.rows)))
-            table = (
-                f'<table style="border-collapse:collapse;margin:0;font-size:inherit"><thead><tr>{cells}</tr></thead>'
-            )
-            parts.append(f'<div style="overflow-x:auto">{table}<tbody>{body}</tbody></table></div>')
-        parts += [f'<p style="margin:.4em 0 0;font-size:90%">{_text(line)}</p>' for line in self.lines]
-        return f'<div style="{_BOX}">{"".join(parts)}</div>'
-
-    def _row(self, number: int) -> str:
-        cells = [_cell("td", text, i) for i, text in enumerate(self.rows[number])]
-        if self.bars:
-            width = 100 * min(max(self.bars[number], 0.0), 1.0)
-            filled = f"display:block;width:{width:.0f}%;height:100%;background:{_BAR};border-radius:2px"
-            cells.insert(2, f'<td style="{_CELL}"><span style="{_TRACK}"><span style="{filled}"></span></span></td>')
-        return f"<tr>{''.join(cells)}</tr>"
+def value_text(value: Any) -> str:
+    """Return what a value of ubayfs prints."""
+    return "\n\n".join(map(card_text, cards_of(value)))
 
 
-def _text(text: str) -> str:
-    return escape(visible(text))
+def value_html(value: Any) -> str:
+    """Return what a value of ubayfs shows in a notebook: HTML that needs neither style sheet nor script."""
+    return cards_html(cards_of(value), NOTEBOOK)
 
 
-def _cell(tag: str, text: str, place: int) -> str:
-    return f'<{tag} style="{_CELL};text-align:{"right" if place else "left"}">{_text(text)}</{tag}>'
+def cards_of(value: Any) -> tuple[Card, ...]:
+    """Return the cards of a value of ubayfs."""
+    cards = next(make(value) for kind, make in _CARDS.items() if isinstance(value, kind))
+    return cards if isinstance(cards, tuple) else (cards,)
 
 
-def card_of(value: Any) -> Card:
-    """Return the card of a value of ubayfs."""
-    return next(make(value) for kind, make in _CARDS.items() if isinstance(value, kind))
+def _table(columns: Mapping[str, Cells]) -> tuple[Table, ...]:
+    """Return a table of columns; all but the first are set to the right. None without rows."""
+    headings = tuple(Column(heading, place > 0) for place, heading in enumerate(columns))
+    cells = ((cell if isinstance(cell, Cell) else Cell(cell) for cell in column) for column in columns.values())
+    rows = tuple(zip(*cells, strict=True))
+    return (Table("", headings, rows),) if rows else ()
 
 
 def _of_features(
-    found: Any,
-    title: str,
-    order: Ints,
-    columns: Mapping[str, Sequence[str]],
-    bars: Array,
-    lines: Sequence[str] = (),
-) -> Card:
+    about: Any, title: str, order: Ints, columns: Mapping[str, Cells], lines: Iterable[str] = (), value: str = "",
+    advice: Iterable[Advice] = (),
+) -> Card:  # fmt: skip
     """Return a card with a row per feature in an order of positions, as many as are easily read, and all advice."""
     shown = order[:_MOST_ROWS]
     more = len(order) - len(shown)
+    names = [str(about.feature_names[i]) for i in shown]
     return Card(
         title,
-        ("feature", *columns),
-        tuple((str(found.feature_names[i]), *(column[i] for column in columns.values())) for i in shown),
-        tuple(float(bars[i]) for i in shown),
+        value,
+        _table({"feature": names, **{heading: [cells[i] for i in shown] for heading, cells in columns.items()}}),
         (
             *([f"and {counted(more, 'more feature', 'more features')}"] if more else []),
             *lines,
-            *(f"Note: {advice}" for advice in found.advice),
+            *(f"Note: {each}" for each in advice),
         ),
     )
 
 
-def _selection(found: Selection) -> Card:
-    order = found.indices[np.argsort(-found.importance[found.indices], kind="stable")]
-    columns: dict[str, Sequence[str]] = {}
-    bars = _of_most(found.importance)
-    if found.counts is not None:
-        n_models = None if found.posterior is None else found.posterior.evidence.n_models
-        of = "" if n_models is None else f" of {n_models:,}"
-        columns["votes"] = [f"{n:,}{of}" for n in found.counts]
-        bars = found.counts / max(n_models or found.counts.max(initial=0), 1)
-    if found.weights is not None and len(np.unique(found.weights)) > 1:
-        columns["prior weight"] = [rounded(weight) for weight in found.weights]
-    columns["importance"] = [rounded(value) for value in found.importance]
-    score = score_facts(found)
-    more = counted(len(found.alternatives), "alternative")
-    proved, hold = proof(score.proved, score.complete, score.gap), constraints_hold(constraint_facts(found))
-    lines = [proved, hold, *([f"{more} in .alternatives."] if found.alternatives else [])]
-    title = f"{len(found.features):,} of {counted(len(found.feature_names), 'feature')} chosen"
-    return _of_features(found, title, order, columns, bars, lines)
+def _with_bars(texts: Iterable[str], lengths: Array) -> list[Cell]:
+    return [Cell(text, Bar(float(length))) for text, length in zip(texts, lengths, strict=True)]
+
+
+def _selection(selection: Selection) -> Card:
+    order = selection.indices[np.argsort(-selection.importance[selection.indices], kind="stable")]
+    columns: dict[str, Cells] = {}
+    importances = [rounded(value) for value in selection.importance]
+    if selection.counts is not None:
+        n_models = None if selection.posterior is None else selection.posterior.evidence.n_models
+        columns["votes"] = _votes(selection.counts, n_models)
+    if selection.weights is not None and len(np.unique(selection.weights)) > 1:
+        columns["prior weight"] = [rounded(weight) for weight in selection.weights]
+    of_most = _with_bars(importances, _of_most(selection.importance))
+    columns["importance"] = importances if "votes" in columns else of_most
+    score = score_facts(selection)
+    more = counted(len(selection.alternatives), "alternative")
+    proved, hold = proof(score.proved, score.complete, score.gap), constraints_hold(constraint_facts(selection))
+    lines = [proved, hold, *([f"{more} in .alternatives."] if selection.alternatives else [])]
+    title = f"{len(selection.features):,} of {counted(len(selection.feature_names), 'feature')} chosen"
+    return _of_features(selection, title, order, columns, lines, advice=selection.advice)
+
+
+def _votes(counts: Ints, n_models: int | None) -> list[Cell]:
+    """Return votes with bars: of all models, or of the most votes where that number is not known."""
+    of = "" if n_models is None else f" of {n_models:,}"
+    return _with_bars([f"{n:,}{of}" for n in counts], counts / max(n_models or counts.max(initial=0), 1))
 
 
 def _of_most(importance: Array) -> Array:
@@ -139,99 +113,95 @@ def _of_most(importance: Array) -> Array:
     return shares
 
 
-def _of_votes(found: Evidence, title: str, columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> Card:
-    """Return a card with a row per feature that has votes, most votes first."""
-    counts, n_models = found.counts, found.n_models
-    order = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
-    votes = {"votes": [f"{n:,} of {n_models:,}" for n in counts]}
-    return _of_features(found, title, order, {**votes, **columns}, counts / max(n_models, 1), lines)
-
-
-def _evidence(found: Evidence) -> Card:
-    names = ensemble_facts(found).selector_names
+def _evidence(evidence: Evidence) -> Card:
+    names, counts = ensemble_facts(evidence).selector_names, evidence.counts
     by = f" by {', '.join(names)}" if names else ""
-    title = f"Votes of {counted(found.n_models, 'model')}{by} for {counted(found.n_features, 'feature')}"
-    return _of_votes(found, title, {}, ())
+    title = f"Votes of {counted(evidence.n_models, 'model')}{by} for {counted(evidence.n_features, 'feature')}"
+    order = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
+    columns = {"votes": _votes(counts, evidence.n_models)}
+    return _of_features(evidence, title, order, columns, advice=evidence.advice)
 
 
-def _posterior(found: Posterior) -> Card:
-    columns = {
-        "importance": [rounded(value) for value in found.mean],
-        "votes": [f"{n:,}" for n in found.counts],
-        "prior weight": [rounded(weight) for weight in found.weights],
+def _posterior(posterior: Posterior) -> Card:
+    columns: dict[str, Cells] = {
+        "importance": _with_bars([rounded(value) for value in posterior.mean], _of_most(posterior.mean)),
+        "votes": [f"{n:,}" for n in posterior.counts],
+        "prior weight": [rounded(weight) for weight in posterior.weights],
     }
-    kind, models = found.prior.capitalize(), counted(found.evidence.n_models, "model")
-    title = f"{kind} posterior of {counted(found.n_features, 'feature')}: {models} and prior weights"
+    kind, models = posterior.prior.capitalize(), counted(posterior.evidence.n_models, "model")
+    title = f"{kind} posterior of {counted(posterior.n_features, 'feature')}: {models} and prior weights"
     lines = []
-    if found.diagnostics is not None:
-        lines = [f"R-hat {found.diagnostics.r_hat:.3f} after {counted(found.diagnostics.n_draws, 'draw')}."]
-    known = (found.counts > 0) | (found.weights > found.weights.min())  # the others are all alike
-    order = np.argsort(-found.mean, kind="stable")[: max(int(known.sum()), 1)]
-    return _of_features(found, title, order, columns, _of_most(found.mean), lines)
+    if posterior.diagnostics is not None:
+        lines = [f"R-hat {posterior.diagnostics.r_hat:.3f} after {counted(posterior.diagnostics.n_draws, 'draw')}."]
+    differ = (posterior.counts > 0) | (posterior.weights > posterior.weights.min())  # the others are all alike
+    order = np.argsort(-posterior.mean, kind="stable")[: max(int(differ.sum()), 1)]
+    return _of_features(posterior, title, order, columns, lines, advice=posterior.advice)
 
 
-def _constraint(found: Constraint) -> Card:
-    return Card(
-        repr(found),
-        lines=tuple(filter(None, [f"{found.sentence}.", f"How strictly: {found.strictness_in_words()}.", found.note])),
+def _constraint(constraint: Constraint) -> Card:
+    lines = (f"{constraint.sentence}.", f"How strictly: {constraint.strictness_in_words()}.", constraint.note)
+    return Card(repr(constraint), lines=tuple(filter(None, lines)))
+
+
+def _validation(validation: Validation) -> Card:
+    facts, main = validation_facts(validation), validation.main_metric
+    scores = [row for row in facts.scores if row.metric == main]
+    has_bars = main in ("auc", "c_index")
+    columns: dict[str, Cells] = {
+        "chosen by": [method_name(row.method) for row in scores],
+        metric_name(main): [Cell(mean_text(row), Bar(row.mean or 0.0) if has_bars else None) for row in scores],
+        "ours minus this": [difference_text(row) for row in scores],
+    }
+    title = f"{metric_name(main)} on samples not used for choosing, {counted(validation.n_done, 'fold')}"
+    return Card(title, tables=_table(columns), lines=tuple(predicts(facts)[1]))
+
+
+def _related(related_features: Related) -> Card:
+    value, lines = related(related_facts(related_features, related_features.features))
+    members = np.flatnonzero(np.isin(related_features.feature_names, related_features.features))
+    order = members[np.argsort(related_features.p_values[members], kind="stable")]
+    columns: dict[str, Cells] = {
+        "p-value": [rounded(p, 2) for p in related_features.p_values],
+        "related to the target": [related_text(q, q <= LARGEST_Q) for q in related_features.q_values],
+    }
+    return _of_features(related_features, QUESTIONS["related"], order, columns, lines, value)
+
+
+def _reproducibility(reproducibility: Reproducibility) -> Card:
+    value, lines = selected_again(reproducibility_facts(reproducibility))
+    order = np.flatnonzero(reproducibility.selected)
+    order = order[np.argsort(-np.nan_to_num(reproducibility.frequency[order]), kind="stable")]
+    columns: dict[str, Cells] = {
+        "selected again": _with_bars(map(str, reproducibility.labels), np.nan_to_num(reproducibility.frequency))
+    }
+    if reproducibility.n_used:
+        lines = [*lines, f"Agreement of the sets of halves: {reproducibility.lower:.2f}; 0 is chance, 1 the same set."]
+    return _of_features(
+        reproducibility, QUESTIONS["reproducibility"], order, columns, lines, value, reproducibility.advice
     )
 
 
-def _validation(found: Validation) -> Card:
-    facts = validation_facts(found)
-    scores = [row for row in facts.scores if row.metric == found.main_metric]
-    rows = tuple((method_name(row.method), mean_text(row), difference_text(row)) for row in scores)
-    bars = tuple(row.mean or 0.0 for row in scores) if found.main_metric in ("auc", "c_index") else ()
-    metric = metric_name(found.main_metric)
-    title = f"{metric} on samples not used for choosing, {counted(found.n_done, 'fold')}"
-    return Card(title, ("chosen by", metric, "ours minus this"), rows, bars, tuple(predicts(facts)[1]))
-
-
-def _related(found: Related) -> Card:
-    value, lines = related(related_facts(found, found.features))
-    members = np.flatnonzero(np.isin(found.feature_names, found.features))
-    order = members[np.argsort(found.p_values[members], kind="stable")]
-    rows = tuple(
-        (str(found.feature_names[i]), rounded(found.p_values[i], 2), related_text(q, q <= LARGEST_Q))
-        for i, q in zip(order[:_MOST_ROWS], found.q_values[order], strict=False)
-    )
-    more = [f"and {counted(n, 'more feature', 'more features')}"] if (n := len(order) - len(rows)) > 0 else []
-    title = f"Are they related to the target? {value}"
-    return Card(title, ("feature", "p-value", "related to the target"), rows, (), (*more, *lines))
-
-
-def _reproducibility(found: Reproducibility) -> Card:
-    value, lines = selected_again(reproducibility_facts(found))
-    order = np.flatnonzero(found.selected)
-    order = order[np.argsort(-np.nan_to_num(found.frequency[order]), kind="stable")]
-    columns = {"selected again": [str(label) for label in found.labels]}
-    if found.n_used:
-        lines = [*lines, f"Agreement of the sets of halves: {found.lower:.2f}; 0 is chance, 1 the same set."]
-    title = f"Would another study select them again? {value}".rstrip()
-    return _of_features(found, title, order, columns, np.nan_to_num(found.frequency), lines)
-
-
-def _assessment(found: Assessment) -> Card:
-    again, validation, of_related = found.reproducibility, found.validation, found.related
+def _assessment(assessment: Assessment) -> tuple[Card, ...]:
+    again, validation, of_related = assessment.reproducibility, assessment.validation, assessment.related
 
     def unknown(part: str) -> Unknown:
-        return Unknown("undefined", "not_done", found.not_done[part])
+        return Unknown("undefined", "not_done", assessment.not_done[part])
 
     trust = TrustFacts(
         level=None,
         result=None,
-        n_chosen=len(found.features),
+        n_chosen=len(assessment.features),
         validation=unknown("validation") if validation is None else validation_facts(validation),
         related=unknown("related")
         if of_related is None
-        else related_facts(of_related, found.features, found.adjust_for, found.n_supported),
+        else related_facts(of_related, assessment.features, assessment.adjust_for, assessment.n_supported),
         reproducibility=unknown("reproducibility") if again is None else reproducibility_facts(again),
     )
-    lines = [" ".join([fact.question, *fact.sentences]) for fact in three_facts(trust)]
-    return Card(f"{counted(len(found.features), 'selected feature')}: what other samples would say", lines=tuple(lines))
+    n = counted(len(assessment.features), "selected feature")
+    return Card(f"{n}: what other samples would say"), *fact_cards(three_facts(trust))
 
 
-_CARDS: dict[type[Any], Callable[[Any], Card]] = {
+_CARDS: dict[type[Any], Callable[[Any], Card | tuple[Card, ...]]] = {
     Selection: _selection,
     Evidence: _evidence,
     Posterior: _posterior,

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._plain import listing
 from ..exceptions import MissingDependencyError, UBayFSError
 from ..plotting import DISPLAYS
-from ..summary.facts import Summary
 from . import tables
-from .document import Document, Figure, Listing, Section, Table
+from .document import Card, Cell, Column, Document, Figure, Listing, Section, Table
+from .facts import Answer, ChosenFeature, Fact, Summary
+from .trust_sentences import QUESTIONS
 
 # Heading and tables by key, in the order of a report. A display has the key of its section.
 SECTIONS: dict[str, tuple[str, Callable[[Summary], tuple[Table, ...]] | None]] = {
     "chosen": ("The chosen features, and why", tables.chosen),
     "knowledge": ("Did your knowledge make the difference?", tables.decisions),
-    "left_out": ("Strong features that are not in the set", tables.left_out),
+    "left_out": ("Strong features that are not in the set", lambda s: tables.left_out(s.left_out)),
     "substitutes": ("What can replace a feature?", tables.substitutes),
-    "validation": ("Does the set predict?", tables.validation),
-    "related": ("Are they related to the target?", None),
-    "reproducibility": ("Would another study select them again?", None),
-    "constraints": ("Constraints and what they cost", tables.constraints),
-    "asked": ("What was asked", tables.stated),
-    "data": ("The data at a glance", tables.data),
-    "correlation": ("Correlation among the chosen features", tables.correlation),
-    "quality": ("Is it the best set?", tables.alternatives),
+    "validation": ("Does the set predict?", lambda s: tables.validation(s.trust.validation)),
+    "related": (QUESTIONS["related"], None),
+    "reproducibility": (QUESTIONS["reproducibility"], None),
+    "constraints": ("Constraints and what they cost", lambda s: tables.constraints(s.constraints)),
+    "asked": ("What was asked", lambda s: tables.stated(s.prior)),
+    "data": ("The data at a glance", lambda s: tables.data(s.data)),
+    "correlation": ("Correlation among the chosen features", lambda s: tables.correlation(s.correlation)),
+    "quality": ("Is it the best set?", lambda s: tables.alternatives(s.alternatives)),
     "ensemble": ("Technical: how sure the models are on these samples", tables.ensemble),
     "reproduce": ("How to reproduce", None),
     "methods": ("For the methods section of a paper", None),
@@ -39,9 +40,9 @@ def document(summary: Summary) -> Document:
     """Return the report on a summary."""
     misplaced = [name for name, display in DISPLAYS.items() if display.section not in SECTIONS]
     if misplaced:
-        known = ", ".join(SECTIONS)
+        keys = ", ".join(SECTIONS)
         raise UBayFSError(
-            f"display {misplaced[0]!r} has the section {DISPLAYS[misplaced[0]].section!r}; use one of {known}."
+            f"display {misplaced[0]!r} has the section {DISPLAYS[misplaced[0]].section!r}; use one of {keys}."
         )
     sections = tuple(_section(summary, key) for key in SECTIONS)
     return Document(
@@ -51,9 +52,46 @@ def document(summary: Summary) -> Document:
         created=summary.created.replace("T", " ").replace("+00:00", " UTC"),
         warnings=summary.warnings,
         sections=tuple(section for section in sections if not section.empty),
-        facts=summary.facts,
+        cards=fact_cards(summary.facts),
         names=summary.names,
     )
+
+
+def answer_document(answer: Answer, most_rows: int) -> Document:
+    """Return what commands print of an answer: chosen features, constraints that are violated, the score."""
+    columns: list[tables.Field[ChosenFeature]] = [
+        (Column("feature"), lambda r: r.feature),
+        (Column("votes", True), lambda r: "" if r.count is None else str(r.count)),
+        (Column("weight", True), lambda r: "" if r.weight is None else f"{r.weight:.4g}"),
+        (Column("importance", True), lambda r: "" if r.importance is None else f"{r.importance:.4g}"),
+        (
+            Column("because of"),
+            lambda r: Cell(", ".join(r.reasons), badges=("weight not needed",) * r.weight_not_needed),
+        ),
+    ]
+    more = len(answer.chosen) - most_rows
+    violated = tuple(
+        f"{entry.label}, by {entry.violation:g}, admissibility {entry.admissibility:.3g}"
+        for entry in answer.constraints
+        if not entry.holds
+    )
+    bound = "no bound known" if answer.bound is None else f"bound {answer.bound:.6g}, gap {answer.gap:.2g}"
+    sections = (
+        Section(
+            "chosen",
+            "",
+            tables=tables.as_table("", answer.chosen[:most_rows], columns),
+            notes=(f"... and {more} more",) if more > 0 else (),
+        ),
+        Section("constraints", "Violated soft constraints" if violated else "", violated),
+        Section("quality", "", (f"Score {answer.value:.6g}, {bound}.",)),
+    )
+    return Document(headline=answer.headline, sections=tuple(section for section in sections if not section.empty))
+
+
+def fact_cards(facts: Iterable[Fact]) -> tuple[Card, ...]:
+    """Return the three facts of trust as cards."""
+    return tuple(Card(fact.question, fact.value, lines=fact.sentences, command=fact.command) for fact in facts)
 
 
 def _section(summary: Summary, key: str) -> Section:

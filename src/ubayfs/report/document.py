@@ -1,4 +1,8 @@
-"""A report as sections of sentences, tables, figures and listings: the content that HTML and Markdown share."""
+"""The blocks that a document is made of: tables, cards, figures, listings, and sections of them.
+
+A block is the same in a report, a notebook, the app and the terminal; `blocks` writes it as HTML, `markdown` as
+Markdown and `terminal` as text.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,35 @@ import unicodedata
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TypeVar
 
-from ..summary.facts import Fact
-
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One entry of a table."""
+class Bar:
+    """A bar below the text of a cell; ends beyond [0, 1] are cut."""
 
-    text: str
-    bar: float | None = None  # length of a bar below the text, in [0, 1]
+    length: float
+    added: float = 0.0  # what is hatched beyond it, such as votes that were stated
+    label: str = ""  # read out; without it the text says all
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One entry of a table.
+
+    >>> print(Cell("age", badges=("no vote", "tie")), Cell(badges=("tie",)))
+    age (no vote, tie) tie
+    """
+
+    text: str = ""
+    bar: Bar | None = None
     badges: tuple[str, ...] = ()  # short marks, shown after the text
+    notes: tuple[str, ...] = ()  # small lines below
+    slot: str = ""  # HTML of a page, such as a control; other forms have the rest alone
+
+    def __str__(self) -> str:
+        marks = ", ".join(self.badges)
+        return " ".join(filter(None, [self.text, f"({marks})" if self.text and marks else marks, *self.notes]))
 
 
 @dataclass(frozen=True)
@@ -26,6 +47,7 @@ class Column:
 
     heading: str
     numeric: bool = False
+    note: str = ""  # on a page, small below the heading
 
 
 @dataclass(frozen=True)
@@ -35,6 +57,17 @@ class Table:
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True)
+class Card:
+    """An answer at a glance, or a value in a notebook: a title, the answer in a word or two, tables and lines."""
+
+    title: str
+    value: str = ""
+    tables: tuple[Table, ...] = ()
+    lines: tuple[str, ...] = ()
+    command: str = ""  # finds out what is not known
 
 
 @dataclass(frozen=True)
@@ -78,15 +111,15 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """The whole report: the answer first."""
+    """A whole report, or all that is printed of an answer: the answer first."""
 
-    title: str
-    headline: str
-    lead: str
-    created: str
-    warnings: tuple[str, ...]
-    sections: tuple[Section, ...]
-    facts: tuple[Fact, ...] = ()
+    title: str = ""
+    headline: str = ""
+    lead: str = ""
+    created: str = ""
+    warnings: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+    cards: tuple[Card, ...] = ()
     key_figures: tuple[tuple[str, str, str], ...] = ()  # value, what it is, and a remark
     terms: tuple[str, ...] = ()  # what these are
     names: tuple[str, ...] = ()  # of the chosen features, to be copied

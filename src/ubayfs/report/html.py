@@ -13,16 +13,17 @@ from typing import Any
 
 from ..exceptions import MissingDependencyError
 from ..plotting import Figures, read_displays, render_figures
-from ..summary.facts import Summary
+from .blocks import badge_html, cards_html, table_html
 from .content import document
 from .document import Document, made_visible
+from .facts import Summary
 from .sheets import render_xlsx
 
 _ADDRESS = re.compile(r"(https://doi\.org/[^\s<>\"]+)")
 
 
 def render_html(summary: Summary, figures: Figures | None = None, report: Document | None = None) -> str:
-    """Return the report on what :func:`~ubayfs.summary.summarize` gave as HTML.
+    """Return the report on what :func:`~ubayfs.report.summarize` gave as HTML.
 
     Its displays are drawn now, unless :func:`~ubayfs.plotting.render_figures` did it already. `report` is the document
     of the summary, if it is known.
@@ -31,8 +32,8 @@ def render_html(summary: Summary, figures: Figures | None = None, report: Docume
     report = report or document(summary)
     if figures is None:
         figures = render_figures(read_displays(summary.displays))
-    known = [fact.advice for fact in summary.advice]
-    further = [str(advice) for advice in figures.advice if advice not in known]
+    shown = [fact.advice for fact in summary.advice]
+    further = [str(advice) for advice in figures.advice if advice not in shown]
     pictures = {name: figures.data_uri(name) for name in summary.displays}
     report = replace(report, warnings=(*report.warnings, *further))
     return render_document(report, pictures, render_xlsx(summary) if report.names else b"")
@@ -76,5 +77,10 @@ def _template() -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["pieces"] = _ADDRESS.split
+    environment.filters |= {
+        "pieces": _ADDRESS.split,
+        "table": table_html,
+        "badge": badge_html,
+        "cards": cards_html,
+    }
     return environment.get_template("report.html")

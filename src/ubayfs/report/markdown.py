@@ -5,23 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from ..summary.facts import Fact, Summary
 from .content import document
-from .document import Cell, Document, Listing, Section, Table, made_visible
+from .document import Card, Document, Listing, Section, Table, made_visible
+from .facts import Summary
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]|#~$!^=])")
 _LEADING = re.compile(r"^(\s*)(?:([-+])|(\d+)([.)]))(?=\s|$)")
 
 
 def render_markdown(summary: Summary, figures: Mapping[str, str] | None = None, report: Document | None = None) -> str:
-    """Return the report on what :func:`~ubayfs.summary.summarize` gave as Markdown.
+    """Return the report on what :func:`~ubayfs.report.summarize` gave as Markdown.
 
     It has those figures whose pictures are given: name of a display -> path, relative to the report. `report` is the
     document of the summary, if it is known.
     """
     report = made_visible(report or document(summary))
     parts = [f"# {escaped(report.headline)}", f"{escaped(report.title)}, {escaped(report.created)}"]
-    parts += [escaped(report.lead), "\n".join(_fact(fact) for fact in report.facts)]
+    parts += [escaped(report.lead), "\n".join(map(_card, report.cards))]
     if report.warnings:
         parts += ["## Warnings", _items(report.warnings)]
     for section in report.sections:
@@ -47,10 +47,10 @@ def _items(sentences: Iterable[str]) -> str:
     return "\n".join(f"- {escaped(sentence)}" for sentence in sentences)
 
 
-def _fact(fact: Fact) -> str:
-    value = f"**{escaped(fact.value)}**. " if fact.value else ""
-    command = f" `{fact.command}`" if fact.command else ""
-    return f"- {escaped(fact.question)} {value}{' '.join(map(escaped, fact.sentences))}{command}"
+def _card(card: Card) -> str:
+    value = f"**{escaped(card.value)}**. " if card.value else ""
+    command = f" `{card.command}`" if card.command else ""
+    return f"- {escaped(card.title)} {value}{' '.join(map(escaped, card.lines))}{command}"
 
 
 def _section(section: Section, figures: Mapping[str, str]) -> list[str]:
@@ -79,16 +79,9 @@ def _address(path: str) -> str:
 def _table(table: Table) -> str:
     head = [escaped(column.heading) for column in table.columns]
     rule = ["---:" if column.numeric else "---" for column in table.columns]
-    rows = [[_cell(cell) for cell in row] for row in table.rows]
+    rows = [[escaped(str(cell)) for cell in row] for row in table.rows]
     lines = [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]
     return f"{escaped(table.caption)}:\n\n" + "\n".join(lines)
-
-
-def _cell(cell: Cell) -> str:
-    marks = ", ".join(cell.badges)
-    if not cell.text:
-        return marks
-    return escaped(cell.text) + (f" ({marks})" if marks else "")
 
 
 def _listing(listing: Listing) -> str:

@@ -10,8 +10,8 @@ from xml.sax.saxutils import escape
 
 from .._files import protected
 from .._plain import plain
-from ..summary.facts import Summary
 from .document import visible
+from .facts import Summary
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

@@ -10,12 +10,17 @@ from typing import TypeVar
 from .._plain import cost_text, counted, listing, price_text, relaxation_text, rounded
 from ..data.target import TASKS
 from ..plotting.profile import effect_text
-from ..summary.facts import (
+from ..trust.prediction_metrics import method_name, metric_name
+from ..trust.related import LARGEST_Q
+from .document import Bar, Cell, Column, Table
+from .facts import (
     Alternative,
     ChosenFeature,
     ConstraintFact,
     ControlScore,
     CorrelatedPair,
+    CorrelationFacts,
+    DataFacts,
     ExpertWords,
     LeftOutFact,
     MethodScore,
@@ -31,26 +36,23 @@ from ..summary.facts import (
     SubstituteFact,
     Summary,
     Unknown,
+    ValidationFacts,
     ViolatedInequality,
     gain_text,
 )
-from ..summary.sentences import constraint_state, number_text, target_words
-from ..summary.trust_sentences import (
+from .feature_sentences import (
     AGAIN_WITH_WEIGHTS,
     again_heading,
-    difference_text,
     levels_text,
     mark_text,
     marks_of,
-    mean_text,
     replacement,
     votes_for_text,
     why_out,
     with_votes,
 )
-from ..trust.prediction_metrics import method_name, metric_name
-from ..trust.related import LARGEST_Q
-from .document import Cell, Column, Table
+from .sentences import constraint_state, number_text, target_words
+from .trust_sentences import difference_text, mean_text
 
 R = TypeVar("R")
 S = TypeVar("S", bound=Score)
@@ -87,10 +89,9 @@ def chosen(summary: Summary) -> tuple[Table, ...]:
         (Column("Models that chose it", True), lambda r: _count(r.count, models, r.share)),
         (Column("Of these models"), lambda r: votes_for_text(r.votes_for)),
         (Column("Related to the target"), lambda r: "" if r.q is None else related_text(r.q, bool(r.related))),
-        (Column(again_heading(summary.chosen)), lambda r: _badge(r.selected_again)),
-        (Column(AGAIN_WITH_WEIGHTS), lambda r: _badge(r.again_with_weights)),
-        (Column("Chosen because of"), lambda r: Cell("", badges=r.reasons)),
-        (Column("Best replacement"), _replacement),
+        *again_columns(summary.chosen),
+        (Column("Chosen because of"), lambda r: Cell(badges=r.reasons)),
+        REPLACEMENT,
         (Column("Marks a class"), lambda r: mark_text(r.marks)),
         (Column("Levels (samples)"), lambda r: levels_text(r.category)),
         # Whether the risk is higher stands in the column of the effect.
@@ -103,20 +104,31 @@ def chosen(summary: Summary) -> tuple[Table, ...]:
         (Column("Source"), lambda r: r.source or ""),
         *([_IMPORTANCE] if ensemble is None else []),
     ]
-    found = as_table("Chosen features, most important first", summary.chosen, columns, drop_empty=True)
-    return *found, *_beyond_covariates(summary)
+    members = as_table("Chosen features, most important first", summary.chosen, columns, drop_empty=True)
+    return *members, *_beyond_covariates(summary)
 
 
 def _count(count: int | None, models: str, share: float | None) -> Cell:
-    return Cell("") if count is None else Cell(f"{count:,}{models}", share)
+    return Cell() if count is None else Cell(f"{count:,}{models}", None if share is None else Bar(share))
+
+
+def again_columns(members: Iterable[ChosenFeature]) -> list[Field[ChosenFeature]]:
+    """Return the columns of what another study would select, by the data alone and with the weights."""
+    return [
+        (Column(again_heading(members)), lambda r: _badge(r.selected_again)),
+        (Column(AGAIN_WITH_WEIGHTS), lambda r: _badge(r.again_with_weights)),
+    ]
 
 
 def _badge(label: str | None) -> Cell:
-    return Cell("", badges=() if label is None else (label,))
+    return Cell(badges=() if label is None else (label,))
 
 
 def _replacement(member: ChosenFeature) -> str:
     return replacement(member) if member.replaceable else "" if member.replaceable is None else "none"
+
+
+REPLACEMENT: Field[ChosenFeature] = (Column("Best replacement"), _replacement)
 
 
 def _beyond_covariates(summary: Summary) -> tuple[Table, ...]:
@@ -128,11 +140,11 @@ def _beyond_covariates(summary: Summary) -> tuple[Table, ...]:
     rows = tuple(
         (
             Cell(feature),
-            *(Cell(_association(found.covariates.get(name))) for name in names),
-            Cell(_association(found.before)),
-            Cell(_association(found.after)),
+            *(Cell(_association(beyond.covariates.get(name))) for name in names),
+            Cell(_association(beyond.before)),
+            Cell(_association(beyond.after)),
         )
-        for feature, found in pairs
+        for feature, beyond in pairs
     )
     caption = (
         f"Association with {listing(names, len(names))}, and with the target before and after adjusting for {them}"
@@ -176,8 +188,8 @@ def changes_text(gained: Sequence[str], lost: Sequence[str]) -> str:
 
 def without(features: Iterable[str], others: Iterable[str]) -> list[str]:
     """Return those of some features that are not among others."""
-    known = set(others)
-    return [name for name in features if name not in known]
+    excluded = set(others)
+    return [name for name in features if name not in excluded]
 
 
 def substitutes(summary: Summary) -> tuple[Table, ...]:
@@ -211,10 +223,9 @@ def _instead(entry: SubstituteFact) -> str:
     return listing(with_votes(entry.added, entry.added_votes), _LISTED) or "nothing"
 
 
-def validation(summary: Summary) -> tuple[Table, ...]:
+def validation(facts: ValidationFacts | Unknown) -> tuple[Table, ...]:
     """Return how ways of choosing compare on samples not used for choosing, and sizes if they were tried."""
-    found = summary.trust.validation
-    if isinstance(found, Unknown):
+    if isinstance(facts, Unknown):
         return ()
 
     def table(caption: str, scores: Sequence[S], before: list[Field[S]], after: list[Field[S]]) -> tuple[Table, ...]:
@@ -232,9 +243,9 @@ def validation(summary: Summary) -> tuple[Table, ...]:
     sizes: list[Field[SizeScore]] = [(Column("Features", True), lambda r: f"{r.size:,}")]
     controls: list[Field[ControlScore]] = [(Column("Predictor"), lambda r: r.predictor)]
     return (
-        *table("On samples not used for choosing (mean and 95 % interval)", found.scores, methods, ours),
-        *table("The same with sets of other sizes", found.sizes, sizes, []),
-        *table("The same with a shuffled target: what chance alone reaches", found.control, controls, []),
+        *table("On samples not used for choosing (mean and 95 % interval)", facts.scores, methods, ours),
+        *table("The same with sets of other sizes", facts.sizes, sizes, []),
+        *table("The same with a shuffled target: what chance alone reaches", facts.control, controls, []),
     )
 
 
@@ -270,27 +281,26 @@ def _interval(member: ChosenFeature) -> str:
 
 def _probability(member: ChosenFeature) -> Cell:
     probability = member.probability
-    return Cell("") if probability is None else Cell(f"{probability:.2f}", probability)
+    return Cell() if probability is None else Cell(f"{probability:.2f}", Bar(probability))
 
 
 def _importance(member: ChosenFeature) -> Cell:
     importance = member.importance
-    return Cell("") if importance is None else Cell(_share(importance), importance)
+    return Cell() if importance is None else Cell(_share(importance), Bar(importance))
 
 
 _IMPORTANCE: Field[ChosenFeature] = (Column("Importance", True), _importance)
 
 
-def constraints(summary: Summary) -> tuple[Table, ...]:
+def constraints(entries: Sequence[ConstraintFact]) -> tuple[Table, ...]:
     """Return the constraints, and the inequalities of them that are violated most."""
-    entries = summary.constraints
     left = Column("What is left of the admissibility", True)
     columns: list[Field[ConstraintFact]] = [
         (Column("Constraint"), lambda r: Cell(r.label, badges=("prior",) * r.from_prior)),
         (Column("Inequalities", True), lambda r: "" if r.n_inequalities is None else f"{r.n_inequalities:,}"),
         *([(Column("Price", True), _price)] if any(map(_price, entries)) else []),
         (Column("Strictness (rho)", True), _rho),
-        (Column("Holds"), lambda r: Cell("", badges=(constraint_state(r),))),
+        (Column("Holds"), lambda r: Cell(badges=(constraint_state(r),))),
     ]
     if not all(entry.holds for entry in entries):
         columns += [(Column("Violated by", True), _amount), (left, lambda r: rounded(r.admissibility))]
@@ -335,7 +345,7 @@ def _amount(entry: ConstraintFact) -> str:
     return f"up to {rounded(entry.violation)} ({entry.n_violated:,} of {entry.n_inequalities:,} inequalities)"
 
 
-def alternatives(summary: Summary) -> tuple[Table, ...]:
+def alternatives(others: Sequence[Alternative]) -> tuple[Table, ...]:
     """Return the next best sets."""
     columns: list[Field[tuple[int, Alternative]]] = [
         (Column("Alternative"), lambda r: str(r[0])),
@@ -345,35 +355,34 @@ def alternatives(summary: Summary) -> tuple[Table, ...]:
         (Column("Removed"), lambda r: listing(r[1].removed, _LISTED)),
         (Column("Similarity (Jaccard)", True), lambda r: f"{r[1].jaccard:.2f}"),
     ]
-    return as_table("Sets as good or nearly as good", list(enumerate(summary.alternatives, start=1)), columns)
+    return as_table("Sets as good or nearly as good", list(enumerate(others, start=1)), columns)
 
 
 def _lower_by(other: Alternative) -> Cell:
-    return Cell("", badges=("as good",)) if other.as_good else Cell(number_text(other.loss))
+    return Cell(badges=("as good",)) if other.as_good else Cell(number_text(other.loss))
 
 
-def data(summary: Summary) -> tuple[Table, ...]:
+def data(facts: DataFacts) -> tuple[Table, ...]:
     """Return the data at a glance."""
-    found = summary.data
-    task = TASKS.get(found.task or "", TASKS["unsupervised"])
-    total = sum(each.count for each in found.classes)
-    shares = [f"{each.label}: {each.count:,} ({100 * each.count / total:.0f} %)" for each in found.classes]
-    spread, constant = found.range, found.n_constant
-    named = f"{constant:,}, never chosen: {listing(found.constant, len(found.constant))}" if constant else ""
-    more = (constant or 0) - len(found.constant)
+    task = TASKS.get(facts.task or "", TASKS["unsupervised"])
+    total = sum(each.count for each in facts.classes)
+    shares = [f"{each.label}: {each.count:,} ({100 * each.count / total:.0f} %)" for each in facts.classes]
+    spread, constant = facts.range, facts.n_constant
+    named = f"{constant:,}, never chosen: {listing(facts.constant, len(facts.constant))}" if constant else ""
+    more = (constant or 0) - len(facts.constant)
     return _facts(
         "Data",
         {
-            "File": found.file,
-            "Target": target_words(found.target),
-            "Samples": f"{found.n_samples:,}" if found.n_samples else "",
-            "Features": f"{found.n_features:,}",
-            "Task": found.task,
+            "File": facts.file,
+            "Target": target_words(facts.target),
+            "Samples": f"{facts.n_samples:,}" if facts.n_samples else "",
+            "Features": f"{facts.n_features:,}",
+            "Task": facts.task,
             **({task.counts_title: listing(shares, _LISTED)} if shares else {}),
             **({task.numbers_title: _range(spread)} if spread else {}),
-            "Median follow-up": rounded(found.follow_up) if found.follow_up is not None else "",
-            "Adjusted for": listing(found.adjust_for, len(found.adjust_for)),
-            "Groups": f"{found.groups:,}; samples of one group stay together" if found.groups is not None else "",
+            "Median follow-up": rounded(facts.follow_up) if facts.follow_up is not None else "",
+            "Adjusted for": listing(facts.adjust_for, len(facts.adjust_for)),
+            "Groups": f"{facts.groups:,}; samples of one group stay together" if facts.groups is not None else "",
             "Constant features": named + (f" and {more:,} more" if more else ""),
         },
     )
@@ -391,19 +400,19 @@ def _range(spread: Spread) -> str:
 
 def ensemble(summary: Summary) -> tuple[Table, ...]:
     """Return how the evidence was made."""
-    found = summary.ensemble
-    if found is None:
+    facts = summary.ensemble
+    if facts is None:
         return ()
-    failures = "; ".join(f"{failure.times} times {failure.error}" for failure in found.failures)
+    failures = "; ".join(f"{failure.times} times {failure.error}" for failure in facts.failures)
     return _facts(
         "Ensemble",
         {
-            "Models": f"{found.n_models:,}",
-            "Selector": ", ".join(found.selector_names),
-            "Samples per model": "" if found.train_size is None else f"{100 * found.train_size:g} %",
-            "Size of their sets": _sizes(found.set_sizes),
-            "Features with a vote": f"{found.n_voted:,} of {summary.n_features:,}",
-            "Failed runs": f"{found.n_failures:,}: {failures}" if found.n_failures else "",
+            "Models": f"{facts.n_models:,}",
+            "Selector": ", ".join(facts.selector_names),
+            "Samples per model": "" if facts.train_size is None else f"{100 * facts.train_size:g} %",
+            "Size of their sets": _sizes(facts.set_sizes),
+            "Features with a vote": f"{facts.n_voted:,} of {summary.n_features:,}",
+            "Failed runs": f"{facts.n_failures:,}: {failures}" if facts.n_failures else "",
         },
     ) + certainty(summary)
 
@@ -414,22 +423,21 @@ def _sizes(sizes: SetSizes) -> str:
     return f"{sizes.smallest} to {sizes.largest} features, median {sizes.median:g}"
 
 
-def correlation(summary: Summary) -> tuple[Table, ...]:
+def correlation(facts: CorrelationFacts | None) -> tuple[Table, ...]:
     """Return the pairs of chosen features that are correlated most, if the data are known."""
     columns: list[Field[CorrelatedPair]] = [
         (Column("Feature"), lambda pair: pair.first),
         (Column("Feature"), lambda pair: pair.second),
-        (Column("Spearman correlation", True), lambda pair: Cell(f"{pair.value:.2f}", abs(pair.value))),
+        (Column("Spearman correlation", True), lambda pair: Cell(f"{pair.value:.2f}", Bar(abs(pair.value)))),
     ]
-    return () if summary.correlation is None else as_table("Strongest pairs", summary.correlation.strongest, columns)
+    return () if facts is None else as_table("Strongest pairs", facts.strongest, columns)
 
 
 # -- what experts know -------------------------------------------------------------------------------------------------
 
 
-def stated(summary: Summary) -> tuple[Table, ...]:
+def stated(prior: PriorFacts | None) -> tuple[Table, ...]:
     """Return the features of which an expert gave reasons, or all of which several experts stated something."""
-    prior = summary.prior
     if prior is None:
         return ()
     if prior.experts:
@@ -509,7 +517,7 @@ def _features(change: SetChange | None) -> tuple[str, ...] | None:
     return None if change is None else change.features
 
 
-def left_out(summary: Summary) -> tuple[Table, ...]:
+def left_out(entries: Sequence[LeftOutFact]) -> tuple[Table, ...]:
     """Return features with many votes that are not in the set."""
     columns: list[Field[LeftOutFact]] = [
         (Column("Feature"), lambda r: r.feature),
@@ -517,7 +525,7 @@ def left_out(summary: Summary) -> tuple[Table, ...]:
         (Column("Why it is out"), why_out),
         (Column("Taking it would cost", True), _loss),
     ]
-    return as_table("Strongest by votes and weights", summary.left_out, columns)
+    return as_table("Strongest by votes and weights", entries, columns)
 
 
 def _loss(entry: LeftOutFact) -> str:

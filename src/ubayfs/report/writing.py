@@ -13,14 +13,15 @@ from .._plain import listing, plain
 from ..data.feature_data import FeatureData
 from ..decision.selection import Selection
 from ..exceptions import InputError, UBayFSError
-from ..summary import Summary, summarize
 from ..trust.trust import Trust
+from .facts import Summary
 from .html import render_html
 from .markdown import render_markdown
+from .summary import summarize
 
 
 def render_json(summary: Summary) -> str:
-    """Return what :func:`~ubayfs.summary.summarize` gave as strict JSON: no NaN, no Infinity."""
+    """Return what :func:`~ubayfs.report.summarize` gave as strict JSON: no NaN, no Infinity."""
     return json.dumps(plain(summary), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -45,8 +46,8 @@ def write_report(
     render = RENDERERS.get(path.suffix.lower())
     if render is None:
         raise InputError.of("path", f"must end in {listing([*RENDERERS])}; got {str(path)!r}.", path)
-    known = Trust(**{part: found for part, found in trust.items() if found is not None})
-    summary = summarize(selection, _data(selection, X, y), trust=known, **arguments)
+    known_trust = Trust(**{part: found for part, found in trust.items() if found is not None})
+    summary = summarize(selection, _data(selection, X, y), trust=known_trust, **arguments)
     save_content(path, render(summary).encode(), UBayFSError)
     return path
 

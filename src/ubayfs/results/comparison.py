@@ -12,7 +12,7 @@ that shows in none of the three needs several of them together.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,9 @@ from ..decision.selection import Selection
 from ..decision.workflow import Decision
 from ..ensemble.evidence import Evidence
 from ..exceptions import UBayFSError
+from ..report.document import Cell, Column, Document, Section
+from ..report.tables import Field, as_table
+from ..report.terminal import document_text
 from ..study import ResolvedStudy, Study, resolve_study
 from .result import Result, StoredResult
 
@@ -100,9 +103,13 @@ class Comparison:
         """Return everything in plain types."""
         return dict(plain(vars(self)))
 
+    def document(self) -> Document:
+        """Return the comparison as a document: features with causes, then settings."""
+        return _document(self)
+
     def to_text(self) -> str:
         """Return the comparison in words, for a terminal or a message."""
-        return "\n".join(_lines(self))
+        return document_text(self.document())
 
 
 def compare(first: AnyResult, second: AnyResult, data: FeatureData | None = None) -> Comparison:
@@ -154,15 +161,15 @@ def _resolved(
 
 def _tied(result: AnyResult, data: FeatureData | None) -> ResolvedStudy:
     """Return the study of a result tied to its features; a size that the data support is that of the result."""
-    known = data is not None and data.fingerprint == result.evidence.settings.get("data_fingerprint")
+    same_data = data is not None and data.fingerprint == result.evidence.settings.get("data_fingerprint")
     study = resolve_study(
         replace(result.study, outputs=replace(result.study.outputs, reduced_table=False)),
-        data=data if known else "if needed",
+        data=data if same_data else "if needed",
         feature_names=result.evidence.feature_names,
         n_models=result.evidence.n_models,
     )
-    given = result.selection.provenance.get("constraints", ())
-    sizes = [constraint["arguments"]["n"] for constraint in given if constraint.get("note") == SUPPORTED]
+    constraints = result.selection.provenance.get("constraints", ())
+    sizes = [constraint["arguments"]["n"] for constraint in constraints if constraint.get("note") == SUPPORTED]
     return study.with_supported_size(sizes[0]) if study.needs_related and sizes else study
 
 
@@ -199,12 +206,12 @@ def _causes(
         "constraints": (first.evidence, _with_part(old, new, "constraints"), studies[1].data),
     }
     try:
-        found = {cause: set(decision.make(evidence, X).features) for cause, (evidence, decision, X) in swaps.items()}
+        selected = {cause: set(decision.make(evidence, X).features) for cause, (evidence, decision, X) in swaps.items()}
     except UBayFSError as error:
         return {}, f"The causes of the change could not be tried out: {error}"
     before, after = set(first.selection.features), set(second.selection.features)
     alone = {
-        name: tuple(cause for cause, chosen in found.items() if (name in chosen) == (name in after))
+        name: tuple(cause for cause, chosen in selected.items() if (name in chosen) == (name in after))
         for name in before ^ after
     }
     return {name: causes or (_TOGETHER,) for name, causes in alone.items()}, ""
@@ -229,8 +236,8 @@ def _differences(
     for key in sorted(before.keys() | after.keys()):
         if before.get(key) != after.get(key) and (key[0] in _COMPARED or key[:2] in _OF_PRIOR):
             yield Difference(".".join(key), before.get(key), after.get(key))
-    given = (first.study, second.study) if studies is None else (study.decision for study in studies)
-    old, new = ([demand for demand in source.constraints if not demand.from_prior] for source in given)
+    sources = (first.study, second.study) if studies is None else (study.decision for study in studies)
+    old, new = ([demand for demand in source.constraints if not demand.from_prior] for source in sources)
     yield from (Difference("constraint", removed, None) for removed in old if removed not in new)
     yield from (Difference("constraint", None, added) for added in new if added not in old)
     if studies is not None and _unlikely(studies[0]) != _unlikely(studies[1]):
@@ -266,62 +273,67 @@ def _flat(settings: Mapping[str, Any], above: tuple[str, ...] = ()) -> dict[tupl
     return flat
 
 
-# -- in words ----------------------------------------------------------------------------------------------------------
+# -- as a document -----------------------------------------------------------------------------------------------------
 
 
-def _lines(comparison: Comparison) -> Iterator[str]:
+def _document(comparison: Comparison) -> Document:
     added, removed, unchanged = (comparison.with_change(change) for change in ("added", "removed", "unchanged"))
-    if not added and not removed:
-        yield f"Both results have the same {counted(len(unchanged), 'feature')}."
-    else:
-        yield (
-            f"{counted(len(unchanged), 'feature is', 'features are')} in both sets, {len(added)} added, "
-            f"{len(removed)} removed (Jaccard similarity {comparison.jaccard:.2f})."
+    changed = [*added, *removed]
+    columns: list[Field[FeatureChange]] = [
+        (Column("Feature"), lambda r: r.feature),
+        (Column("Change"), lambda r: Cell(badges=(r.change,))),
+        (Column("Votes"), lambda r: _sides_text(r, lambda side: side.count)),
+        (Column("Weight"), lambda r: _sides_text(r, lambda side: side.weight)),
+        (Column("Importance"), lambda r: _sides_text(r, lambda side: side.importance)),
+        (Column("Because of the"), lambda r: " or the ".join(r.causes)),
+    ]
+    (value, new_value), (gap, new_gap) = comparison.value, comparison.gap
+    score = (
+        f"Score {value:.6g} (gap {gap:.2g}) before, {new_value:.6g} (gap {new_gap:.2g}) after. Scores compare only "
+        "under the same evidence, prior and constraints."
+    )
+    after_votes = (
+        f"Knowledge changed after votes were seen, in the {which} result: {listing(names, _SHOWN)}."
+        for which, names in zip(("first", "second"), comparison.changed_after_votes, strict=True)
+        if names
+    )
+    sections = (
+        Section("changed", "Features that changed", tables=as_table("", changed, columns, drop_empty=True)),
+        Section("unchanged", "Unchanged", (", ".join(each.feature for each in unchanged),) if unchanged else ()),
+        Section("settings", "Settings that differ", tuple(_settings_that_differ(comparison))),
+        Section("score", "", (*after_votes, score)),
+    )
+    headline = f"Both results have the same {counted(len(unchanged), 'feature')}."
+    if changed:
+        headline = (
+            f"{counted(len(unchanged), 'feature is', 'features are')} in both sets, {len(added)} added, {len(removed)} "
+            f"removed (Jaccard similarity {comparison.jaccard:.2f})."
         )
-    for title, features in (("Added", added), ("Removed", removed)):
-        if features:
-            yield f"\n{title}"
-            yield from (f"  {_changed(feature)}" for feature in features)
-    if unchanged:
-        yield "\nUnchanged"
-        yield f"  {', '.join(feature.feature for feature in unchanged)}"
-    if comparison.note:
-        yield f"\n{comparison.note}"
-    yield from _setting_lines(comparison)
-    for which, names in zip(("first", "second"), comparison.changed_after_votes, strict=True):
-        if names:
-            yield f"\nKnowledge changed after votes were seen, in the {which} result: {listing(names, _SHOWN)}."
-    yield (
-        f"\nScore {comparison.value[0]:.6g} (gap {comparison.gap[0]:.2g}) before, {comparison.value[1]:.6g} "
-        f"(gap {comparison.gap[1]:.2g}) after. Scores compare only under the same evidence, prior and constraints."
+    return Document(
+        headline=headline,
+        warnings=(comparison.note,) if comparison.note else (),
+        sections=tuple(section for section in sections if not section.empty),
     )
 
 
-def _changed(feature: FeatureChange) -> str:
-    numbers = []
-    for label, field in (("votes", "count"), ("weight", "weight"), ("importance", "importance")):
-        before, after = (
-            "unknown" if side is None else f"{getattr(side, field):.4g}" for side in (feature.first, feature.second)
-        )
-        numbers.append(f"{label} {before}" if before == after else f"{label} {before} -> {after}")
-    because = f"; because of the {' or the '.join(feature.causes)}" if feature.causes else ""
-    return f"{feature.feature}: {', '.join(numbers)}{because}"
+def _sides_text(feature: FeatureChange, number: Callable[[Side], float]) -> str:
+    """Return a number of both results, once if it is the same."""
+    numbers = ("unknown" if side is None else f"{number(side):.4g}" for side in (feature.first, feature.second))
+    return " -> ".join(dict.fromkeys(numbers))
 
 
-def _setting_lines(comparison: Comparison) -> Iterator[str]:
+def _settings_that_differ(comparison: Comparison) -> Iterator[str]:
     if not comparison.differences and not comparison.weights:
-        yield "\nNo settings differ."
-        return
-    yield "\nSettings that differ"
+        yield "None."
     for difference in comparison.differences:
         if difference.setting != "constraint":
-            yield f"  {difference.setting}: {difference.first} -> {difference.second}"
+            yield f"{difference.setting}: {difference.first} -> {difference.second}"
         elif difference.second is None:
-            yield f"  constraint removed: {difference.first!r}"
+            yield f"constraint removed: {difference.first!r}"
         else:
-            yield f"  constraint added: {difference.second!r}"
+            yield f"constraint added: {difference.second!r}"
     for weight in comparison.weights[:_SHOWN]:
         after = " (after votes were seen)" if weight.setting in comparison.changed_after_votes[1] else ""
-        yield f"  weight of {weight.setting}: {weight.first:g} -> {weight.second:g}{after}"
+        yield f"weight of {weight.setting}: {weight.first:g} -> {weight.second:g}{after}"
     if len(comparison.weights) > _SHOWN:
-        yield f"  and {len(comparison.weights) - _SHOWN} more weights"
+        yield f"and {len(comparison.weights) - _SHOWN} more weights"

@@ -14,10 +14,11 @@ from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError, UBayFSError
 from ..plotting import Figures, read_displays, render_figures
+from ..report.facts import Answer, Summary
+from ..report.summary import earlier_correlations, summarize, with_advice
 from ..study.resolve import ResolvedStudy
 from ..study.study import Study
 from ..study.trust_work import TrustWork
-from ..summary import Answer, Summary, known_correlations, summarize, with_advice
 from .result import Result, StoredResult
 
 
@@ -49,7 +50,7 @@ def check_fingerprint(study: Study, data: FeatureData | None, evidence: Evidence
 def finished(
     work: TrustWork,
     selection: Selection,
-    known: Answer,
+    answer: Answer,
     *,
     earlier: StoredResult | None = None,
     drawn: Callable[[Mapping[str, Any]], Figures] | None = None,
@@ -58,7 +59,7 @@ def finished(
 ) -> tuple[Result, Figures]:
     """Summarize a decision and draw what is not drawn yet.
 
-    `known` is what :func:`~ubayfs.summary.answer` returned for it, `earlier` a result whose figures and correlations
+    `answer` is what :func:`~ubayfs.report.answer_of` returned for it, `earlier` a result whose figures and correlations
     are used again, `drawn` gives figures that are drawn already for displays, `note` is called with what must be known
     of data that could not be read.
     """
@@ -69,7 +70,7 @@ def finished(
         summary = summarize(
             selection,
             study=study,
-            known=known,
+            answer=answer,
             n_draws=outputs.n_draws,
             on_progress=on_progress,
             earlier=before,
@@ -95,9 +96,9 @@ def _with_data(
     """
     if study.data is not None or len(selection.features) < 2:
         return study, selection
-    known = None if before is None else known_correlations(selection, before)
-    if known is not None:
-        metrics = replace(selection.metrics, redundancy=known.among(selection.features).redundancy)
+    correlations = earlier_correlations(selection, before)
+    if correlations is not None:
+        metrics = replace(selection.metrics, redundancy=correlations.among(selection.features).redundancy)
         return study, replace(selection, best=replace(selection.best, metrics=metrics))
     try:
         data = study.study.read_data()
@@ -113,7 +114,7 @@ def _measured(selection: Selection, data: FeatureData) -> Selection:
     assert selection.problem is not None
     problem = replace(selection.problem, X=data.X)
     best, *others = (
-        replace(found, metrics=problem.measure(problem.mask(found.indices)))
-        for found in (selection.best, *selection.alternatives)
+        replace(chosen, metrics=problem.measure(problem.mask(chosen.indices)))
+        for chosen in (selection.best, *selection.alternatives)
     )
     return replace(selection, best=best, alternatives=tuple(others), problem=problem)

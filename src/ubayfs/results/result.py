@@ -41,10 +41,9 @@ from ..ensemble.collect import versions
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError, UBayFSError
 from ..plotting import DISPLAYS, Figures, read_displays, render_figures
-from ..report import render_csv, render_html, render_json, render_markdown
+from ..report import FORMAT, Summary, render_csv, render_html, render_json, render_markdown
 from ..report.content import document
 from ..study import Study
-from ..summary import FORMAT, Summary
 from ..trust.trust import Trust
 from .file_set import MANIFEST, FileSet
 from .stored_evidence import DECISION, EVIDENCE, STUDY, StoredEvidence, refused, searchable

@@ -17,9 +17,9 @@ from ..._plain import counted, listing
 from ...exceptions import NotAnsweredError, UBayFSError
 from ...explain.questions import Question
 from ...knowledge.scale import VOTES, number_or_word
-from ...summary.facts import Unknown
-from ...summary.sentences import headline, proof
-from ...summary.trust_sentences import mean_text
+from ...report.facts import Unknown
+from ...report.sentences import headline, proof
+from ...report.trust_sentences import mean_text
 from ...trust.prediction_metrics import metric_name
 from ..view import answer_parts as parts
 from ..view.fields import Field, choice, entry, panel, suggestions
@@ -32,21 +32,15 @@ _MOST_SUGGESTED, _SMALLEST_RANGE, _MOST_SIZES = 200, 20, 25
 _N_QUESTIONS = 10
 _MOST_NAMED = 12  # members that are named in the heading
 _COMPUTING = paragraph("Computing ...", "empty")
-_HATCHED = (
-    '<svg width="0" height="0" style="position: absolute" aria-hidden="true"><defs>'
-    '<pattern id="hatched" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    '<rect width="4" height="4" fill="#fff"/><rect width="2" height="4" fill="#8a3b00"/></pattern></defs></svg>'
-)
 
 
 def draw_answer(bench: Seat) -> None:
     """Draw the screen."""
-    html(_HATCHED)
     follow(bench, lambda: _heading(bench), "answer", "state", "status")
     _draw_blocked(bench)
     with ui.element("div").classes("columns") as content:
         with ui.element("div"):
-            follow(bench, lambda: parts.since(found) if (found := bench.answer.set) else Markup(), "answer")
+            follow(bench, lambda: parts.since(best) if (best := bench.answer.set) else Markup(), "answer")
             _draw_trust(bench)
             with ui.element("section").classes("panel").props('aria-label="The set"'):
                 _draw_members(bench)
@@ -77,8 +71,8 @@ def _of_stage(bench: Seat, stage: str, make: Callable[[Any], Markup]) -> Markup:
     answer = bench.answer
     if (error := answer.errors.get(stage)) is not None:
         return paragraph(error)
-    found = getattr(answer, stage)
-    return _COMPUTING if found is None else make(found)
+    content = getattr(answer, stage)
+    return _COMPUTING if content is None else make(content)
 
 
 # -- what is there, or why there is nothing ----------------------------------------------------------------------------
@@ -86,21 +80,21 @@ def _of_stage(bench: Seat, stage: str, make: Callable[[Any], Markup]) -> Markup:
 
 def _heading(bench: Seat) -> Markup:
     answer, facts = bench.answer, bench.facts
-    found = answer.set
-    if found is None or facts is None:
+    best = answer.set
+    if best is None or facts is None:
         return Markup("<h1>Which features?</h1>")
     older = answer.revision != bench.revision
-    proved = f"{proof(found.proved, True, found.gap)} Found in {max(found.seconds, 0.01):.2f} s."
+    proved = f"{proof(best.proved, True, best.gap)} Found in {max(best.seconds, 0.01):.2f} s."
     lead = "Your change is being applied ..." if older else proved
     page = Markup('<h1>{}</h1><p class="names">{}</p><p class="lead" role="status">{}</p>')
-    title = headline(len(found.features), facts["n_features"])
-    return page.format(text(title), text(listing(found.features, _MOST_NAMED)), text(lead))
+    title = headline(len(best.features), facts["n_features"])
+    return page.format(text(title), text(listing(best.features, _MOST_NAMED)), text(lead))
 
 
 def _blocked(bench: Seat) -> tuple[Markup, tuple[str, ...]]:
     """Return what to know of the set, or why there is none, and which buttons help."""
-    if (found := bench.answer.set) is not None:
-        return Markup().join(notice("warning", advice.message) for advice in found.advice), ()
+    if (best := bench.answer.set) is not None:
+        return Markup().join(notice("warning", advice.message) for advice in best.advice), ()
     if bench.facts is None:
         wait = "The data are being read." if bench.status == "reading" else "Choose the data first."
         return notice("info", wait), ("data",)
@@ -152,8 +146,8 @@ def _draw_members(bench: Seat) -> None:
         n_models, ready = bench.evidence.get("n_models", 0), answer.is_explained
         return parts.member_table(answer.members, bench.stated, n_models, answer.set.added, ready)
 
-    def state(given: Any) -> None:
-        feature, word = given.args
+    def state(event: Any) -> None:
+        feature, word = event.args
         bench.say([feature], number_or_word(word) if word else None)
 
     place = follow(bench, make, "answer", "state")
@@ -172,9 +166,9 @@ def _draw_word(bench: Seat) -> None:
         word = choice("What you say of it", {None: "nothing", **{word: word for word in VOTES}}, "likely")
 
         def state(_: Any) -> None:
-            given = feature.value
-            bench.say([str(given).strip()], word.value)
-            feature.clear(given)
+            name = feature.value
+            bench.say([str(name).strip()], word.value)
+            feature.clear(name)
 
         button("State it", state)
 
@@ -240,10 +234,10 @@ def _draw_figures(bench: Seat) -> None:
 
         @refreshed(bench, "answer")
         def refresh() -> None:
-            found = bench.answer.figures
-            if found is None:
+            figures = bench.answer.figures
+            if figures is None:
                 return
-            options: dict[str | None, str] = {None: "none", **{name: name.replace("_", " ") for name in found}}
+            options: dict[str | None, str] = {None: "none", **{name: name.replace("_", " ") for name in figures}}
             if lists.default_slot.children and chosen.get("options") == str(options):
                 again = chosen["name"]
             else:
@@ -394,14 +388,14 @@ class Questions:
         """Ask for the questions of the present answer; after a newer edit they are asked for again."""
         wanted = _N_QUESTIONS + len(self.skipped)
         try:
-            found = await asyncio.wrap_future(self.bench.request("questions", n=wanted))
+            questions = await asyncio.wrap_future(self.bench.request("questions", n=wanted))
         except NotAnsweredError:
             if revision == self.revision:
                 self.revision = -1  # they are asked for again once the worker has found the answer anew
             return
         except UBayFSError:
-            found = ()
+            questions = ()
         if revision == self.revision:
             self.is_looking = False
-            self.cards = [card for card in found if card.feature not in self.skipped]
+            self.cards = [card for card in questions if card.feature not in self.skipped]
             self._refresh()

@@ -13,6 +13,7 @@ from nicegui import app, ui
 
 from ..._plain import counted, listing
 from ...exceptions import InputError, NotAnsweredError, UBayFSError
+from ...report.document import Column
 from ...study.schema import DataSection
 from ..intake import begin, copy_sheet, inspected, is_sample_sheet
 from ..view.fields import drop_zone, entry, fill, heading, panel, suggestions
@@ -317,8 +318,7 @@ def _draw_figures(facts: Mapping[str, Any]) -> None:
 
 def _draw_preview(facts: Mapping[str, Any]) -> None:
     preview, types = facts["preview"], facts.get("types", {})
-    named = Markup('{}<br><span class="kind">{}</span>')
-    titles = ["Sample", *(named.format(text(name), types.get(name, "")) for name in preview["columns"])]
+    titles = [Column("Sample"), *(Column(str(name), note=types.get(name, "")) for name in preview["columns"])]
     rows = [[name, *cells] for name, cells in zip(preview["index"], preview["rows"], strict=True)]
     caption = f"The first {len(rows)} rows and {len(preview['columns'])} of {len(facts['columns']):,} columns"
     html(table(titles, rows, caption, wide=True)).classes("preview")

@@ -14,13 +14,14 @@ from markupsafe import Markup
 from nicegui import ui
 
 from ...exceptions import UBayFSError
+from ...report.document import Cell
 from ...study.components import FAMILIES, Named
 from ...study.diagnostics import Problems
 from ...study.yaml_io import parse_document
 from ..view.fields import Field, entry, heading, panel, tick
 from ..view.frame import address, button, status_text
 from ..view.live import follow, html, later, refreshed
-from ..view.parts import bar, duration, notice, paragraph, table, text
+from ..view.parts import duration, notice, paragraph, table, text, votes_bar
 from ..view.sections import key_field
 from ..workbench import Seat
 
@@ -141,7 +142,8 @@ def _most(bench: Seat) -> Markup:
         return paragraph("There are no votes yet.", "empty")
     names, votes = facts["feature_names"], np.asarray(votes)
     most = np.argsort(-votes, kind="stable")[:_SHOWN]
-    rows = [(names[i], int(votes[i]), bar(int(votes[i]), 0, max(int(votes.max()), 1))) for i in most if votes[i] > 0]
+    top = max(int(votes.max()), 1)
+    rows = [(names[i], int(votes[i]), Cell(bar=votes_bar(int(votes[i]), most=top))) for i in most if votes[i] > 0]
     n_voted = int((votes > 0).sum())
     caption = f"{n_voted:,} of {len(votes):,} features have votes; the {len(rows)} with the most"
     return table(["Feature", "Votes", "Share"], rows, caption, numeric=[1])

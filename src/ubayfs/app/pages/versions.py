@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 from markupsafe import Markup
@@ -11,11 +10,12 @@ from nicegui import ui
 
 from ..._plain import counted, listing
 from ...exceptions import InputError
-from ...results.comparison import Comparison, FeatureChange, Side
+from ...report.blocks import section_html
+from ...results.comparison import Comparison
 from ..view.fields import choice, entry, heading, panel
 from ..view.frame import address, button
 from ..view.live import html, line, live, show_message
-from ..view.parts import badge, notice, paragraph, table, text
+from ..view.parts import APP, block, notice, text
 from ..workbench import Seat
 
 EXPORTS = {
@@ -154,32 +154,17 @@ def _draw_comparison(bench: Seat) -> None:
 def comparison(found: Comparison) -> Markup:
     """Return a comparison of two results: features with causes, then settings.
 
+    >>> from ubayfs.results.comparison import FeatureChange, Side
     >>> side = Side(3, 0.01, 0.1)
     >>> change = FeatureChange("a", "added", side, side, ("prior",))
-    >>> comparison(Comparison((change,), (), (), (1.0, 1.0), (0.0, 0.0), 0.5, ((), ()))).striptags()[:36]
-    '0 features stay, 1 added, 0 removed.'
+    >>> comparison(Comparison((change,), (), (), (1.0, 1.0), (0.0, 0.0), 0.5, ((), ()))).striptags()[:43]
+    '0 features are in both sets, 1 added, 0 rem'
     """
-    added, removed, unchanged = map(found.with_change, ("added", "removed", "unchanged"))
-    stay = counted(len(unchanged), "feature stays", "features stay")
-    heading = Markup("<p><strong>{}, {} added, {} removed.</strong></p>")
-    lines = [heading.format(stay, len(added), len(removed))]
-    rows = [
-        (each.feature, badge(each.change), _sides(each, lambda side: side.count),
-         _sides(each, lambda side: side.weight), " or ".join(each.causes))
-        for each in (*added, *removed)
-    ]  # fmt: skip
-    if rows:
-        titles = ["Feature", "Change", "Votes", "Weight", "Because of the"]
-        lines.append(table(titles, rows, "Features that changed", [2, 3]))
-    if unchanged:
-        lines.append(paragraph(f"Unchanged: {listing([each.feature for each in unchanged], 30)}"))
-    if found.note:
-        lines.append(notice("warning", found.note))
-    everything = Markup("\n").join(map(text, found.to_text().split("\n")))
-    folded = Markup("<details><summary>All that differs, as text</summary><pre>{}</pre></details>").format(everything)
-    return Markup().join([*lines, folded])
-
-
-def _sides(change: FeatureChange, number: Callable[[Side], float]) -> str:
-    first, second = ("?" if side is None else f"{number(side):g}" for side in (change.first, change.second))
-    return first if first == second else f"{first} -> {second}"
+    document = found.document()
+    return Markup().join(
+        [
+            Markup("<p><strong>{}</strong></p>").format(text(document.headline)),
+            *(notice("warning", warning) for warning in document.warnings),
+            *(block(section_html(section, APP)) for section in document.sections),
+        ]
+    )

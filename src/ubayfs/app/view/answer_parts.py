@@ -1,30 +1,30 @@
-"""The parts of an answer as HTML: what changed, facts of trust, members, rules, other sets, sizes.
+"""The parts of an answer on pages: what changed, facts of trust, members, rules, other sets, sizes.
 
-They show what the worker found out so far; a stage that is not there yet leaves its columns empty.
+They show what the worker found out so far, by the blocks of the report; a stage that is not there yet leaves its
+columns empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from ..._plain import cost_text, counted, listing, price_text, rounded
+from ..._plain import cost_text, counted, listing, price_text
 from ...knowledge.scale import VOTES
-from ...summary.facts import Alternative, ChosenFeature, ConstraintFact, Fact, gain_text
-from ...summary.sentences import constraint_state
-from ...summary.trust_sentences import (
-    AGAIN_WITH_WEIGHTS,
-    NONE_LEFT_OUT,
-    again_heading,
-    marks_of,
-    replacement,
-    why_out,
-)
+from ...report import tables
+from ...report.blocks import cards_html, table_html
+from ...report.content import fact_cards
+from ...report.document import Cell, Column, Table
+from ...report.facts import ChosenFeature, ConstraintFact, Fact, gain_text
+from ...report.feature_sentences import NONE_LEFT_OUT, marks_of
+from ...report.sentences import constraint_state
+from ...report.tables import Field
 from ..staged_answer import AlternativesStage, LeftOutStage, SetStage, SizePoint
 from ..state import Word
-from .parts import badge, bar, because, choices, paragraph, table, text
+from .parts import APP, badge, block, choices, paragraph, text, votes_bar
 
 if TYPE_CHECKING:
     from ...explain.questions import Question
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 Stated = Mapping[str, Word]  # votes or word of each feature, and why
 
 _SHOWN = 12  # names in a line
-WAITING = Markup('<span class="waiting" title="being computed">...</span>')
+WAITING = Cell(slot='<span class="waiting" title="being computed">...</span>')
 
 
-def since(found: SetStage) -> Markup:
+def since(stage: SetStage) -> Markup:
     """Return what the last change did to the set; nothing if there was none."""
-    reason, changes = "; ".join(found.because), {"added": found.added, "removed": found.removed}
+    reason, changes = "; ".join(stage.because), {"added": stage.added, "removed": stage.removed}
     if not any(changes.values()) and not reason:
         return Markup()
     parts = [
@@ -51,84 +51,59 @@ def since(found: SetStage) -> Markup:
     )
 
 
-def facts(found: Iterable[Fact], by_itself: Iterable[str] = ()) -> Markup:
+def facts(three: Iterable[Fact], by_itself: Collection[str] = ()) -> Markup:
     """Return the three facts of trust as in the report; one that is not known yet says how it comes to be known.
 
     Those `by_itself` are computed without being asked for.
     """
-    waits = dict.fromkeys(by_itself, "It is computed once you pause for a few seconds.")
-    asked = "It takes a while, and is computed when you ask for it."
-    items = Markup().join(
-        Markup('<div><dt>{}</dt><dd><span class="value{}">{}</span>{}</dd></div>').format(
-            text(fact.question),
-            "" if fact.value else " unknown",
-            text(fact.value or "not known yet" if fact.state == "missing" else fact.value),
-            Markup(" ").join(map(text, [waits.get(fact.fact, asked)] if fact.state == "missing" else fact.sentences)),
-        )
-        for fact in found
+    asked = "Not known yet. It takes a while, and is computed when you ask for it."
+    waits = "Not known yet. It is computed once you pause for a few seconds."
+    shown = (
+        replace(fact, sentences=(waits if fact.fact in by_itself else asked,), command="")
+        if fact.state == "missing"
+        else fact
+        for fact in three
     )
-    return Markup('<dl class="answers facts">{}</dl>').format(items)
+    return block(cards_html(fact_cards(shown), APP))
 
 
 def member_table(
-    members: Sequence[ChosenFeature], stated: Stated, n_models: int, added: Iterable[str], ready: bool
+    members: Sequence[ChosenFeature], stated: Stated, n_models: int, added: Collection[str], ready: bool
 ) -> Markup:
     """Return the members: why, votes and weights as bars, a word to change, what else would do.
 
     Below a certain width a row becomes a card, in which each cell has its heading (static/app.css).
     """
     most = max(((member.count or 0) + _weight(member, stated) for member in members), default=1.0)
-    columns = ["Feature", "Because of", "Votes", f"of {n_models:,}", "You say"]
-    columns += [again_heading(members)] * any(member.selected_again for member in members)
-    columns += [AGAIN_WITH_WEIGHTS] * any(member.again_with_weights for member in members)
-    columns.append("If it cannot be measured")
-    rows = Markup().join(
-        _member(member, stated, most, member.feature in set(added), columns, ready) for member in members
-    )
-    head = Markup().join(
-        Markup('<th scope="col"{}>{}</th>').format(Markup(' class="number"') if i == 3 else "", text(title))
-        for i, title in enumerate(columns)
-    )
-    longest = max((len(member.feature) for member in members), default=0)
-    return Markup(
-        '<table class="members stacked" style="--letters: {}"><caption>Chosen features, most important first. '
-        "Solid: votes of the models; hatched: votes that your words add.</caption>"
-        "<thead><tr>{}</tr></thead><tbody>{}</tbody></table>"
-    ).format(min(longest, 18), head, rows)
+    columns: list[Field[ChosenFeature]] = [
+        (Column("Feature"), _name),
+        (Column("Because of"), lambda r: Cell(badges=(*r.reasons, *marks_of(r))) if r.reasons else WAITING),
+        (Column("Votes"), lambda r: Cell(bar=votes_bar(r.count or 0, _weight(r, stated), most))),
+        (Column(f"of {n_models:,}", True), lambda r: f"{r.count or 0:,}"),
+        (Column("You say"), lambda r: Cell(slot=word_box(r.feature, stated.get(r.feature, (None, ""))[0]))),
+        *tables.again_columns(members),
+        (tables.REPLACEMENT[0], tables.REPLACEMENT[1] if ready else lambda r: WAITING),
+    ]
+    caption = "Chosen features, most important first. Solid: votes of the models; hatched: votes that your words add."
+    (table,) = tables.as_table(caption, members, columns, drop_empty=True)
+    letters = min(max(len(member.feature) for member in members), 18)
+    look = replace(APP, table=f' class="members stacked" style="--letters: {letters}"')
+
+    def attributes(row: Sequence[Cell]) -> str:
+        new = Markup(' class="new"') if row[0].text in added else Markup()
+        return str(Markup(' data-feature="{}"{}').format(row[0].text, new))
+
+    return block(table_html(table, look, attributes))
+
+
+def _name(member: ChosenFeature) -> Cell:
+    same = f"identical to {listing(member.identical_to, 3)}" if member.identical_to else ""
+    return Cell(member.feature, notes=tuple(line for line in (member.why, same) if line))
 
 
 def _weight(member: ChosenFeature, stated: Stated) -> float:
     """Return the votes that a word adds; the default weight of all features is nothing to be shown."""
     return member.weight or 0.0 if member.feature in stated else 0.0
-
-
-def _member(
-    member: ChosenFeature, stated: Stated, most: float, is_new: bool, columns: Sequence[str], ready: bool
-) -> Markup:
-    name, count = member.feature, member.count or 0
-    new = Markup('<span class="new" title="new since your last change">+</span> ') if is_new else Markup()
-    marks = Markup(" ").join(map(badge, marks_of(member)))
-    same = f"identical to {listing(member.identical_to, 3)}" if member.identical_to else ""
-    below = [Markup('<div class="why">{}</div>').format(text(line)) for line in (member.why, same) if line]
-    again = badge(member.selected_again) if member.selected_again else ""
-    cells = {
-        "Because of": because(member.reasons) + marks if member.reasons else WAITING,
-        "Votes": bar(count, _weight(member, stated), most),
-        columns[3]: Markup('<span class="number">{:,}</span>').format(count),
-        "You say": word_box(name, stated.get(name, (None, ""))[0]),
-        **{title: again for title in columns if title.startswith("Selected again")},
-        AGAIN_WITH_WEIGHTS: badge(member.again_with_weights) if member.again_with_weights else "",
-        "If it cannot be measured": _instead(member) if ready else WAITING,
-    }
-    shown = Markup().join(
-        Markup('<td data-label="{}"{}>{}</td>').format(
-            title, Markup(' class="number"') if title == columns[3] else "", text(cells[title])
-        )
-        for title in columns[1:]
-    )
-    return Markup('<tr data-feature="{}"{}><th scope="row">{}{}{}</th>{}</tr>').format(
-        name, Markup(' class="new"') if is_new else "", new, text(name), Markup().join(below), shown
-    )
 
 
 def word_box(feature: str, stated: Any) -> Markup:
@@ -145,37 +120,31 @@ def word_box(feature: str, stated: Any) -> Markup:
     ).format(feature, text(feature), inner)
 
 
-def _instead(member: ChosenFeature) -> str:
-    """Return what would take the place of a member, and the cost, as in the report."""
-    if member.replaceable is None:
-        return ""
-    return replacement(member) if member.replaceable else "nothing can replace it"
-
-
-def left_out(found: LeftOutStage) -> Markup:
+def left_out(stage: LeftOutStage) -> Markup:
     """Return strong features that are not in the set, and why."""
-    if not found.left_out:
-        return paragraph(NONE_LEFT_OUT if found.known else "Not examined.")
-    rows = [
-        (out.feature, "" if out.count is None else f"{out.count:,}", why_out(out), cost_text(out.loss_votes, out.loss))
-        for out in found.left_out
-    ]
-    return table(["Feature", "Votes", "Why it is out", "Taking it costs"], rows, "Features with many votes", [1, 3])
+    return _tables(tables.left_out(stage.left_out), NONE_LEFT_OUT if stage.examined else "Not examined.")
+
+
+def other_sets(stage: AlternativesStage) -> Markup:
+    """Return sets that are as good or nearly as good, by what they exchange."""
+    return _tables(tables.alternatives(stage.alternatives), "None was looked for.")
 
 
 def rules(constraints: Sequence[ConstraintFact]) -> Markup:
     """Return the rules with whether they hold, and what they cost."""
-    if not constraints:
-        return paragraph("There are none: everything with a vote may be chosen.")
-    items = Markup().join(
-        Markup('<li>{} {}<div class="note">{}</div></li>').format(
-            text(entry.label),
-            badge(constraint_state(entry)),
-            text(". ".join(filter(None, (_strictness(entry), _cost(entry))))),
-        )
-        for entry in constraints
-    )
-    return Markup('<ul class="held">{}</ul>').format(items)
+
+    def cell(entry: ConstraintFact) -> Cell:
+        notes = ". ".join(filter(None, (_strictness(entry), _cost(entry))))
+        return Cell(entry.label, badges=(constraint_state(entry),), notes=(notes,) if notes else ())
+
+    columns: list[Field[ConstraintFact]] = [(Column(""), cell)]
+    nothing = "There are none: everything with a vote may be chosen."
+    return _tables(tables.as_table("", constraints, columns), nothing)
+
+
+def _tables(shown: Sequence[Table], nothing: str) -> Markup:
+    """Return tables, or that there is nothing."""
+    return Markup().join(block(table_html(table, APP)) for table in shown) if shown else paragraph(nothing)
 
 
 def _strictness(entry: ConstraintFact) -> str:
@@ -199,31 +168,15 @@ def _cost(entry: ConstraintFact) -> str:
     return f"Costs {entry.cost_text}; {' and '.join(changed) or 'the same set'} without it"
 
 
-def other_sets(found: AlternativesStage) -> Markup:
-    """Return sets that are as good or nearly as good, by what they exchange."""
-    if not found.alternatives:
-        return paragraph("None was looked for.")
-    rows = [
-        (f"{i}", listing(other.removed, _SHOWN), listing(other.added, _SHOWN), _loss(other))
-        for i, other in enumerate(found.alternatives, start=1)
-    ]
-    return table(["Set", "without", "with", "Score lower by"], rows, "The next best sets", [3])
-
-
-def _loss(other: Alternative) -> Markup | str:
-    return badge("as good") if other.as_good else "" if other.loss is None else rounded(other.loss)
-
-
 def size_table(points: Sequence[SizePoint], performance: Mapping[int, str], now: int) -> Markup:
     """Return score, related members and performance at each size: a curve for the eye, a table for everybody."""
-    rows = [
-        (f"{point.size}{' (now)' if point.size == now else ''}", f"{point.value:.4f}",
-         "" if point.related is None else f"{point.related}", performance.get(point.size, ""))
-        for point in points
-    ]  # fmt: skip
-    titles = ["Features", "Score", "Related, at least", "On other samples"]
-    kept = [i for i in range(4) if i < 2 or any(row[i] for row in rows)]
-    shown = table([titles[i] for i in kept], [[row[i] for i in kept] for row in rows], "At each size", range(4))
+    columns: list[Field[SizePoint]] = [
+        (Column("Features", True), lambda r: f"{r.size}{' (now)' if r.size == now else ''}"),
+        (Column("Score", True), lambda r: f"{r.value:.4f}"),
+        (Column("Related, at least", True), lambda r: "" if r.related is None else f"{r.related}"),
+        (Column("On other samples", True), lambda r: performance.get(r.size, "")),
+    ]
+    shown = _tables(tables.as_table("At each size", points, columns, drop_empty=True), "")
     return _curve(points, now) + Markup("<details><summary>Numbers</summary>{}</details>").format(shown)
 
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup, escape
 
-from ...report.document import visible
+from ...report.blocks import PAGE, badge_html, table_html
+from ...report.document import Bar, Cell, Column, Table, visible
+from ...report.feature_sentences import MARKS
 from ...study.schema import SECTIONS
 
-# What a member is chosen because of, in the order and with the marks of the report.
-REASONS = {
-    "data": "the votes of the models",
-    "weight": "what you know",
-    "rule": "your rules",
-    "fill": "nothing: it fills a place, no model selected it",
-    "tie": "nothing: others are as good",
-}
+# The looks of the app: in a narrow window each row of a table becomes a card, in which cells have their headings; a
+# wide table is scrolled. Marks say what they mean.
+APP = replace(PAGE, table=' class="stacked"', cards=' class="answers facts"', labeled=True, hints=MARKS)
+WIDE = replace(APP, table="")
 _NOTICES = {"info": "Note", "warning": "Please note", "error": "This did not work", "success": "Done"}
 
 
@@ -65,32 +64,25 @@ def paragraph(words: Any, kind: str = "note") -> Markup:
     return Markup('<p class="{}">{}</p>').format(kind, text(words))
 
 
-def badge(name: str, title: str = "") -> Markup:
+def block(html: str) -> Markup:
+    """Return what :mod:`ubayfs.report.blocks` wrote, in which all text is escaped, as a part of a page."""
+    return Markup(html)  # noqa: S704  # escaped there
+
+
+def badge(name: str) -> Markup:
     """Return a mark as in the report; color and line style tell its kind."""
-    hint = Markup(' title="{}"').format(title) if title else Markup()
-    return Markup('<span class="badge {}"{}>{}</span>').format(name.replace(" ", "-"), hint, text(name))
+    return block(badge_html(name, APP))
 
 
-def because(reasons: Iterable[str]) -> Markup:
-    """Return marks of what a member is chosen because of."""
-    return Markup(" ").join(badge(reason, f"because of {REASONS.get(reason, reason)}") for reason in reasons)
+def votes_bar(votes: float, weight: float = 0.0, most: float = 1.0) -> Bar:
+    """Return a bar of the votes of the models (solid) and those that you added (hatched), on a scale up to `most`.
 
-
-def bar(votes: float, weight: float = 0.0, most: float = 1.0) -> Markup:
-    """Return a picture of the votes of the models (solid) and those that you added (hatched), on a scale up to `most`.
-
-    >>> bar(30, 10, 80).count("<rect")
-    3
+    >>> votes_bar(30, 10, 80)
+    Bar(length=0.375, added=0.125, label='30 votes and a weight of 10')
     """
     most = max(most, 1e-12)
-    first, second = (100 * min(max(value, 0.0) / most, 1.0) for value in (votes, weight))
-    second = min(second, 100 - first)
     label = f"{votes:g} votes" + (f" and a weight of {weight:g}" if weight else "")
-    return Markup(
-        '<svg class="votes" viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label="{}">'
-        '<rect width="100" height="6" class="rest"/><rect width="{:.2f}" height="6" class="data"/>'
-        '<rect x="{:.2f}" width="{:.2f}" height="6" class="prior"/></svg>'
-    ).format(label, first, first, second)
+    return Bar(max(votes, 0.0) / most, max(weight, 0.0) / most, label)
 
 
 def duration(seconds: float) -> str:
@@ -107,7 +99,7 @@ def duration(seconds: float) -> str:
 
 
 def table(
-    headings: Sequence[Any],
+    headings: Sequence[str | Column],
     rows: Iterable[Sequence[Any]],
     caption: str,
     numeric: Iterable[int] = (),
@@ -115,30 +107,13 @@ def table(
 ) -> Markup:
     """Return a table as in the report; the first cell of a row heads it, columns at `numeric` hold numbers.
 
-    On a narrow window each row becomes a card, in which cells have their headings, unless the table is `wide`: then it
-    is scrolled.
-
-    >>> '&lt;i&gt;</th><td class="number" data-label="b">5</td>' in table(["a", "b"], [["<i>", 5]], "c", [1])
+    >>> '&lt;i&gt;</span></th><td class="number" data-label="b">' in table(["a", "b"], [["<i>", 5]], "c", [1])
     True
     """
-    right = [Markup(' class="number"') if i in set(numeric) else Markup() for i in range(len(headings))]
-    head = Markup().join(
-        Markup('<th scope="col"{}>{}</th>').format(at, text(title)) for at, title in zip(right, headings, strict=True)
-    )
-    lines = Markup().join(
-        Markup("<tr>{}</tr>").format(
-            Markup().join(
-                Markup('<td{} data-label="{}">{}</td>').format(at, text(headings[i]).striptags(), text(cell)) if i else
-                Markup('<th scope="row"{}>{}</th>').format(at, text(cell))
-                for i, (at, cell) in enumerate(zip(right, row, strict=True))
-            )
-        )
-        for row in rows
-    )  # fmt: skip
-    return Markup(
-        '<div class="scroll" tabindex="0" role="group" aria-label="{0}"><table{3}><caption>{0}</caption>'
-        "<thead><tr>{1}</tr></thead><tbody>{2}</tbody></table></div>"
-    ).format(text(caption), head, lines, Markup("") if wide else Markup(' class="stacked"'))
+    right = set(numeric)
+    columns = (each if isinstance(each, Column) else Column(each, i in right) for i, each in enumerate(headings))
+    cells = tuple(tuple(cell if isinstance(cell, Cell) else Cell(str(cell)) for cell in row) for row in rows)
+    return block(table_html(Table(caption, tuple(columns), cells), WIDE if wide else APP))
 
 
 def notice(kind: str, message: Any, title: str | None = None) -> Markup:

@@ -1,19 +1,19 @@
-"""Facts of an answer: the chosen features, what else would do, what other samples would say, and what explains it.
+"""Facts of an answer: the chosen features, what else would do, and what explains it.
 
 Functions that begin with ``with_`` complete facts that a decision shows at once by what takes longer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from .._arguments import Floats, Mask, RandomState
-from .._plain import decode, number, plain
+from .._plain import number
 from ..constraints.utility import STANDARD_ERRORS, score_tolerance
 from ..data.blocks import Blocks
 from ..decision.selection import Selection
@@ -25,39 +25,23 @@ from ..explain.redecide import Substitute, substitutes
 from ..plotting.base import blocks_of
 from ..plotting.profile import ProfileDisplay
 from ..priors.weights import raised
-from ..trust.related import LARGEST_Q, Related
+from ..trust.related import LARGEST_Q
 from .facts import (
     Alternative,
     ChosenFeature,
     ConstraintFact,
-    ControlScore,
     LeftOutFact,
-    MethodScore,
     OtherSets,
-    RelatedFacts,
-    ReproducibilityFacts,
     SetChange,
     SetWithoutPrior,
-    ShuffledVotes,
-    SizeAndRange,
-    SizeScore,
     StandInPair,
     SubstituteFact,
-    TrustFacts,
-    Unknown,
-    ValidationFacts,
     VotesFor,
 )
 from .problem_facts import is_proved
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from ..trust.reproducibility import HalvesAgreement, Reproducibility
     from ..trust.trust import Trust
-    from ..trust.validation import Validation
-
-R = TypeVar("R")
 
 LEVEL = 0.9  # of the credible intervals
 # Exchanges that are tried for one member: enough where many features have no vote at all.
@@ -70,17 +54,13 @@ _STRONGEST = 5  # features that are out and looked at
 ALIKE = 0.5  # correlation from which on a feature may be named as a stand-in
 
 
-def chosen_features(
-    selection: Selection, attributed: Attribution | None, blocks: Blocks, trust: Trust | None
-) -> tuple[ChosenFeature, ...]:
-    """Return the chosen features, most important first, with what is known of each beyond these samples."""
+def chosen_features(selection: Selection, attributed: Attribution | None, blocks: Blocks) -> tuple[ChosenFeature, ...]:
+    """Return the chosen features, most important first, and what each is chosen because of."""
     order = selection.indices[np.argsort(-selection.importance[selection.indices], kind="stable")]
     in_blocks = blocks_of(blocks, selection.feature_names, order)
     counts, weights, posterior = selection.counts, selection.weights, selection.posterior
     identical = _identical(selection)
     favored = np.zeros_like(selection.mask) if weights is None else raised(weights)
-    related, again = (None, None) if trust is None else (trust.related, trust.reproducibility)
-    labels, with_weights = (None, None) if again is None else (again.labels, again.labels_with_weights)
 
     def is_in(features: tuple[str, ...] | None, name: str) -> bool | None:
         return None if features is None else name in features
@@ -89,7 +69,6 @@ def chosen_features(
     for i, blocks_of_feature in zip(order.tolist(), in_blocks, strict=True):
         name = str(selection.feature_names[i])
         stated = selection.knowledge.get(name, {})
-        half_low, half_high = (None, None) if again is None else map(number, again.vote_share[i])
         chosen.append(
             ChosenFeature(
                 feature=name,
@@ -114,20 +93,36 @@ def chosen_features(
                 source=stated.get("source"),
                 experts=stated.get("experts"),
                 changed_after_votes=stated.get("changed_after_votes"),
-                q=None if related is None else float(related.q_values[i]),
-                related=None if related is None else bool(related.q_values[i] <= LARGEST_Q),
-                selected_again=_label(labels, i),
-                again_with_weights=_label(with_weights, i),
-                frequency=None if again is None else number(again.frequency[i]),
-                half_low=half_low,
-                half_high=half_high,
             )
         )
     return tuple(chosen)
 
 
-def _label(labels: Any, position: int) -> str | None:
-    return None if labels is None or labels[position] == "unknown" else str(labels[position])
+def with_repeats(chosen: Iterable[ChosenFeature], trust: Trust) -> tuple[ChosenFeature, ...]:
+    """Return the chosen features with what is known of each beyond these samples."""
+    related, again = trust.related, trust.reproducibility
+
+    def completed(member: ChosenFeature) -> ChosenFeature:
+        if related is not None:
+            q = float(related.q_values[member.position])
+            member = replace(member, q=q, related=q <= LARGEST_Q)
+        if again is not None:
+            low, high = map(number, again.vote_share[member.position])
+            member = replace(
+                member,
+                selected_again=_label(again.labels, member),
+                again_with_weights=_label(again.labels_with_weights, member),
+                frequency=number(again.frequency[member.position]),
+                half_low=low,
+                half_high=high,
+            )
+        return member
+
+    return tuple(map(completed, chosen))
+
+
+def _label(labels: Any, member: ChosenFeature) -> str | None:
+    return None if labels is None or labels[member.position] == "unknown" else str(labels[member.position])
 
 
 def _votes_for(evidence: Evidence, feature: int) -> tuple[VotesFor, ...]:
@@ -142,8 +137,8 @@ def _votes_for(evidence: Evidence, feature: int) -> tuple[VotesFor, ...]:
 
 def _identical(selection: Selection) -> dict[str, list[str]]:
     """Return the group of features with the same values that each belongs to, as the evidence knows them."""
-    known = () if selection.posterior is None else selection.posterior.evidence.advice
-    groups = (group for advice in known if advice.code == "identical_features" for group in advice.facts["groups"])
+    all_advice = () if selection.posterior is None else selection.posterior.evidence.advice
+    groups = (group for advice in all_advice if advice.code == "identical_features" for group in advice.facts["groups"])
     return {name: group for group in groups for name in group}
 
 
@@ -296,167 +291,6 @@ def _simulation_error(selection: Selection, member: int) -> Floats | float:
     return STANDARD_ERRORS * of_difference
 
 
-# -- what other samples would say, and what explains the answer --------------------------------------------------------
-
-
-def trust_facts(selection: Selection, trust: Trust | None, result: str | None) -> TrustFacts:
-    """Return what is known of other samples.
-
-    `result` is the directory that further commands name; None where the answer is from Python, "" if no command helps.
-    """
-    validation, related, reproducibility = (
-        (None, None, None) if trust is None else (trust.validation, trust.related, trust.reproducibility)
-    )
-    problems: Mapping[str, str] = {} if trust is None else trust.problems
-
-    def unknown(part: str) -> Unknown:
-        return _unknown(selection, part, problems.get(part))
-
-    return TrustFacts(
-        level=None if trust is None else trust.level,
-        result=result,
-        n_chosen=len(selection.features),
-        validation=unknown("validation") if validation is None else validation_facts(validation),
-        related=unknown("related")
-        if related is None or not selection.features
-        else related_facts(related, selection.features, _adjusted(selection), related.n_supported_of(selection)),
-        reproducibility=unknown("reproducibility")
-        if reproducibility is None
-        else reproducibility_facts(reproducibility),
-    )
-
-
-def _unknown(selection: Selection, part: str, problem: str | None) -> Unknown:
-    """Return why something is not known: it was not examined, could not be done, or has no meaning here."""
-    settings = selection.provenance.get("evidence", {})
-    reason = None
-    if selection.counts is None:
-        reason = "importances"
-    elif not settings.get("parts", settings):
-        reason = "votes"
-    elif part != "reproducibility" and settings.get("task") == "unsupervised":
-        reason = "unsupervised"
-    elif not selection.features:
-        reason = "empty"
-    elif problem is not None:
-        reason = "failed"
-    return Unknown("missing" if reason is None else "undefined", reason, problem)
-
-
-def _state(n_done: int, n_asked: int) -> Literal["known", "partial"]:
-    return "known" if n_done == n_asked else "partial"
-
-
-def related_facts(
-    related: Related, features: Iterable[str], adjust_for: Iterable[str] = (), n_supported: int | None = None
-) -> RelatedFacts:
-    """Return how many of some features are related to the target.
-
-    `n_supported` is how many the data support, if that is fewer.
-    """
-    related = related.of(features)
-    return RelatedFacts(
-        state="known",
-        n_done=related.n_shuffles,
-        n_asked=related.n_shuffles,
-        failures=(),
-        size=len(related.features),
-        n_features=len(related.feature_names),
-        at_least=related.at_least,
-        best_guess=related.best_guess,
-        without_list=related.without_list,
-        best_guess_without_list=related.best_guess_without_list,
-        n_related_of_all=related.n_related_of_all,
-        n_shuffles=related.n_shuffles,
-        confidence=related.confidence,
-        n_listed=len(related.favored),
-        n_supported=n_supported,
-        by_votes=_by_votes(related),
-        limit=LARGEST_Q,
-        adjust_for=tuple(adjust_for),
-    )
-
-
-def _by_votes(related: Related) -> ShuffledVotes | None:
-    votes = related.shuffled_votes
-    if votes is None:
-        return None
-    counts = dict(zip(related.feature_names.tolist(), votes.counts.tolist(), strict=True))
-    return ShuffledVotes(votes.n_shuffles, votes.n_models, {name: counts[name] for name in related.by_votes})
-
-
-def _adjusted(selection: Selection) -> tuple[str, ...]:
-    return () if selection.posterior is None else selection.posterior.evidence.adjust_for
-
-
-def reproducibility_facts(found: Reproducibility) -> ReproducibilityFacts:
-    """Return what another study would select again."""
-    stand_ins = found.stand_ins
-    selected_again = tuple(map(number, found.selected_again))
-    with_weights = None if found.with_weights is None else _size_and_range(found.with_weights.agreement)
-    if with_weights is not None and found.size:  # what the data select alone is selected with the weights, too
-        both = zip(with_weights.selected_again, selected_again, strict=True)
-        most = tuple(None if own is None or data is None else max(own, data) for own, data in both)
-        with_weights = replace(with_weights, selected_again=most)
-    return ReproducibilityFacts(
-        state=_state(found.n_used, found.n_splits),
-        n_done=found.n_used,
-        n_asked=found.n_splits,
-        failures=tuple(found.failures),
-        n_undefined=found.n_undefined,
-        size=found.size,
-        n_usually=int(np.count_nonzero(found.by_data & (found.labels == "usually"))),
-        lower=number(found.lower),
-        upper=number(found.upper),
-        interval=tuple(map(number, found.interval)),
-        selected_again=selected_again,
-        n_selected=int(found.selected.sum()),
-        by_rule=tuple(found.by_rule),
-        by_weight=tuple(found.by_weight),
-        filling=tuple(found.filling),
-        stand_ins=None if stand_ins is None else tuple(map(number, stand_ins.selected_again)),
-        without_prior=_size_and_range(found.without_prior),
-        with_weights=with_weights,
-    )
-
-
-def _size_and_range(found: HalvesAgreement | None) -> SizeAndRange | None:
-    return None if found is None else SizeAndRange(found.size, tuple(map(number, found.selected_again)))
-
-
-def validation_facts(found: Validation) -> ValidationFacts:
-    """Return how the procedure predicts beside baselines."""
-    scores = _rows(MethodScore, found.scores)
-    ours = next((row for row in scores if row.metric == found.main_metric), None)
-    return ValidationFacts(
-        state=_state(found.n_done, found.n_folds),
-        n_done=found.n_done,
-        n_asked=found.n_folds,
-        failures=tuple(found.failures),
-        metric=found.main_metric,
-        adjust_for=tuple(found.adjust_for),
-        predictor=None if ours is None else ours.predictor,
-        mean=None if ours is None else ours.mean,
-        lower=None if ours is None else ours.lower,
-        upper=None if ours is None else ours.upper,
-        scores=scores,
-        sizes=_rows(SizeScore, found.sizes),
-        best_size=found.best_size,
-        one_se_size=found.one_se_size,
-        control=_rows(ControlScore, found.control),
-    )
-
-
-def _rows(kind: type[R], frame: DataFrame | None) -> tuple[R, ...]:
-    """Return the rows of a frame as values; what is no finite number is None."""
-    if frame is None:
-        return ()
-    return tuple(
-        decode(kind, {key: number(value) if isinstance(value, float) else plain(value) for key, value in row.items()})
-        for row in frame.to_dict("records")
-    )
-
-
 # -- what explains the answer ------------------------------------------------------------------------------------------
 
 
@@ -525,11 +359,11 @@ def _n_strong(selection: Selection) -> int:
     return int(np.count_nonzero(selection.counts[first] >= max(weakest, 1)))
 
 
-def stand_in_pairs(selection: Selection, found: Iterable[Substitute]) -> tuple[StandInPair, ...]:
+def stand_in_pairs(selection: Selection, substitutes_of_members: Iterable[Substitute]) -> tuple[StandInPair, ...]:
     """Return pairs of features that models took in place of one another and that are alike, each pair once."""
     votes = _votes(selection)
     pairs: dict[frozenset[str], StandInPair] = {}
-    for entry in found:
+    for entry in substitutes_of_members:
         for other in entry.stand_ins:
             alike = other.correlation is None or other.correlation >= ALIKE
             if other.clear and alike:

@@ -42,8 +42,9 @@ from ubayfs.explain.attribution import attribution
 from ubayfs.metrics import stability
 from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
-from ubayfs.summary import answer, summarize
-from ubayfs.summary.problem_facts import constraint_facts
+from ubayfs.report import answer_of as typed_answer_of
+from ubayfs.report import summarize
+from ubayfs.report.problem_facts import constraint_facts
 
 INF = np.inf
 NAMES = ["radius", "area", "texture", "smoothness", "symmetry", "concavity"]
@@ -91,7 +92,7 @@ def summary(selection, data):
     return summary_of(
         selection,
         data,
-        asked=asked,
+        settings=asked,
         blocks=BLOCKS,
         n_draws=12,
         warnings=["given before"],
@@ -362,7 +363,7 @@ def test_warnings_carry_their_advice_and_no_text_is_compared(evidence):
 def test_the_lead_names_the_target_and_its_classes(selection, rng):
     X = rng.normal(size=(30, len(selection.feature_names)))
     data = FeatureData.from_table(X, ["ill", "well", "well"] * 10)
-    lead = summary_of(selection, data, asked={"data": {"target": "diagnosis"}}, n_draws=0)["lead"]
+    lead = summary_of(selection, data, settings={"data": {"target": "diagnosis"}}, n_draws=0)["lead"]
     assert lead.startswith("Target: diagnosis (ill: 10 and well: 20). ")
 
 
@@ -474,7 +475,7 @@ def test_draws_can_be_watched_and_cut_short(selection):
 def test_the_same_call_gives_the_same_summary(selection, data, summary):
     asked = {"data": {"path": "some/where/cells.csv", "target": "status"}, "decision": {"time_limit": INF}}
     arguments = {"n_draws": 12, "warnings": ["given before"], "created": "2024-05-06", "trust": made_trust(selection)}
-    again = summary_of(selection, data, asked=asked, blocks=BLOCKS, **arguments)
+    again = summary_of(selection, data, settings=asked, blocks=BLOCKS, **arguments)
     assert again == summary
 
 
@@ -740,9 +741,9 @@ def test_an_earlier_summary_lends_what_the_data_would_tell(data, evidence, monke
 
 
 def test_an_answer_is_part_of_the_summary_and_not_computed_twice(selection, data, monkeypatch):
-    given = answer(selection, blocks=BLOCKS)
-    monkeypatch.setattr("ubayfs.summary.attribution", None)
-    summary, known = summary_of(selection, data, blocks=BLOCKS, n_draws=0, known=given), plain(given)
+    given = typed_answer_of(selection, blocks=BLOCKS)
+    monkeypatch.setattr("ubayfs.report.summary.attribution", None)
+    summary, known = summary_of(selection, data, blocks=BLOCKS, n_draws=0, answer=given), plain(given)
     for key in set(known) - {"chosen", "constraints"}:
         assert summary[key] == known[key]
     later = {

@@ -7,7 +7,7 @@ import pytest
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.hazards import fit_cox
 from ubayfs.data.survival import Survival
-from ubayfs.summary.relations import beyond, hazard_ratio
+from ubayfs.report.relations import beyond, hazard_ratio
 
 N = 200
 

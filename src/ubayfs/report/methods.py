@@ -8,7 +8,7 @@ from .._plain import counted, listing, rounded
 from ..priors.knowledge import LEARNED
 from ..selectors import SELECTORS
 from .facts import Citation, Examined, Methods, PriorFacts, ReportFacts, TrustFacts
-from .sentences import prior_name
+from .knowledge_sentences import prior_name
 
 CITATION = Citation(
     text=(
@@ -87,27 +87,27 @@ def methods(facts: ReportFacts) -> Methods:
 
 
 def _ensemble(facts: ReportFacts, references: list[str]) -> list[str]:
-    found, data = facts.ensemble, facts.data
-    if found is None:
+    ensemble, data = facts.ensemble, facts.data
+    if ensemble is None:
         return ["Importances of the features were given."]
     names = []
-    for kind, name in zip(found.selector_kinds, found.selector_names, strict=True):
+    for kind, name in zip(ensemble.selector_kinds, ensemble.selector_names, strict=True):
         cited, reference = SELECTORS[kind].reference if kind in SELECTORS else ("", "")
         names.append(f"{name} ({cited})" if cited else name)
         references += [reference] if reference else []
     by = f" by {listing(names)}" if names else ""
-    unit = "groups" if found.grouped else "samples"
+    unit = "groups" if ensemble.grouped else "samples"
     proportions = {"multilabel": "", "survival": ", with events in proportion"}
     strata = proportions.get(data.task or "", ", with all classes in proportion") if data.classes else ""
-    share = found.train_size
+    share = ensemble.train_size
     drawn = f", each on a random {100 * share:g} % of the {unit}{strata}" if share is not None else ""
     samples = f"{counted(data.n_samples, 'sample')} and " if data.n_samples else ""
-    most = found.most_features_per_model
+    most = ensemble.most_features_per_model
     each = f" and each choosing at most {most}" if most is not None else ""
     return [
         f"In data of {samples}{counted(facts.n_features, 'feature')}, "
-        f"{counted(found.n_models, 'model')}{by} voted for features{drawn}{each}.",
-        *_adjusted(data.adjust_for, found.on_residuals or ()),
+        f"{counted(ensemble.n_models, 'model')}{by} voted for features{drawn}{each}.",
+        *_adjusted(data.adjust_for, ensemble.on_residuals or ()),
     ]
 
 
@@ -132,13 +132,13 @@ def _prior(prior: PriorFacts | None, references: list[str]) -> list[str]:
     stated = f"prior weights in votes: {listing(weights, _LISTED)}" if weights else ""
     unlikely = f"held unlikely: {listing(prior.unlikely, _LISTED)}" if prior.unlikely else ""
     who = f"{counted(len(prior.experts), 'expert')}" if prior.experts else "Experts"
-    known = "; ".join(filter(None, [kind, stated, unlikely]))
+    statement = "; ".join(filter(None, [kind, stated, unlikely]))
     by_votes = (
         "Lists of three or more features kept their weight only if they had more votes than random features (2,000 "
         "random sets, false discovery rate 0.2)."
     )
     return [
-        f"{who} stated prior knowledge ({known}; all other weights {rounded(prior.default)}).",
+        f"{who} stated prior knowledge ({statement}; all other weights {rounded(prior.default)}).",
         *([by_votes] if learned else []),
     ]
 
@@ -161,10 +161,10 @@ def _optimum(facts: ReportFacts) -> str:
 
 def _trust(trust: TrustFacts, references: list[str]) -> list[str]:
     parts = {"related": trust.related, "reproducibility": trust.reproducibility, "validation": trust.validation}
-    known = {name: part.n_done for name, part in parts.items() if isinstance(part, Examined)}
-    references += _BOUNDS if "related" in known else ()
-    references += [_INTERVALS] if "validation" in known else []
-    return [_REPEATED[part][1].format(counted(n_done, _REPEATED[part][0])) for part, n_done in known.items()]
+    n_repeats = {name: part.n_done for name, part in parts.items() if isinstance(part, Examined)}
+    references += _BOUNDS if "related" in n_repeats else ()
+    references += [_INTERVALS] if "validation" in n_repeats else []
+    return [_REPEATED[part][1].format(counted(n_done, _REPEATED[part][0])) for part, n_done in n_repeats.items()]
 
 
 def _software(facts: ReportFacts) -> str:

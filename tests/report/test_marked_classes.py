@@ -6,11 +6,11 @@ import pytest
 
 from ubayfs import UBayFSSelector, collect_evidence, decide, max_size
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.report import summarize
+from ubayfs.report.facts import Category
+from ubayfs.report.feature_sentences import about_chosen, mark_text
+from ubayfs.report.relations import category_of, marked_class
 from ubayfs.report.tables import chosen
-from ubayfs.summary import summarize
-from ubayfs.summary.facts import Category
-from ubayfs.summary.relations import category_of, marked_class
-from ubayfs.summary.trust_sentences import about_chosen, mark_text
 
 
 def by_loops(x, member):

@@ -1,17 +1,4 @@
-"""Summary: the facts about an answer, and the sentences that are made of them.
-
-`facts` defines the values. `problem_facts` (data, ensemble, prior, constraints), `relations` (to the target) and
-`answer_facts` (chosen features, alternatives, what other samples would say) compute them, with codes and numbers; the
-modules of sentences alone make text. Reports, app and command line only render.
-
->>> from ubayfs import Evidence, decide
->>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
->>> selection = decide(evidence, max_size=1)
->>> from ubayfs.summary import summarize
->>> summary = summarize(selection)
->>> summary.proved, summary.gap
-(True, 0.0)
-"""
+"""All facts about an answer, computed once: what a decision shows at once, and the summary that a report is made of."""
 
 from __future__ import annotations
 
@@ -24,72 +11,69 @@ from typing import TYPE_CHECKING, Any
 from .._arguments import MOST_REPEATS, RandomState, check_int
 from .._plain import plain
 from ..data.blocks import Blocks
+from ..data.feature_data import FeatureData
 from ..decision.selection import Selection, check_selection
 from ..ensemble.collect import versions
 from ..ensemble.progress import Progress, as_progress
 from ..exceptions import Advice
-from ..explain.attribution import Attribution, attribution
+from ..explain.attribution import attribution
 from ..explain.redecide import agreement
 from ..plotting import Correlations, ProfileDisplay, ReportData, report_displays
 from ..trust.trust import Trust
-from . import answer_facts, problem_facts, sentences, trust_sentences
-from .facts import AdviceFact, Answer, BlockFact, ReportFacts, Summary
+from . import answer_facts, problem_facts, sentences
+from .answer_facts import with_repeats
+from .facts import Answer, BlockFact, DataFacts, ReportFacts, Summary
 from .methods import CITATION, methods
 from .problem_facts import advice_facts
 from .relations import with_relations
+from .trust_facts import trust_facts
+from .trust_sentences import HERE, three_facts
 
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
 
-__all__ = [
-    "FORMAT",
-    "AdviceFact",
-    "Answer",
-    "Summary",
-    "advice_facts",
-    "answer",
-    "known_correlations",
-    "summarize",
-    "with_advice",
-]
-
 FORMAT = 8
 
 
-def answer(
+def answer_of(
     selection: Selection,
     *,
     study: ResolvedStudy | None = None,
     blocks: Any = None,
     random_state: RandomState = 0,
     trust: Trust | None = None,
-    reasons: Attribution | None = None,
 ) -> Answer:
     """Return the facts of the answer itself: three facts, chosen features and why, constraints, score, advice.
 
     This is the part of a summary that a decision shows at once. Blocks and seed are those of a `study`, if given.
-    `reasons` is the attribution of the selection, if it is known already.
+    What other samples would say may be added later, by :func:`with_trust`.
     """
     check_selection(selection)
     if study is not None:
         blocks, random_state = study.decision.blocks, study.decision.random_state
-    if reasons is None and selection.problem is not None:
-        reasons = attribution(selection, random_state)
-    trusted = answer_facts.trust_facts(selection, trust, None if study is None else trust_sentences.HERE)
+    reasons = None if selection.problem is None else attribution(selection, random_state)
+    unknown = trust_facts(selection, None, None if study is None else HERE)
     score = problem_facts.score_facts(selection)
     advice = (*(() if study is None else study.version_advice), *problem_facts.all_advice(selection))
-    return Answer(
+    answer = Answer(
         headline=sentences.headline(len(selection.features), len(selection.feature_names)),
-        facts=trust_sentences.three_facts(trusted),
+        facts=three_facts(unknown),
         proof=sentences.proof(score.proved, score.complete, score.gap),
         n_features=len(selection.feature_names),
-        trust=trusted,
-        chosen=answer_facts.chosen_features(selection, reasons, Blocks.of(blocks), trust),
+        trust=unknown,
+        chosen=answer_facts.chosen_features(selection, reasons, Blocks.of(blocks)),
         sets=answer_facts.other_sets(selection, reasons),
         constraints=problem_facts.constraint_facts(selection),
         advice=advice_facts(advice),
         **vars(score),
     )
+    return answer if trust is None else with_trust(answer, selection, trust)
+
+
+def with_trust(answer: Answer, selection: Selection, trust: Trust) -> Answer:
+    """Return the answer with what other samples would say, as far as it is known."""
+    facts = trust_facts(selection, trust, answer.trust.result)
+    return replace(answer, trust=facts, facts=three_facts(facts), chosen=with_repeats(answer.chosen, trust))
 
 
 def summarize(
@@ -97,14 +81,14 @@ def summarize(
     data: Any = None,
     *,
     study: ResolvedStudy | None = None,
-    asked: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
     blocks: Any = None,
     n_draws: int = 100,
     on_progress: Progress | bool | None = None,
     random_state: RandomState = 0,
     warnings: Iterable[Any] = (),
     created: str | None = None,
-    known: Answer | None = None,
+    answer: Answer | None = None,
     earlier: Summary | None = None,
     trust: Trust | None = None,
 ) -> Summary:
@@ -118,8 +102,8 @@ def summarize(
     data : FeatureData, DataFrame or array-like of shape (n_samples, n_features), optional
         The data of the fit. Default: the `X` that the selection was decided with, if any.
     study : ResolvedStudy, optional
-        The study behind the decision: has `data`, `asked`, `blocks` and `random_state`, and what the expert stated.
-    asked : mapping, optional
+        The study behind the decision: has `data`, `settings`, `blocks` and `random_state`, and what the expert stated.
+    settings : mapping, optional
         The study as used, in plain types; it becomes part of the summary.
     blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
     n_draws : int, default 100
@@ -133,8 +117,8 @@ def summarize(
         its advice, so that what is known already is not listed a second time.
     created : str, optional
         Date of the summary. Default: now.
-    known : Answer, optional
-        What :func:`answer` returned for this selection, which is then not computed again.
+    answer : Answer, optional
+        What :func:`answer_of` returned for this selection, which is then not computed again.
     earlier : Summary, optional
         That of another decision on the same evidence. Without data, its facts about the data are taken over, and
         its correlations if it has those of all chosen features.
@@ -144,7 +128,7 @@ def summarize(
     Returns
     -------
     summary : Summary
-        See :mod:`ubayfs.summary.facts`; :func:`~ubayfs.report.render_json` writes it.
+        See :mod:`ubayfs.report.facts`; :func:`~ubayfs.report.render_json` writes it.
 
     Examples
     --------
@@ -160,38 +144,30 @@ def summarize(
     if study is not None:
         data = study.data if data is None else data
         blocks, random_state = study.decision.blocks, study.decision.random_state
-        asked = study.standalone.to_dict() | {"versions": versions()}  # a later version keeps the present defaults
-    given = known
-    if given is None:
-        given = answer(selection, study=study, blocks=blocks, random_state=random_state, trust=trust)
-    replacements = answer_facts.replacements(selection, random_state)
+        settings = study.standalone.to_dict() | {"versions": versions()}  # a later version keeps the present defaults
+    settings, members_of = plain(settings or {}), Blocks.of(blocks)
+    if answer is None:
+        answer = answer_of(selection, study=study, blocks=blocks, random_state=random_state, trust=trust)
+    substitutes = answer_facts.replacements(selection, random_state)
     left_out, costs = answer_facts.what_is_out(selection, random_state)
     agreed = None
     if selection.problem is not None:
         agreed = agreement(selection, blocks=blocks, random_state=random_state, node_limit=answer_facts.NODES)
-    settings, members_of = plain(asked or {}), Blocks.of(blocks)
     table = selection.data_of_fit(data)
-    if table is None and earlier is not None:
-        about, correlations = earlier.data, known_correlations(selection, earlier)
-        profile = _known_profile(selection, earlier)
-    else:
-        about = problem_facts.data_facts(selection, table, settings)
-        correlations = None if table is None else problem_facts.correlations_of(selection, table.X)
-        profile = None if table is None else problem_facts.profile_of_data(selection, table)
+    about, correlations, profile = _about_data(selection, table, settings, earlier)
     messages, further = _sorted_out(selection, warnings)
     n_listed = max(20, len(selection.features) + 8)  # so that those that just failed are seen
-    given_data = ReportData(correlations, members_of, answer_facts.LEVEL, profile, trust or Trust(), n_listed)
-    displays = report_displays(selection, given_data)
+    report_data = ReportData(correlations, members_of, answer_facts.LEVEL, profile, trust or Trust(), n_listed)
     posterior = selection.posterior
     chance, n_decided = answer_facts.probabilities(selection, n_draws, random_state, as_progress(on_progress, "draws"))
-    chosen = with_relations(given.chosen, table, () if earlier is None else earlier.chosen)
-    chosen = answer_facts.with_substitutes(chosen, replacements)
+    chosen = with_relations(answer.chosen, table, () if earlier is None else earlier.chosen)
+    chosen = answer_facts.with_substitutes(chosen, substitutes)
     chosen = answer_facts.with_uncertainty(chosen, selection, chance, random_state)
     completed = replace(
-        given,
-        advice=(*given.advice, *advice_facts(further)),
+        answer,
+        advice=(*answer.advice, *advice_facts(further)),
         chosen=answer_facts.with_effects(chosen, profile),
-        constraints=answer_facts.with_costs(given.constraints, costs),
+        constraints=answer_facts.with_costs(answer.constraints, costs),
     )
     facts = ReportFacts(
         **vars(completed),
@@ -204,8 +180,8 @@ def summarize(
         prior=problem_facts.prior_facts(selection),
         level=answer_facts.LEVEL,
         n_draws=n_decided,
-        substitutes=replacements,
-        stand_ins=answer_facts.stand_in_pairs(selection, replacements),
+        substitutes=substitutes,
+        stand_ins=answer_facts.stand_in_pairs(selection, substitutes),
         left_out=left_out,
         left_out_known=selection.problem is not None,
         agreement=agreed,
@@ -216,9 +192,26 @@ def summarize(
         study=settings or None,
         versions={"python": platform.python_version(), **versions()},
         citation=CITATION,
-        displays=plain(displays),
+        displays=plain(report_displays(selection, report_data)),
     )
     return sentences.with_sentences(facts, methods(facts), messages)
+
+
+def _about_data(
+    selection: Selection, data: FeatureData | None, settings: Mapping[str, Any], earlier: Summary | None
+) -> tuple[DataFacts, Correlations | None, ProfileDisplay | None]:
+    """Return the data at a glance, correlations, and the chosen features in the data.
+
+    Without data these are those of the summary of an earlier decision, as far as it knows all chosen features.
+    """
+    if data is not None:
+        about = problem_facts.data_facts(selection, data, settings)
+        return about, problem_facts.correlations_of(selection, data.X), problem_facts.profile_of_data(selection, data)
+    if earlier is None:
+        return problem_facts.data_facts(selection, None, settings), None, None
+    profile = earlier.profile
+    covered = profile is not None and set(selection.features) <= set(profile.features)
+    return earlier.data, earlier_correlations(selection, earlier), profile if covered else None
 
 
 def with_advice(summary: Summary, advice: Iterable[Advice]) -> Summary:
@@ -228,28 +221,22 @@ def with_advice(summary: Summary, advice: Iterable[Advice]) -> Summary:
     return replace(summary, advice=(*summary.advice, *facts), warnings=warnings)
 
 
-def known_correlations(selection: Selection, earlier: Summary | None) -> Correlations | None:
-    """Return the correlations among the chosen features that the summary of another decision knows; else None."""
-    known = None if earlier is None or earlier.correlation is None else earlier.correlation.known
-    return known if known is not None and known.cover(selection.features) else None
-
-
-def _known_profile(selection: Selection, earlier: Summary) -> ProfileDisplay | None:
-    """Return the features in the data as the summary of another decision knows them; None if one is missing."""
-    known = earlier.profile
-    return known if known is not None and set(selection.features) <= set(known.features) else None
+def earlier_correlations(selection: Selection, earlier: Summary | None) -> Correlations | None:
+    """Return the correlations among the chosen features that the summary of another decision has; else None."""
+    correlations = None if earlier is None or earlier.correlation is None else earlier.correlation.known
+    return correlations if correlations is not None and correlations.cover(selection.features) else None
 
 
 def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str], list[Advice]]:
     """Return those warnings that are mere messages, each once, and advice that the selection does not have."""
     messages: dict[str, None] = {}
     further: list[Advice] = []
-    known = problem_facts.all_advice(selection)
+    shown = problem_facts.all_advice(selection)
     for warning in warnings:
         advice = warning if isinstance(warning, Advice) else getattr(warning, "advice", None)
         if advice is None:
             messages[str(warning)] = None
-        elif advice not in known and advice not in further:
+        elif advice not in shown and advice not in further:
             further.append(advice)
     return list(messages), further
 

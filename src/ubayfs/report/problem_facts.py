@@ -60,8 +60,8 @@ _WORST = 5  # violated inequalities that are shown of one constraint
 def all_advice(selection: Selection) -> tuple[Advice, ...]:
     """Return the advice of evidence, posterior and selection."""
     posterior = selection.posterior
-    given = () if posterior is None else (*posterior.evidence.advice, *posterior.advice)
-    return (*given, *selection.advice)
+    before = () if posterior is None else (*posterior.evidence.advice, *posterior.advice)
+    return (*before, *selection.advice)
 
 
 def advice_facts(advice: Iterable[Advice]) -> tuple[AdviceFact, ...]:
@@ -178,10 +178,10 @@ def _common(parts: list[Mapping[str, Any]], key: str) -> Any:
 def _stability(evidence: Evidence) -> StabilityFact | None:
     if evidence.n_models < 2:
         return None
-    found = stability(evidence.sets, confidence=_CONFIDENCE)
-    if np.isnan(found.value):
+    estimate = stability(evidence.sets, confidence=_CONFIDENCE)
+    if np.isnan(estimate.value):
         return None
-    return StabilityFact(found.value, number(found.lower), number(found.upper), _CONFIDENCE)
+    return StabilityFact(estimate.value, number(estimate.lower), number(estimate.upper), _CONFIDENCE)
 
 
 def prior_facts(selection: Selection) -> PriorFacts | None:
@@ -248,12 +248,12 @@ def correlations_of(selection: Selection, X: Array) -> Correlations:
     )
 
 
-def correlation_facts(selection: Selection, known: Correlations | None) -> CorrelationFacts | None:
+def correlation_facts(selection: Selection, correlations: Correlations | None) -> CorrelationFacts | None:
     """Return the rank correlations among the chosen features; None without data or with fewer than two of them."""
     names = selection.features
-    if known is None or len(names) < 2 or not known.cover(names):
+    if correlations is None or len(names) < 2 or not correlations.cover(names):
         return None
-    chosen = known.among(names)
+    chosen = correlations.among(names)
     first, second = np.triu_indices(len(names), 1)
     values = chosen.spearman[first, second]
     strongest = np.argsort(-np.abs(values), kind="stable")[:_PAIRS]
@@ -263,7 +263,7 @@ def correlation_facts(selection: Selection, known: Correlations | None) -> Corre
         features=names,
         matrix=tuple(map(tuple, chosen.spearman.tolist())) if len(names) <= _MATRIX else None,
         strongest=tuple(CorrelatedPair(names[first[i]], names[second[i]], float(values[i])) for i in strongest),
-        known=known if len(known.features) <= _MATRIX else None,
+        known=correlations if len(correlations.features) <= _MATRIX else None,
     )
 
 

@@ -28,15 +28,11 @@ from ubayfs._plain import plain
 from ubayfs.explain import agreement, constraint_costs, left_out, substitutes
 from ubayfs.explain.attribution import attribution
 from ubayfs.report import render_csv
-from ubayfs.summary.answer_facts import (
-    related_facts,
-    replacements,
-    reproducibility_facts,
-    validation_facts,
-    what_is_out,
-)
-from ubayfs.summary.facts import ChosenFeature, LeftOutFact, TrustFacts
-from ubayfs.summary.trust_sentences import replacement, three_facts, validation_sentences, why_out
+from ubayfs.report.answer_facts import replacements, what_is_out
+from ubayfs.report.facts import ChosenFeature, LeftOutFact, TrustFacts
+from ubayfs.report.feature_sentences import replacement, why_out
+from ubayfs.report.trust_facts import related_facts, reproducibility_facts, validation_facts
+from ubayfs.report.trust_sentences import three_facts, validation_sentences
 from ubayfs.trust.reproducibility import HalvesAgreement, Reproducibility, WithWeights
 from ubayfs.trust.validation import OURS
 

@@ -8,23 +8,26 @@ from typing import Any
 from .._plain import cost_text, counted, listing, price_text, rounded, strictness
 from ..advice import place_of
 from ..data.target import TASKS
-from ..priors.knowledge import LEARNED
 from .facts import (
-    ChosenFeature,
     ConstraintFact,
     DataFacts,
     EnsembleFacts,
     Methods,
-    PriorFacts,
     ReportFacts,
     SubstituteFact,
     Summary,
 )
-from .list_sentences import list_sentences
-from .trust_sentences import about_chosen, legend, trust_sections, with_votes
+from .feature_sentences import about_chosen, left_out_sentences, legend, substitute_sentences, with_votes
+from .knowledge_sentences import (
+    experts_and_times,
+    knowledge_notes,
+    less_knowledge,
+    opinion_and_data,
+    prior_sentence,
+)
+from .trust_sentences import trust_sections
 
 _LISTED = 12
-_SHOWN_VOTES = 0.05  # fewer votes are shown as 0
 _REDUNDANCY = "Mean absolute Pearson correlation over all pairs (redundancy rate): {:.2f}."
 
 
@@ -39,6 +42,8 @@ def with_sentences(facts: ReportFacts, methods: Methods, messages: Iterable[str]
         "ensemble": _ensemble(facts),
         "correlation": [] if redundancy is None else [_REDUNDANCY.format(redundancy)],
         "reproduce": _reproduce(facts),
+        "left_out": left_out_sentences(facts),
+        "substitutes": substitute_sentences(facts),
         **trust_sections(facts),
     }
     below_tables = {  # these explain them
@@ -89,10 +94,10 @@ def proof(proved: bool, complete: bool, gap: float | None) -> str:
     """Return in one sentence whether this is the best set: a statement on the optimization, not on the data."""
     if proved:
         return "Proved: under these votes, weights and constraints no other set has a higher score."
-    found = "the best set found" if complete else "the best set found in the time given"
+    best = "the best set found" if complete else "the best set found in the time given"
     if gap is None:
-        return f"Not proved: {found}; a better one may exist."
-    return f"Not proved: {found}, at most {rounded(gap)} below the highest possible score."
+        return f"Not proved: {best}; a better one may exist."
+    return f"Not proved: {best}, at most {rounded(gap)} below the highest possible score."
 
 
 def _verdict(facts: ReportFacts) -> list[str]:
@@ -108,12 +113,12 @@ def _verdict(facts: ReportFacts) -> list[str]:
     if facts.proved:
         lines.append(f"The upper bound over all sets is {number_text(facts.bound, 6)}, so that the gap is zero.")
     else:
-        known = "The optimizer gives no upper bound"
+        bounded = "The optimizer gives no upper bound"
         if facts.gap is not None:
             bound, gap = number_text(facts.bound, 6), rounded(facts.gap)
-            known = f"No set has a higher score than {bound}; the gap of {gap} is not closed"
+            bounded = f"No set has a higher score than {bound}; the gap of {gap} is not closed"
         early = "" if facts.complete else " The search was ended by its time limit."
-        lines.append(f"{known}, so a better set may exist.{early}")
+        lines.append(f"{bounded}, so a better set may exist.{early}")
     equal = sum(other.as_good for other in facts.alternatives)
     if equal:
         least = "At least " if equal == len(facts.alternatives) else ""
@@ -201,10 +206,10 @@ def _ensemble(facts: ReportFacts) -> list[str]:
     ensemble, lines = facts.ensemble, list[str]()
     if ensemble is None:
         return []
-    if (found := ensemble.stability) is not None:
+    if (stability := ensemble.stability) is not None:
         lines.append(
-            f"The models agree with a stability of {found.value:.2f} ({100 * found.confidence:.0f} % interval "
-            f"{found.low:.2f} to {found.high:.2f}): 1 means that every model chose the same set, 0 that they "
+            f"The models agree with a stability of {stability.value:.2f} ({100 * stability.confidence:.0f} % interval "
+            f"{stability.low:.2f} to {stability.high:.2f}): 1 means that every model chose the same set, 0 that they "
             "agree no more than by chance. They all saw parts of the same samples, so models on other samples would "
             "agree less."
         )
@@ -246,7 +251,7 @@ def section_briefs(facts: ReportFacts) -> dict[str, str]:
     """Return what some sections say in a few words, by the key of the section."""
     data, ensemble, pairs = facts.data, facts.ensemble, () if facts.correlation is None else facts.correlation.strongest
     samples = counted(data.n_samples, "sample") if data.n_samples else ""
-    found = {
+    briefs = {
         **{fact.fact: fact.value for fact in facts.facts},
         "substitutes": _cheapest_exchange(facts.substitutes),
         "constraints": constraints_hold(facts.constraints),
@@ -255,7 +260,7 @@ def section_briefs(facts: ReportFacts) -> dict[str, str]:
         "ensemble": "" if ensemble is None else f"{ensemble.n_voted:,} features have votes",
         "correlation": f"at most {abs(pairs[0].value):.2f}" if pairs else "",
     }
-    return {key: text for key, text in found.items() if text}
+    return {key: text for key, text in briefs.items() if text}
 
 
 def _cheapest_exchange(substitutes: Iterable[SubstituteFact]) -> str:
@@ -268,216 +273,7 @@ def _cheapest_exchange(substitutes: Iterable[SubstituteFact]) -> str:
     return f"the cheapest exchange: {instead} instead of {easiest.feature}, costs {cost}"
 
 
-# -- what experts know: weights and constraints, what they changed, and what votes say ---------------------------------
-
-
-def opinion_and_data(facts: ReportFacts) -> list[str]:
-    """Return whether weights and constraints made a difference, and whether the weights agree with the votes."""
-    records = [record for record in facts.chosen if record.reasons]
-    kinds = _stated_kinds(facts)
-    if not records or not kinds:
-        return []
-    return [*_brought_in(facts, records, kinds), *_favored(facts)]
-
-
-def _stated_kinds(facts: ReportFacts) -> list[str]:
-    """Return which of weights and constraints were stated."""
-    constraints = any(not entry.from_prior for entry in facts.constraints)
-    return ["weights"] * bool(facts.agreement) + ["constraints"] * constraints
-
-
-def _brought_in(facts: ReportFacts, records: Sequence[ChosenFeature], stated: list[str]) -> list[str]:
-    """Return which members weights and constraints brought in, which fill places, and what was kept out."""
-    votes, kinds = "votes" if facts.ensemble else "importances", " and ".join(stated)
-    by = {word: [r.feature for r in records if r.reasons == (word,)] for word in ("data", "weight", "rule", "fill")}
-    alone = facts.sets.data_alone or facts.sets.without_constraints
-    out = () if alone is None else alone.added
-    if not (by["weight"] or by["rule"] or by["fill"] or out):
-        if not any(map(_keeps_out, facts.constraints)):
-            return [f"Your {kinds} made no difference: the {votes} alone would select these features, too."]
-        only = "made no difference, and your constraints " if stated[0] == "weights" else ""
-        same = "the same one" if len(records) == 1 else "the same ones"
-        n = counted(len(records), "feature")
-        return [
-            f"Your {stated[0]} {only}only limit how many features are selected: for {n}, the {votes} alone would "
-            f"select {same}."
-        ]
-    n, n_data = counted(len(records), "selected feature"), len(by["data"])
-    lines = [
-        f"{f'All {n}' if n_data == len(records) > 1 else f'{n_data} of {n}'} {_are(n_data)} there by their {votes}."
-    ]
-    for word, whose in (("weight", "weights"), ("rule", "constraints")):
-        if by[word]:
-            lines.append(f"Your {whose} brought in {listing(by[word], _LISTED)}.")
-    if filling := by["fill"]:
-        which, them = ("fills a place", "it") if len(filling) == 1 else ("fill places", "them")
-        lines.append(f"{listing(filling, _LISTED)} {which}: no model selected {them}.")
-    if out:
-        lines.append(f"Your {_keeping_out(facts, out, kinds)} kept out {listing(out, _LISTED)}, which the {votes} "
-                     "alone would select.")  # fmt: skip
-    return [" ".join(lines)]
-
-
-def _keeping_out(facts: ReportFacts, out: Sequence[str], kinds: str) -> str:
-    """Return which of weights and constraints keep some features out: one of them, if they are in without it."""
-    sets = facts.sets
-    for kind, change in (("weights", sets.without_prior), ("constraints", sets.without_constraints)):
-        if kind in kinds and change is not None and set(out) <= set(change.added):
-            return kind
-    return kinds
-
-
-def _keeps_out(entry: ConstraintFact) -> bool:
-    """Return whether the set would gain without a constraint, or with one more place."""
-    more = entry.one_more
-    gains = [entry.cost_votes, None if more is None else more.gain_votes]
-    if gains == [None, None]:
-        return any(gain is not None and gain > 0 for gain in (entry.cost, None if more is None else more.gain))
-    return any(gain is not None and gain >= _SHOWN_VOTES for gain in gains)
-
-
-def _are(n: int) -> str:
-    return "is" if n == 1 else "are"
-
-
-def _favored(facts: ReportFacts) -> list[str]:
-    """Return which favored features are in the set, and whether votes favor them, too; if not, it is no conflict."""
-    if facts.agreement is None:
-        return ["No weights were stated."]
-    p_value, prior = facts.agreement.p_value, facts.prior
-    if p_value is None or prior is None:
-        return []
-    chosen = {record.feature for record in facts.chosen}
-    favored = [name for name, weight in prior.weights.items() if weight > prior.default]
-    out = [name for name in favored if name not in chosen]
-    lines, p = [], rounded(p_value, 2)
-    about_lists, lists = list_sentences(facts, facts.agreement), facts.agreement.lists
-    if out:
-        n, of_all = len(favored) - len(out), f"Of {counted(len(favored), 'feature')} that you favored"
-        lines.append(f"{of_all}, {n} {_are(n)} in the set; {listing(out, _LISTED)} {_are(len(out))} not.")
-    if len(lists) == 1 and len(favored) in (0, lists[0].n_features):  # its p-value says it all
-        return [*lines, *about_lists]
-    if p_value <= 0.05:
-        return [*lines, f"Your favored features got more votes than random ones would (p = {p}).", *about_lists]
-    return [
-        *lines,
-        f"Your favored features did not clearly get more votes than random ones would (p = {p}). That does not make "
-        "them wrong: these data may be too few to show it.",
-        *about_lists,
-    ]
-
-
-def experts_and_times(prior: PriorFacts | None) -> list[str]:
-    """Return who stated the knowledge, where they disagree, and what was stated after votes were seen."""
-    if prior is None:
-        return []
-    lines, experts = [], prior.experts
-    if experts:
-        votes = {"mean": "the mean", "lowest": "the lowest"}[prior.pool or "mean"]
-        lines.append(
-            f"{counted(len(experts), 'expert')} stated what they know ({listing(experts, _LISTED)}); {votes} of their "
-            "votes counts. An expert who states nothing about a feature gives it the default weight."
-        )
-        apart = [
-            f"{entry.feature} ({rounded(entry.disagreement)} votes apart)"
-            for entry in prior.opinions
-            if entry.disagreement and len(experts) > 1
-        ]
-        lines += [f"They disagree most on {listing(apart, 3)}."] if apart else []
-    times = prior.confirmed_by or {}
-    if times:
-        by = [f"{name} ({_moment(time)})" for name, time in times.items()]
-        lines.append(f"Confirmed before votes were seen: {listing(by, _LISTED)}.")
-        waiting = [name for name in experts or () if name not in times]
-        lines += [f"Not confirmed: {listing(waiting, _LISTED)}."] if waiting else []
-    if prior.confirmed:
-        lines.append(f"The knowledge was confirmed on {_moment(prior.confirmed)}, before votes were seen.")
-    changed = [f"{name} ({_moment(time)})" for name, time in prior.changed_after_votes.items()]
-    if changed:
-        lines.append(f"Changed after votes were seen, so that the data may count twice: {listing(changed, _LISTED)}.")
-    return lines
-
-
-def _moment(time: str) -> str:
-    return time.replace("T", " ").replace("+00:00", " UTC")
-
-
-_SAME_WITHOUT = {
-    ("weights",): "Without your weights, this set or an equally good one is selected.",
-    ("constraints",): "Without your constraints, this set or an equally good one is the best of at most its size.",
-    ("weights", "constraints"): (
-        "Without your weights, without your constraints or without both, this set or an equally good one is the best "
-        "of at most its size."
-    ),
-}
-
-
-def less_knowledge(facts: ReportFacts) -> list[str]:
-    """Return the sentences on sets that less knowledge would choose; a table has the sets."""
-    records = facts.chosen
-    known = records and any(change is not None for change in facts.sets)
-    stated = tuple(_stated_kinds(facts))
-    lines = [_SAME_WITHOUT[stated]] if stated and known and not _differ(facts) else []
-    if filling := () if facts.sets.without_prior is None else facts.sets.without_prior.filling:
-        lines.append(
-            f"No model selected {listing(filling, _LISTED)}: without its weight anything would do in its place."
-        )
-    tied = [record.feature for record in records if record.tied]
-    if tied:
-        which = "it is" if len(tied) == 1 else "each of them is"
-        lines.append(f"Ties: other features would do as well as {listing(tied, _LISTED)}; {which} marked in the table.")
-    return lines
-
-
-def _differ(facts: ReportFacts) -> bool:
-    return any(change and (change.added or change.removed) for change in facts.sets)
-
-
-def knowledge_notes(facts: ReportFacts) -> list[str]:
-    """Return which sets are meant where less knowledge would choose another one."""
-    meant = "Several sets may be equally good; the one that shares most with the chosen set is meant."
-    return [meant] if facts.chosen and _differ(facts) else []
-
-
-def prior_name(kind: str) -> str:
-    """Return a prior by its name in the literature.
-
-    >>> prior_name("dirichlet"), prior_name("hyperdirichlet")
-    ('Dirichlet prior', 'hyperdirichlet prior')
-    """
-    return f"{ {'dirichlet': 'Dirichlet', 'generalized': 'generalized Dirichlet'}.get(kind, kind) } prior"
-
-
-def prior_sentence(prior: PriorFacts | None) -> str:
-    """Return the kind of the prior and the weights that were stated."""
-    if prior is None:
-        return ""
-    default, weights = prior.default, prior.weights
-    name = prior_name(prior.kind)
-    kind = f"{name[0].upper()}{name[1:]}"
-    unlikely = f" Unlikely: {listing(prior.unlikely, _LISTED)}." if prior.unlikely else ""
-    if weights:
-        stated = [_stated(prior.words.get(name), name, weight) for name, weight in weights.items()]
-        more = " (all of them are listed under How to reproduce)" if len(weights) > _LISTED else ""
-        by = "pooled" if prior.experts else "stated by the expert"
-        by += " and learned for lists" * (prior.trust_in_lists == LEARNED)
-        return (
-            f"{kind}. Weights {by}, in votes: {listing(stated, _LISTED)}{more}; all others have "
-            f"{rounded(default)}.{unlikely}"
-        )
-    if prior.trust_in_lists == LEARNED:
-        return f"{kind}, with a weight of {_in_votes(default)} for every feature: no list was given more.{unlikely}"
-    opinion = "." if unlikely else ": no opinion." if prior.is_default_weight else ": no preference."
-    usual = "the default weight of" if prior.is_default_weight else "a weight of"
-    return f"{kind}, with {usual} {_in_votes(default)} for every feature{opinion}{unlikely}"
-
-
-def _stated(word: str | None, name: str, weight: float) -> str:
-    return f"{name} ({rounded(weight)})" if word is None else f"{name}: {word} ({_in_votes(weight)})"
-
-
-def _in_votes(weight: float) -> str:
-    return f"{rounded(weight)} vote{'' if weight == 1 else 's'}"
+# -- constraints -------------------------------------------------------------------------------------------------------
 
 
 def constraint_state(entry: ConstraintFact) -> str:
@@ -506,7 +302,8 @@ def constraints_hold(constraints: Sequence[ConstraintFact]) -> str:
         return "All constraints are left out (rho or price 0)." if constraints else "No constraints were set."
     n_violated = sum(not entry.holds for entry in used)
     if n_violated:
-        return f"{n_violated} of {counted(len(used), 'constraint')} {_are(n_violated)} violated."
+        verb = "is" if n_violated == 1 else "are"
+        return f"{n_violated} of {counted(len(used), 'constraint')} {verb} violated."
     return {1: "The constraint holds.", 2: "Both constraints hold."}.get(n := len(used), f"All {n} constraints hold.")
 
 

@@ -1,0 +1,275 @@
+"""Sentences on features: columns and marks of the chosen ones, what can replace them, what is left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .._plain import counted, counted_votes, listing
+from ..plotting.profile import EFFECTS
+from ..trust.related import LARGEST_Q
+from .facts import (
+    Category,
+    ChosenFeature,
+    LeftOutFact,
+    LegendEntry,
+    MarkedClass,
+    RelatedFacts,
+    ReportFacts,
+    VotesFor,
+)
+
+_LISTED = 12
+# What marks of chosen features mean.
+MARKS = {
+    "data": "its votes brought it in: without your weights it is selected, too, and no constraint has to ask for it",
+    "rule": "your constraints brought it in: they require it, or votes select it only because they ask for it",
+    "weight": "your weights brought it in: the same decision without them drops it, or they alone speak for it",
+    "fill": "it fills a place: no model selected it, and nothing asks for this feature in particular",
+    "weight not needed": "you gave it a weight, and without your weights it is selected, too",
+    "no vote": "no model selected it",
+    "after votes": "what is known of it was changed after votes were seen, so that the data may count twice",
+    "tie": "another feature would do as well in its place, so that the choice between them is open",
+}
+AGAIN_WITH_WEIGHTS = "Selected again with your weights"
+
+
+def marks_of(member: ChosenFeature) -> tuple[str, ...]:
+    """Return the marks of a chosen feature."""
+    marks = {
+        "no vote": member.without_vote,
+        "weight not needed": member.weight_not_needed,
+        "tie": member.tied,
+        "after votes": member.changed_after_votes,
+    }
+    return tuple(mark for mark, applies in marks.items() if applies)
+
+
+def again_heading(chosen: Iterable[ChosenFeature]) -> str:
+    """Return the heading of what is selected again: where weights were stated, of that without their help.
+
+    >>> again_heading([ChosenFeature("a", again_with_weights="usually")]), again_heading([ChosenFeature("a")])
+    ('Selected again by the data alone', 'Selected again')
+    """
+    return f"Selected again{' by the data alone' * any(member.again_with_weights for member in chosen)}"
+
+
+def about_chosen(facts: ReportFacts) -> list[str]:
+    """Return what the columns of the chosen features mean, as far as they are known."""
+    chosen, again = facts.chosen, again_heading(facts.chosen)
+    weighted = any(member.again_with_weights for member in chosen)
+    lines = _votes_for(facts)
+    if any(member.q is not None for member in chosen):
+        about = facts.trust.related
+        listed = isinstance(about, RelatedFacts) and about.without_list is not None
+        limit = about.limit if isinstance(about, RelatedFacts) else LARGEST_Q
+        condition = ", given that your list was stated before any votes were seen" * listed
+        lines.append(
+            "Related: whether the feature differs with the target by itself. q is the expected share of unrelated "
+            f"features among those with a p-value as small{condition}; up to {limit:g} a feature is called related."
+        )
+    if any(member.selected_again for member in chosen):
+        alone = " without the help of your weights" * weighted
+        lines.append(
+            f"{again}: whether another study with the same constraints would select the feature{alone}. Rarely is less "
+            "than one time in three, usually more than two in three. Only features that the data brought in are "
+            "counted."
+        )
+    if weighted:
+        lines.append(
+            f"{AGAIN_WITH_WEIGHTS}: whether another study with the same weights and constraints would select it. "
+            "Weights favor the same features in every study, right or wrong."
+        )
+    if any(member.replaceable is not None for member in chosen):
+        unvoted = any(_NO_VOTES in replacement(member) for member in chosen if member.replaceable)
+        meant = f" {_NO_VOTES.capitalize()}: only weights or constraints speak for what would take its place." * unvoted
+        lines.append(
+            "Best replacement: what the best set has instead if the feature cannot be measured, and the votes that "
+            f"this costs; it need not measure the same thing.{meant}"
+        )
+    if any(member.hazard_ratio is not None for member in chosen):
+        lines.append(
+            "Hazard per SD: what a standard deviation more of the feature multiplies the hazard (the risk) by."
+        )
+    if any(member.marks is not None for member in chosen):
+        lines.append(
+            "Marks a class: the one that it tells best from all others, if clearly. Somers' D: 1 always higher there, "
+            "-1 lower."
+        )
+    if kinds := [member.effect_kind for member in chosen if member.effect_kind and member.effect is not None]:
+        lines.append(
+            f"In the data: {EFFECTS[kinds[0]]}. A direction is named where the 95 % interval of this number excludes "
+            "0. These samples chose the features, so that on others it will be smaller."
+        )
+    if any(member.half_low is not None for member in chosen):
+        lines.append(
+            "On half of the samples: the share of models that chose the feature when they saw only half of the "
+            "samples, in most repeats (5 to 95 %)."
+        )
+    if any(member.identical_to for member in chosen):
+        lines.append(
+            "Identical to: features with the same values in all samples. Unless weights or constraints differ, the "
+            "choice between them is by their position in the table."
+        )
+    return [*lines, *_adjusted(facts)]
+
+
+def _votes_for(facts: ReportFacts) -> list[str]:
+    """Return the most frequent reason, other than the feature as it is, for which models selected a feature."""
+    voted = [member for member in facts.chosen if member.votes_for]
+    if not voted or facts.ensemble is None:
+        return []
+    member = max(voted, key=lambda each: each.votes_for[0].votes)
+    models = f"{member.count or 0:,} of {counted(facts.ensemble.n_models, 'model')} selected {member.feature}"
+    return [
+        "The models also look for U-shaped relations, and for pairs of features that act together. For example, "
+        f"{models}, {votes_for_text(member.votes_for, ' of them')}."
+    ]
+
+
+def votes_for_text(votes_for: Iterable[VotesFor], of_them: str = "") -> str:
+    """Return what the votes for a feature were for, where it was not selected as it is.
+
+    >>> votes_for_text([VotesFor(71, None), VotesFor(9, "TP53")], " of them")
+    '71 of them for a U-shaped relation, 9 of them together with TP53'
+    """
+    return ", ".join(
+        f"{each.votes:,}{of_them} "
+        + ("for a U-shaped relation" if each.with_ is None else f"together with {each.with_}")
+        for each in votes_for
+    )
+
+
+def legend(chosen: Iterable[ChosenFeature]) -> tuple[LegendEntry, ...]:
+    """Return the meaning of the marks of the chosen features."""
+    used = {mark for member in chosen for mark in (*member.reasons, *marks_of(member))}
+    return tuple(LegendEntry((mark,), meaning) for mark, meaning in MARKS.items() if mark in used)
+
+
+def _adjusted(facts: ReportFacts) -> list[str]:
+    """Return what the table of associations with covariates means."""
+    names = facts.data.adjust_for
+    if not names or not any(member.beyond for member in facts.chosen):
+        return []
+    explained = "has explained what it" if len(names) == 1 else "have explained what they"
+    return [
+        "Association: correlation with numbers, or eta, the root of the share that classes or levels explain; 0 is "
+        "none, 1 or -1 complete. Before: of the feature with the target. After: of what is left of both when "
+        f"{listing(names, len(names))} {explained} can; this is what counted."
+    ]
+
+
+def mark_text(mark: MarkedClass | None) -> str:
+    """Return which class a feature marks, in words.
+
+    >>> mark_text(MarkedClass("BL", None, -0.9)), mark_text(MarkedClass("lung", "yes", 0.5))
+    ('low in BL (D -0.90)', "'yes' more often in lung (D +0.50)")
+    """
+    if mark is None:
+        return ""
+    d = mark.d or 0.0
+    if mark.level is None:
+        return f"{'high' if d > 0 else 'low'} in {mark.label} (D {d:+.2f})"
+    return f"'{mark.level}' {'more' if d > 0 else 'less'} often in {mark.label} (D {d:+.2f})"
+
+
+def levels_text(category: Category | None) -> str:
+    """Return the levels of a category.
+
+    >>> levels_text(Category(("I", "II"), True, (5, 7)))
+    'I (5) < II (7)'
+    """
+    if category is None:
+        return ""
+    parts = [f"{label} ({n:,})" for label, n in zip(category.labels, category.counts, strict=True)]
+    return (" < " if category.ordered else ", ").join(parts)
+
+
+_SAME = 0.8  # correlation from which on two features are taken to measure the same thing
+
+
+def substitute_sentences(facts: ReportFacts) -> list[str]:
+    """Return what the tables of replacements and of stand-ins mean, and which features measure the same thing."""
+    if not facts.substitutes:
+        return []
+    chosen = facts.names
+    lines = [
+        "Each chosen feature was excluded and the decision made again, with the same weights and constraints. The cost "
+        "is what the set loses by it, in votes; weights count as votes, too."
+    ]
+    if facts.stand_ins:
+        lines.append(
+            "A stand-in is a feature that models took more often where they did not take the chosen one. Either: "
+            "models that took at least one of the two."
+        )
+    lines += [
+        f"{pair.member} {counted_votes(pair.member_votes)}, {pair.feature} {pair.votes:,}, either "
+        f"{pair.votes_either:,}: they measure the same thing"
+        + ("; both are selected." if pair.feature in chosen else f"; {pair.member} stands for both.")
+        for pair in facts.stand_ins
+        if pair.correlation is not None and pair.correlation >= _SAME
+    ]
+    return lines
+
+
+_NO_VOTES = "none with votes"
+
+
+def replacement(member: ChosenFeature) -> str:
+    """Return what would take the place of a member that can be replaced, and the cost.
+
+    Where no model voted for what would, no name is given: any other feature without votes may do as well.
+
+    >>> replacement(ChosenFeature("a", substitute=("b",), substitute_votes=(3,), substitute_cost=2.0))
+    'b (costs 2 votes)'
+    >>> replacement(ChosenFeature("a", substitute=("b",), substitute_votes=(0,), substitute_cost=5.0))
+    'none with votes (costs 5 votes)'
+    """
+    cost, votes = member.substitute_cost or 0.0, member.substitute_votes
+    costs = "costs nothing" if cost < 0.05 else f"costs {counted_votes(cost)}"
+    names = _NO_VOTES if votes and not any(votes) else listing(with_votes(member.substitute or (), votes), 3)
+    return f"{names or 'nothing'} ({costs})"
+
+
+def with_votes(names: Sequence[str], votes: Sequence[int] | None) -> list[str]:
+    """Return names with a mark at those without a vote.
+
+    >>> with_votes(["a", "b"], [4, 0]), with_votes(["a"], None)
+    (['a', 'b (no vote)'], ['a'])
+    """
+    return [f"{name} (no vote)" if n == 0 else name for name, n in zip(names, votes or [1] * len(names), strict=True)]
+
+
+_WHY_OUT = {
+    "constant": "it is the same in all samples",
+    "min_votes": "it has fewer votes than were asked for",
+    "contradiction": "excluded by {titles}",
+    "tie": "a set with it would be just as good",
+    "constraint": "left out by {kinds}",
+    "prior": "left out by the prior weights",
+    "rival": "left out for {rivals}: the places are limited by {titles}",
+    "search": "not known: the search ended before a proof, and it may belong in the set",
+}
+NONE_LEFT_OUT = "None: no feature that was not chosen has more votes than the weakest chosen one."
+_NOT_EXAMINED = "Not examined: a selection that was read from a file does not know its constraints. Decide again."
+
+
+def why_out(entry: LeftOutFact) -> str:
+    """Return why a feature with many votes is not in the set."""
+    short = [title.split(" (costs: ")[0] for title in entry.titles[:3]]  # all costs stand with the constraints
+    titles, rivals = " and by ".join(short), listing(entry.rivals, 5)  # titles have commas themselves
+    by = {"titles": titles or "constraints", "kinds": listing(entry.kinds) or "constraints"}
+    words = {"constraint": " with {}", "prior": "; in its place: {}", "tie": "; in its place: {}"}
+    instead = words.get(entry.because, "").format(rivals) if rivals else ""
+    because = _WHY_OUT.get(entry.because, f"it cannot be selected ({entry.because})")
+    return because.format(**by, rivals=rivals or "others") + instead
+
+
+def left_out_sentences(facts: ReportFacts) -> list[str]:
+    """Return how it was found out why strong features are out, or why there is nothing to find out."""
+    if facts.left_out:
+        return ["The decision was made again with each of them required; the reason is what had to give way for it."]
+    if facts.ensemble is None or not facts.chosen:
+        return []
+    if not facts.left_out_known:
+        return [_NOT_EXAMINED]
+    return [NONE_LEFT_OUT]
