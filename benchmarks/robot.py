@@ -26,8 +26,8 @@ from .browser import Server, Window, end_as_by_ctrl_c, served, window
 SCREENS = ("data", "know", "rules", "evidence", "answer", "versions")
 TEXTS = [
     "", " ", "3", "-1", "0", "1e999", "nan", "12", "a" * 500, "<script>alert(1)</script>", "<b>bold</b>", "'; drop",
-    "mean radius", "worst area", "../../etc/passwd", "\u202eevil", "\x1b[31mred", "likely", "unlikely", "very likely",
-    "5,5", "mean *", "[a, b", "{x: 1}", "supported", "null", "null bytes \u0000 here", "\U0001f9ec", "0.5", "100000",
+    "BAX", "CDKN1A", "../../etc/passwd", "\u202eevil", "\x1b[31mred", "likely", "unlikely", "very likely",
+    "5,5", "*_at", "[a, b", "{x: 1}", "supported", "null", "null bytes \u0000 here", "\U0001f9ec", "0.5", "100000",
 ]  # fmt: skip
 # Left alone: what starts hours of work, leaves the study, or chooses files of the machine.
 _AVOIDED = ("predict", "Take the tour", "Make the study", "Remove it", "All studies", "Find out", "Guess the columns")

@@ -36,6 +36,7 @@ LAYERS = [
     ["results"],
     ["attached"],
     ["__init__"],
+    ["demo"],
     ["app"],
     ["cli"],
     ["__main__"],

@@ -10,6 +10,7 @@ import pytest
 from app_server import enter, start_server, stop_server
 from app_studies import hostile, laboratory, patients
 from browsing import expect, undo
+from cancer_study import cancer
 
 
 @pytest.fixture(scope="session")
@@ -19,8 +20,9 @@ def server(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("app")
     library = Library(folder / "studies")
-    ids = {make.__name__: library.create(make.__name__, make(folder)) for make in (laboratory, patients, hostile)}
-    ids["demo"] = library.demo()
+    ids = {
+        make.__name__: library.create(make.__name__, make(folder)) for make in (laboratory, patients, hostile, cancer)
+    }
     ids["stopped"] = library.create("stopped", folder / "patients.yaml")  # trust in many models would take long
     library.close()
     started = start_server(folder / "studies")
@@ -41,8 +43,8 @@ def page(tab, context, server):
 
 @pytest.fixture
 def study(server):
-    """The address of the demo study."""
-    return server.studies["demo"]
+    """The address of a study with rules and knowledge."""
+    return server.studies["cancer"]
 
 
 @pytest.fixture(scope="session")

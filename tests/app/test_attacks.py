@@ -101,7 +101,7 @@ def elsewhere(server):
     "name", ["../../evil.csv", "/etc/evil.csv", "..\\..\\evil.csv", "%2e%2e/evil.csv", "\u202eevil.csv"]
 )
 def test_uploads_stay_in_the_folder_of_their_study(server, cookie, name):
-    study = server.ids["demo"]
+    study = server.ids["cancer"]
     headers = {"Cookie": cookie, "Origin": server.base}
     before = elsewhere(server)
     status, body = request(server, "POST", f"/s/{study}/upload?name={quote(name)}", headers, b"a,b\n1,2\n")
@@ -117,7 +117,7 @@ def test_uploads_stay_in_the_folder_of_their_study(server, cookie, name):
              "/s/{study}/download/..%2f..%2fstudy.yaml", "/s/{study}/download/report?version=99", "/_app/..%2fapp.py"]
 )  # fmt: skip
 def test_no_path_leads_out_of_the_studies(server, cookie, path):
-    status, body = request(server, path=path.format(study=server.ids["demo"]), headers={"Cookie": cookie})
+    status, body = request(server, path=path.format(study=server.ids["cancer"]), headers={"Cookie": cookie})
     assert status in (200, 400, 403, 404, 422)
     assert b"root:" not in body
     assert b"Traceback" not in body
@@ -136,7 +136,7 @@ def test_no_path_leads_out_of_the_studies(server, cookie, path):
     ],
 )  # fmt: skip
 def test_what_is_too_long_is_refused_in_words(server, cookie, path, refused):
-    odd = {"long": "x" * 256, "digits": "9" * 400, "emoji": quote("\U0001f600" * 120), "study": server.ids["demo"]}
+    odd = {"long": "x" * 256, "digits": "9" * 400, "emoji": quote("\U0001f600" * 120), "study": server.ids["cancer"]}
     status, body = request(server, path=path.format(**odd), headers={"Cookie": cookie})
     assert status == refused, body
     assert str(server.directory.parent).encode() not in body
@@ -144,7 +144,7 @@ def test_what_is_too_long_is_refused_in_words(server, cookie, path, refused):
 
 
 def test_a_name_of_many_bytes_is_cut(server, cookie):
-    study, headers = server.ids["demo"], {"Cookie": cookie, "Origin": server.base}
+    study, headers = server.ids["cancer"], {"Cookie": cookie, "Origin": server.base}
     path = f"/s/{study}/upload?name={quote(chr(0x1F600) * 120)}.csv"
     status, body = request(server, "POST", path, headers, b"a,b\n1,2\n")
     assert (status, json.loads(body)["path"]) == (200, f"uploads/{chr(0x1F600) * 25}.csv")
@@ -152,7 +152,7 @@ def test_a_name_of_many_bytes_is_cut(server, cookie):
 
 def test_an_upload_that_breaks_off_leaves_nothing(server, cookie):
     """Nor anything in the log: the fixture `server` looks for it."""
-    study, netloc = server.ids["demo"], urlsplit(server.base).netloc
+    study, netloc = server.ids["cancer"], urlsplit(server.base).netloc
     lines = [f"POST /s/{study}/upload?name=broken.csv HTTP/1.1", f"Host: {netloc}", f"Origin: {server.base}",
              f"Cookie: {cookie}", "Content-Length: 1000", "", "a,b"]  # fmt: skip
     uploads = server.directory / study / "uploads"

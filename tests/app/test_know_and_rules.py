@@ -143,7 +143,7 @@ def test_a_spreadsheet_and_gene_sets(at, tmp_path):
 
 
 def test_two_experts_state_words_at_once_and_see_votes_after_their_own_confirmation(page, context, server):
-    study, windows = server.studies["demo"], {"Ann": page, "Bob": context.new_page()}
+    study, windows = server.studies["cancer"], {"Ann": page, "Bob": context.new_page()}
     for (name, window), key in zip(windows.items(), "14", strict=True):
         window.goto(f"{study}/know")
         window.get_by_label("You are").fill(name)

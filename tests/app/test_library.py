@@ -121,7 +121,7 @@ def test_more_workers_than_allowed_wait_for_one_that_is_idle(shelf):
 
 def test_the_demo_is_a_study_with_data(shelf):
     demo = shelf.open(shelf.demo())
-    assert demo.state.study.read_data().n_features == 30
+    assert demo.state.study.read_data().n_features == 10_100
     assert json.loads((demo.directory / "app.json").read_bytes())["name"].startswith("Demo")
 
 

@@ -233,19 +233,6 @@ def test_a_compressed_table_is_read(folder, run):
     assert run("check", "cells.csv.gz", "--target", "diagnosis").code == 0
 
 
-def test_demo(tmp_path, run):
-    done = run("demo", "-o", tmp_path / "demo")
-    assert done.code == 0, done.err
-    assert "worst smoothness" in done.out
-    assert (tmp_path / "demo" / "results" / "report.html").exists()
-    refused = run("demo", "-o", tmp_path / "demo")
-    assert refused.code == 2
-    assert "exists already" in refused.err
-    file = tmp_path / "file"
-    file.write_text("", encoding="utf-8")
-    assert run("demo", "-o", file).code == 2
-
-
 def test_main_takes_the_arguments_of_the_process(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["ubayfs", "--version"])
     assert main() == 0

@@ -1,4 +1,4 @@
-"""The report of the demo, clicked and printed in a real browser; skipped without Chromium."""
+"""A report with all that there is, clicked and printed in a real browser; skipped without Chromium."""
 
 import csv
 import math
@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from browsing import expect, new_context, nothing_wrong
+from cancer_study import cancer
 from ubayfs.cli.main import main
 from ubayfs.plotting import Display
 from ubayfs.plotting.figures import DPI, encode_png
-from ubayfs.study.starter import write_demo
 
 
 class Empty:
@@ -28,19 +28,9 @@ class Empty:
 
 @pytest.fixture(scope="module")
 def results(browser, tmp_path_factory):
-    """The results of the demo: less work for each question, and pictures without content, give as long a report."""
-    folder = tmp_path_factory.mktemp("demo")
-    write_demo(folder)
-    study = folder / "study.yaml"
-    less = {
-        "n_repeats: 2": "{level: full, n_shuffles: 200, n_splits: 2, cv: 2, n_repeats: 1}",
-        "n_models: 100": "n_models: 30",
-    }
-    text = study.read_text()
-    for usual, enough in less.items():
-        text, n = re.subn(f"{usual}.*", enough, text)
-        assert n == 1
-    study.write_text(text)
+    """The results of a study; pictures without content give as long a report."""
+    folder = tmp_path_factory.mktemp("cancer")
+    study = cancer(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ubayfs.trust.predictors.N_TREES", 5)
         patch.setattr(Display, "plot", lambda display, ax=None: Empty(display))
@@ -214,7 +204,7 @@ def n_pages(pdf):
     return len(re.findall(rb"/Type\s*/Page\b", pdf))
 
 
-def test_the_demo_prints_on_four_pages_without_what_only_a_screen_has(page):
+def test_a_report_prints_on_four_pages_without_what_only_a_screen_has(page):
     short = n_pages(page.pdf(prefer_css_page_size=True))
     assert 2 <= short <= 4
     page.emulate_media(media="print")

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from .._files import as_path, read_json
+from ..demo import write_demo
 from ..exceptions import InputError, UBayFSError
 from ..study.schema import DataSection
-from ..study.starter import write_demo
 from ..study.study import Study, load_study, study_of
 from .history import now
 from .state import APP, HISTORY, State, slug
@@ -117,8 +117,7 @@ class Library:
     def demo(self) -> str:
         """Make the study of the demo, with its data, and return its id."""
         place = self.root / f"demo-{uuid.uuid4().hex[:6]}"
-        write_demo(place / "uploads")
-        return self._create(place, "Demo: breast cancer", load_study(place / "uploads" / "study.yaml"))
+        return self._create(place, "Demo: p53 in cell lines", load_study(write_demo(place / "uploads")))
 
     def add(self, path: str | Path) -> str:
         """Make, or reopen, the study ``<stem>.app`` beside a study file or a table, and return its id."""

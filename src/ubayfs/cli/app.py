@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments."""
     parser.add_argument("source", type=Path, nargs="?", metavar="STUDY or TABLE", help="study file, or data table")
-    parser.add_argument("--demo", action="store_true", help="open a study of the breast cancer data")
+    parser.add_argument("--demo", action="store_true", help="open the study of `ubayfs demo`: p53 in 50 cell lines")
     parser.add_argument(
         "--directory", type=Path, default=Path("ubayfs-studies"), help="of all studies (default: ubayfs-studies)"
     )

@@ -1,28 +1,20 @@
-"""Study files to begin with: one for a table, and the study of the demo.
-
-In that for a table each line is explained, and the roles of the columns are a guess to correct.
-"""
+"""A study file for a table, to begin with: each line is explained, the roles of the columns are a guess to correct."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from .._files import write_atomically
 from .._plain import listed
 from ..data.blocks import members_by_prefix
 from ..ensemble.features_per_model import features_per_model
-from ..exceptions import InputError
 from ..knowledge.scale import UNLIKELY_PRICE, VOTES
 from ..selectors import DEFAULT_SELECTOR
 from .schema import SECTIONS
 from .yaml_io import dump_inline
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..tables import Table
     from ..tables.column_roles import ColumnRoles, Target
 
@@ -228,74 +220,3 @@ def _constraints(roles: ColumnRoles, n: int) -> str:
     if roles.separator is not None:
         lines.append("  # - max_per_block: 2            # at most two features of each block")
     return "\n".join(lines) + "\n"
-
-
-# -- the demo ----------------------------------------------------------------------------------------------------------
-
-DEMO_FILES = ("cells.csv", "knowledge.csv", "study.yaml")
-_KNOWLEDGE = """\
-feature,weight,comment
-worst smoothness,very likely,rough outlines on the worst nuclei were a finding of an earlier study
-mean texture,likely,measured by every laboratory
-fractal dimension error,unlikely,hard to reproduce
-"""
-_STUDY = """\
-# What an expert knows of the breast cancer data. Every key is explained in docs/study.md.
-data:
-  path: cells.csv
-  target: diagnosis
-
-evidence:
-  selector: [mrmr, tree]  # in turns
-  n_models: 100
-  n_features_per_model: 5
-  seed: 0
-
-prior:
-  table: knowledge.csv
-
-blocks:
-  mean: ["mean *"]
-  error: ["* error"]
-  worst: ["worst *"]
-
-constraints:
-  - max_size: 8  # eight values fit on the form
-  - must_link: [mean texture, worst texture]  # one measurement gives both
-  - cannot_link: [worst radius, worst perimeter, worst area]  # three names for size
-  - decorrelate: 0.95  # no two that say the same
-
-decision:
-  n_alternatives: 5
-  seed: 0
-
-trust:
-  n_repeats: 2  # of the 5 folds, for a first look; 5 is usual
-
-versions:
-  ubayfs: @VERSION@
-"""
-
-
-def write_demo(directory: Path) -> None:
-    """Write breast cancer data, what an expert might know of them, and a study file; existing ones are replaced."""
-    from ..tables import write_table
-
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise InputError(f"{directory} is a file, not a directory; choose another one.") from None
-    table, knowledge, study = (directory / name for name in DEMO_FILES)
-    write_table(_cells(), table)
-    write_atomically(knowledge, _KNOWLEDGE.encode())
-    write_atomically(study, _STUDY.replace("@VERSION@", __version__).encode())
-
-
-def _cells() -> pd.DataFrame:
-    """Return the breast cancer data as a table with the diagnosis in words."""
-    from sklearn.datasets import load_breast_cancer
-
-    data = load_breast_cancer(as_frame=True)
-    table = data.data.copy()
-    table.insert(0, "diagnosis", data.target.map(dict(enumerate(data.target_names))))
-    return table

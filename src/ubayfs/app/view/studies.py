@@ -82,9 +82,8 @@ def _draw_tour(library: Library) -> None:
         ui.run_javascript("window.ubayfs.tour('on')")
         ui.navigate.to(_address(study))
 
-    with panel(
-        "New here?", "The demo study has 569 tumors, 30 measurements, and what an expert may know.", "tour-start"
-    ):
+    about = "The demo study asks which of 10,100 genes tell whether p53 is mutated in 50 cell lines."
+    with panel("New here?", about, "tour-start"):
         steps = (f"<li><strong>{text(SCREENS[screen])}</strong>: {text(step)}</li>" for screen, step in TOUR.items())
         html("".join(steps), tag="ol")
         button("Take the tour with the demo study", lambda _: demo(), classes="main")
