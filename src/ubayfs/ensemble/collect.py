@@ -118,7 +118,7 @@ def collect_evidence(
         Covariates are never features. `fisher` and `mrmr` score features beyond them exactly, by partial correlations,
         and `lasso` and `wide` have them in their models. Other selectors get the samples of each run without what
         covariates explain there, which is an approximation. Samples without a value of a covariate are left
-        out. See docs/confounders.md.
+        out. See docs/features.md.
 
     Returns
     -------
