@@ -21,20 +21,35 @@ from ubayfs import UBayFSSelector, cannot_link, decorrelate, require
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
 size = cannot_link(["worst radius", "worst perimeter", "worst area"])
-selector = UBayFSSelector("mrmr", n_models=30, n_features_per_model=10, random_state=0)
-model = make_pipeline(StandardScaler().set_output(transform="pandas"), selector, LogisticRegression())
+selector = UBayFSSelector(
+    "mrmr", n_models=30, n_features_per_model=10, random_state=0
+)
+model = make_pipeline(
+    StandardScaler().set_output(transform="pandas"), selector, LogisticRegression()
+)
 
 # %%
 # Constraints are parameters like any other.
 
-rules = {"none": [], "one size": [size], "one size, decorrelated": [size, decorrelate(0.8)]}
-grid = {"ubayfsselector__max_features": [2, 4, 6], "ubayfsselector__constraints": list(rules.values())}
+rules = {
+    "none": [],
+    "one size": [size],
+    "one size, decorrelated": [size, decorrelate(0.8)],
+}
+grid = {
+    "ubayfsselector__max_features": [2, 4, 6],
+    "ubayfsselector__constraints": list(rules.values()),
+}
 search = GridSearchCV(model, grid, cv=3, scoring="roc_auc").fit(X, y)
 
 figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 results = search.cv_results_
 for name, constraints in rules.items():
-    rows = [i for i, p in enumerate(results["params"]) if p["ubayfsselector__constraints"] == constraints]
+    rows = [
+        i
+        for i, p in enumerate(results["params"])
+        if p["ubayfsselector__constraints"] == constraints
+    ]
     sizes = [results["params"][i]["ubayfsselector__max_features"] for i in rows]
     axis.plot(sizes, results["mean_test_score"][rows], marker="o", label=name)
 axis.set(xlabel="features at most", ylabel="ROC AUC, 3 folds", xticks=[2, 4, 6])
@@ -43,9 +58,14 @@ plt.show()
 
 # %%
 # The best pipeline was fitted again to all samples. Its selector can decide again on the same evidence, for example
-# after a word with the expert.
+# with a new prior weight.
 
 fitted = search.best_estimator_["ubayfsselector"]
-print(f"chosen: {', '.join(fitted.get_feature_names_out())}; gap {fitted.selection_.gap:g}")
-other = fitted.redecide(weights={"mean texture": 50}, constraints=[size, require("worst texture")])
+print(
+    f"selected: {', '.join(fitted.get_feature_names_out())}; "
+    f"gap {fitted.selection_.gap:g}"
+)
+other = fitted.redecide(
+    weights={"mean texture": 50}, constraints=[size, require("worst texture")]
+)
 print(f"after a word with the expert: {', '.join(other.get_feature_names_out())}")

@@ -27,9 +27,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted(str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 FENCE = re.compile(r"^```(\w+(?: no-run)?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # What a page tells its reader to do in a terminal: files to make, commands and what they print.
-STEP = re.compile(
-    r"^```(console|(?:csv|yaml|bash|snakemake) \S+|python \S+\.py)\n(.*?)^```$", re.DOTALL | re.MULTILINE
-)
+STEP = re.compile(r"^```(console|(?:csv|yaml|bash|snakemake) \S+|python \S+\.py)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # What a page adds to a command that is to fail.
 CODE = '; echo "exit code $?"'
 # Blocks of these begin with a comment that names the file they belong to.
@@ -205,7 +203,7 @@ def test_what_developers_read_is_short(page, most):
 
 
 def test_the_readme_reads_the_same_on_a_package_index():
-    """It names files, which are there, and links only other sites; the picture is the one exception (see RELEASE.md)."""
+    """It names files, which are there, and links other sites only; the picture is the one exception: see RELEASE.md."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     relative = [target for target in re.findall(r"\]\(([^)\s]+)\)", text) if not target.startswith("https://")]
     assert relative == ["docs/images/report.png"]

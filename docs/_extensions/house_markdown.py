@@ -7,7 +7,11 @@ from pygments.lexers.python import PythonLexer
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
-ABOVE = {"contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md", "recipes": "RECIPES.md"}
+ABOVE = {
+    "contributing": "CONTRIBUTING.md",
+    "changelog": "CHANGELOG.md",
+    "recipes": "RECIPES.md",
+}
 # Where links of such a page lead on the site.
 LINKS = [
     (r"\]\(docs/", "]("),
