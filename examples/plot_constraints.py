@@ -39,7 +39,7 @@ bars = axis.bar(
     color=["#0072B2"] * 7 + ["#D55E00"],
 )
 axis.bar_label(bars, padding=2)
-axis.set(xlabel="rho of max_size(5)", ylabel="features chosen")
+axis.set(xlabel="rho of max_size(5)", ylabel="selected features")
 axis.spines[["top", "right"]].set_visible(False)
 plt.show()
 

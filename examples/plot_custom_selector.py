@@ -62,7 +62,7 @@ for title, selector in selectors.items():
 
 selection = ubayfs.decide(evidence, max_size=4)
 stability = ubayfs.metrics.stability(evidence.sets)
-print(f"chosen by the mixed ensemble: {', '.join(selection.features)}")
+print(f"selected by the mixed ensemble: {', '.join(selection.features)}")
 print(
     f"stability of its models: {stability.value:.2f} "
     f"({stability.lower:.2f} to {stability.upper:.2f})"

@@ -35,7 +35,7 @@ evidence = ubayfs.collect_evidence(
 warnings.filterwarnings("ignore", "No model voted")
 weights = [0.01, 3, 10, 30, 100, 300]
 figure, axes = plt.subplots(
-    1, 2, sharex=True, figsize=(7.2, 3.2), layout="constrained"
+    1, 2, sharex=True, sharey=True, figsize=(7.2, 3.2), layout="constrained"
 )
 for axis, name in zip(axes, ("worst smoothness", "error"), strict=True):
     chosen = [
@@ -56,8 +56,8 @@ for axis, name in zip(axes, ("worst smoothness", "error"), strict=True):
     )
     axis.set(title=f"weight on {name!r}", xlabel="weight of each feature, in votes")
     axis.spines[["top", "right"]].set_visible(False)
-    print(f"{name!r}: weights {weights} -> {counts} of {len(members)} chosen")
-axes[0].set_ylabel("posterior importance (above: chosen)")
+    print(f"{name!r}: weights {weights} -> {counts} of {len(members)} selected")
+axes[0].set_ylabel("posterior importance (above: selected)")
 plt.show()
 
 # %%

@@ -11,6 +11,7 @@ without a new ensemble.
 # leak.
 
 import matplotlib.pyplot as plt
+import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -29,7 +30,7 @@ model = make_pipeline(
 )
 
 # %%
-# Constraints are parameters like any other.
+# Constraints are parameters like any other. Points are folds; lines connect their means.
 
 rules = {
     "none": [],
@@ -44,16 +45,25 @@ search = GridSearchCV(model, grid, cv=3, scoring="roc_auc").fit(X, y)
 
 figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 results = search.cv_results_
-for name, constraints in rules.items():
+colors = ("#0072B2", "#D55E00", "#009E73")
+for shift, (name, constraints) in enumerate(rules.items(), start=-1):
     rows = [
         i
         for i, p in enumerate(results["params"])
         if p["ubayfsselector__constraints"] == constraints
     ]
     sizes = [results["params"][i]["ubayfsselector__max_features"] for i in rows]
-    axis.plot(sizes, results["mean_test_score"][rows], marker="o", label=name)
-axis.set(xlabel="features at most", ylabel="ROC AUC, 3 folds", xticks=[2, 4, 6])
-axis.legend(title="constraints")
+    places = (
+        np.array(sizes) + 0.12 * shift
+    )  # side by side, so that no point hides another
+    color = colors[shift + 1]
+    axis.plot(places, results["mean_test_score"][rows], color=color, label=name)
+    for fold in range(3):
+        scores = results[f"split{fold}_test_score"][rows]
+        axis.plot(places, scores, "o", color=color, markersize=4, alpha=0.6)
+axis.set(xlabel="features at most", ylabel="ROC AUC", xticks=[2, 4, 6])
+axis.spines[["top", "right"]].set_visible(False)
+axis.legend(title="constraints", frameon=False)
 plt.show()
 
 # %%
@@ -68,4 +78,4 @@ print(
 other = fitted.redecide(
     weights={"mean texture": 50}, constraints=[size, require("worst texture")]
 )
-print(f"after a word with the expert: {', '.join(other.get_feature_names_out())}")
+print(f"with a weight on mean texture: {', '.join(other.get_feature_names_out())}")

@@ -34,7 +34,7 @@ evidence = ubayfs.collect_evidence(
 )
 selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(3))
 risk = X[:, selection.indices].sum(axis=1)
-print(f"chosen: {', '.join(sorted(selection.features))}")
+print(f"selected: {', '.join(sorted(selection.features))}")
 print(
     "concordance of their sum: "
     f"{ubayfs.metrics.concordance_index(y.time, y.event, risk):.2f}"
