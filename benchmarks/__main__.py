@@ -1,4 +1,4 @@
-"""Measure, show and save: ``python -m benchmarks [--quick] [--only evidence decision] [--million] [--readme]``."""
+"""Measure, show and save: ``python -m benchmarks [--quick] [--only evidence decision] [--million] [--page]``."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ LONG_PARTS: dict[str, Callable[..., report.Section]] = {"hard": hard.hard, "app"
 def main(arguments: list[str] | None = None) -> int:
     """Run the parts asked for; return 1 when one of them broke."""
     asked = _parser().parse_args(arguments)
-    if asked.readme:
-        results.write_readme(REPOSITORY / "README.md", RESULTS / "latest.json")
+    if asked.page:
+        results.write_page(REPOSITORY / "docs" / "large_data.md", RESULTS / "latest.json")
         return 0
     whole = asked.only == list(PARTS)
     name = ("quick" if asked.quick else "latest") if whole else "partial"
@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", nargs="+", choices=[*PARTS, *LONG_PARTS], default=list(PARTS),
                         help="some parts; saved as partial.*")  # fmt: skip
     parser.add_argument("--million", action="store_true", help="also 200 x 1,000,000 (minutes, 0.8 GB of disk)")
-    parser.add_argument("--readme", action="store_true", help="put the last full results into README.md and stop")
+    parser.add_argument("--page", action="store_true", help="put the last full results into docs/large_data.md, stop")
     return parser
 
 

@@ -1,6 +1,6 @@
 """Votes of numbers and of categories of 2 to 20 levels: of noise all should have the same share; what matters is found.
 
-``python -m benchmarks.categories [--repeats 250]`` prints the tables of docs/categories.md.
+``python -m benchmarks.categories [--repeats 250]`` prints the tables of benchmarks/results/categories.md.
 """
 
 from __future__ import annotations

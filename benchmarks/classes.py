@@ -1,7 +1,8 @@
 """Many classes, together or in turns: how sets chosen inside the folds tell classes of other samples apart.
 
-``python -m benchmarks.classes [--repeats 3] [--models 50]`` prints the tables of docs/classes.md: nested five-fold
-cross-validation on KHAN, SORLIE and TOX171, balanced accuracy and recall of the worst class of a logistic regression.
+``python -m benchmarks.classes [--repeats 3] [--models 50]`` prints the tables of
+benchmarks/results/classes.md: nested five-fold cross-validation on KHAN, SORLIE and TOX171, balanced accuracy and
+recall of the worst class of a logistic regression.
 """
 
 from __future__ import annotations

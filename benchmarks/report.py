@@ -52,7 +52,7 @@ class Row:
         Quantity -> the most that it should be.
     note : str
     headline : bool
-        False: not in the README.
+        False: not in the documentation.
     """
 
     data: str

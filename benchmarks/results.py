@@ -1,4 +1,4 @@
-"""Results with what a reader needs to judge them: kept as JSON and Markdown, shown in the README."""
+"""Results with what a reader needs to judge them: kept as JSON and Markdown, shown in the documentation."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def _finite(value: Any) -> Any:
     return [_finite(one) for one in value] if isinstance(value, list) else value
 
 
-def write_readme(readme: Path, results: Path) -> None:
-    """Put the headline rows of saved results between the two markers of a README."""
-    text = readme.read_text()
+def write_page(page: Path, results: Path) -> None:
+    """Put the headline rows of saved results between the two markers of a page."""
+    text = page.read_text()
     if any(text.count(marker) != 1 for marker in MARKERS):
-        raise SystemExit(f"{readme.name} must hold the lines {MARKERS[0]} and {MARKERS[1]} once each.")
+        raise SystemExit(f"{page.name} must hold the lines {MARKERS[0]} and {MARKERS[1]} once each.")
     about, sections = read(results)
     shown = [(section, [row for row in section.rows if row.headline]) for section in sections]
     tables = [section.markdown(rows) for section, rows in shown if rows]
     before, after = text.split(MARKERS[0])[0], text.split(MARKERS[1])[1]
     body = "\n".join([preamble(about) + "\n", *tables])
-    readme.write_text(f"{before}{MARKERS[0]}\n{body}{MARKERS[1]}{after}")
+    page.write_text(f"{before}{MARKERS[0]}\n{body}{MARKERS[1]}{after}")

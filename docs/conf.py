@@ -47,9 +47,9 @@ html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
-    "show_prev_next": False,
+    "show_prev_next": True,
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "navbar_persistent": ["search-button"],
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -57,7 +57,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "back_to_top_button": False,
 }
-html_sidebars = {"index": [], "start": [], "changelog": [], "glossary": []}
+html_sidebars = {"index": [], "changelog": [], "contributing": [], "recipes": []}
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -80,5 +80,5 @@ sphinx_gallery_conf = {
     "doc_module": ("ubayfs",),
     "backreferences_dir": "api/examples",
     "image_scrapers": ("drawings.scrape",),
-    "ignore_repr_types": r"ubayfs\.plotting\.base\.Drawing",
+    "ignore_repr_types": r"ubayfs\.plotting\.\w+\.Drawing'",  # it is shown as a picture
 }

@@ -1,13 +1,13 @@
 """
-Features that say the same
-==========================
+Correlated features
+===================
 
-Of features that measure the same thing one is enough. Three ways to say so: forbid pairs above a correlation, allow
-one of each cluster, or leave it to the price.
+Of features that measure the same thing, one is enough. ``decorrelate`` penalizes pairs above a correlation;
+``max_per_cluster`` allows one feature of each cluster.
 """
 
 # %%
-# Without any rule, three of the five chosen features are names for the size of a nucleus.
+# Without a constraint, three of the five selected features measure the size of a nucleus.
 
 from sklearn.datasets import load_breast_cancer
 
@@ -15,7 +15,9 @@ import ubayfs
 from ubayfs.plotting import CorrelationDisplay
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
-evidence = ubayfs.collect_evidence(X, y, selector="fisher", n_models=50, n_features_per_model=12, random_state=0)
+evidence = ubayfs.collect_evidence(
+    X, y, selector="fisher", n_models=50, n_features_per_model=12, random_state=0
+)
 five = ubayfs.max_size(5)
 plain = ubayfs.decide(evidence, constraints=five, X=X)
 CorrelationDisplay.from_selection(plain, X).plot()
@@ -32,6 +34,15 @@ CorrelationDisplay.from_selection(apart, X).plot()
 clusters = ubayfs.cluster_features(X, threshold=0.9)
 for name, members in clusters.members.items():
     print(f"{name}: {', '.join(members)}")
-one_each = ubayfs.decide(evidence, constraints=[five, ubayfs.max_per_cluster()], X=X)
-for title, selection in {"no rule": plain, "decorrelate": apart, "one per cluster": one_each}.items():
-    print(f"{title:<16} mean correlation {selection.metrics.redundancy:.2f}: {', '.join(selection.features)}")
+one_each = ubayfs.decide(
+    evidence, constraints=[five, ubayfs.max_per_cluster()], X=X
+)
+for title, selection in {
+    "no rule": plain,
+    "decorrelate": apart,
+    "one per cluster": one_each,
+}.items():
+    print(
+        f"{title:<16} mean correlation {selection.metrics.redundancy:.2f}: "
+        f"{', '.join(selection.features)}"
+    )

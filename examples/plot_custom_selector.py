@@ -1,8 +1,8 @@
 """
-Bring your own selector
-=======================
+Custom selectors
+================
 
-An ensemble can be made of anything that ranks features: a function of your own, a scikit-learn estimator with
+An ensemble can use anything that ranks features: a function, a scikit-learn estimator with
 importances, a scikit-learn selector, or a mix of all of them.
 """
 
@@ -31,7 +31,12 @@ selectors = {
     "an estimator with importances": RandomForestRegressor(n_estimators=20),
     "a scikit-learn selector": SelectKBest(f_regression),
     "built in": "mrmr",
-    "all of them in turn": [spearman, RandomForestRegressor(n_estimators=20), SelectKBest(f_regression), "mrmr"],
+    "all of them in turn": [
+        spearman,
+        RandomForestRegressor(n_estimators=20),
+        SelectKBest(f_regression),
+        "mrmr",
+    ],
 }
 
 # %%
@@ -42,7 +47,13 @@ X, y = load_diabetes(return_X_y=True, as_frame=True)
 print(f"{'votes of 20 models':<32}" + "".join(f"{name:>5}" for name in X.columns))
 for title, selector in selectors.items():
     evidence = ubayfs.collect_evidence(
-        X, y, selector=selector, n_models=20, n_features_per_model=4, task="regression", random_state=0
+        X,
+        y,
+        selector=selector,
+        n_models=20,
+        n_features_per_model=4,
+        task="regression",
+        random_state=0,
     )
     print(f"{title:<32}" + "".join(f"{count:>5}" for count in evidence.counts))
 
@@ -51,6 +62,9 @@ for title, selector in selectors.items():
 
 selection = ubayfs.decide(evidence, max_size=4)
 stability = ubayfs.metrics.stability(evidence.sets)
-print(f"chosen by the mixed ensemble: {', '.join(selection.features)}")
-print(f"stability of its models: {stability.value:.2f} ({stability.lower:.2f} to {stability.upper:.2f})")
+print(f"selected by the mixed ensemble: {', '.join(selection.features)}")
+print(
+    f"stability of its models: {stability.value:.2f} "
+    f"({stability.lower:.2f} to {stability.upper:.2f})"
+)
 EvidenceDisplay.from_selection(selection).plot()

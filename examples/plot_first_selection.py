@@ -2,8 +2,8 @@
 A first selection
 =================
 
-From a table to the best set, in ten lines: an ensemble votes, you say what you know and what you need, and the best
-set is found with a proof.
+From a table to the best set, in ten lines: an ensemble votes, you state prior knowledge and constraints, and ubayfs
+finds the best set, with a proof.
 """
 
 # %%
@@ -16,12 +16,17 @@ from ubayfs.plotting import EvidenceDisplay
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
 evidence = ubayfs.collect_evidence(
-    X, y, selector=["mrmr", "tree"], n_models=100, n_features_per_model=5, random_state=0
+    X,
+    y,
+    selector=["mrmr", "tree"],
+    n_models=100,
+    n_features_per_model=5,
+    random_state=0,
 )
 
 # %%
-# What you know counts as votes: *likely* like those of a quarter of the models. Constraints say what a practical
-# set looks like. Deciding takes milliseconds, so that you can change your mind as often as you like.
+# Prior knowledge counts as votes: *likely* like those of a quarter of the models. Constraints describe a practical
+# set. A decision takes milliseconds.
 
 selection = ubayfs.decide(
     evidence,
@@ -35,6 +40,6 @@ print(", ".join(selection.features))
 print(f"score {selection.value:.4f}, no set has more than {selection.bound:.4f}")
 
 # %%
-# The votes of the models, and the weights of the expert on top of them:
+# The votes of the models, with the prior weights on top:
 
 EvidenceDisplay.from_selection(selection).plot()

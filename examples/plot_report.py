@@ -2,8 +2,7 @@
 From a selection to a report
 ============================
 
-A report is a rendering of a summary, and a summary is made of plain values. The command line writes it by itself; in
-Python it takes three lines.
+A report is a rendering of a summary of plain values. The command line writes one; in Python it takes three lines.
 """
 
 # %%
@@ -22,20 +21,23 @@ rng = np.random.default_rng(1)
 y = np.repeat([0, 1], 40)
 X = rng.normal(size=(80, 200))
 X[:, :4] += 1.5 * y[:, None]
-evidence = ubayfs.collect_evidence(X, y, selector="mrmr", n_models=50, random_state=0)
-selection = ubayfs.decide(evidence, weights={"x1": "likely"}, constraints=ubayfs.max_size(5), X=X)
+evidence = ubayfs.collect_evidence(
+    X, y, selector="mrmr", n_models=50, random_state=0
+)
+selection = ubayfs.decide(
+    evidence, weights={"x1": "likely"}, constraints=ubayfs.max_size(5), X=X
+)
 related = ubayfs.estimate_related(selection, X, y)
 
 # %%
-# The summary has everything that a report says, as values: to be stored as JSON, or to be used in a report of your
-# own.
+# The summary has everything that a report says, as values, for JSON or for your own report.
 
 summary = summarize(selection, X, trust=Trust(related=related), n_draws=0)
 for fact in summary.facts:
     print(fact.question, fact.value or "not examined")
 
 # %%
-# One HTML file, with its figures inside, to show to a colleague:
+# One HTML file, with its figures inside:
 
 with TemporaryDirectory() as folder:
     report = Path(folder, "report.html")
@@ -43,6 +45,6 @@ with TemporaryDirectory() as folder:
     print(f"{report.name} has {len(summary.displays)} figures")
 
 # %%
-# Each of them can also be drawn by itself:
+# Each figure can also be drawn alone:
 
 read_displays(summary.displays)["evidence"].plot()

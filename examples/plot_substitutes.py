@@ -2,8 +2,8 @@
 What can replace a feature, and why is one left out?
 ====================================================
 
-Decisions are made again with one thing changed: without a member, with a feature that is out, without a constraint.
-Each is proved like the first one.
+Each answer is a new decision with one change: without a member, with a feature that is out, or without a constraint.
+Each comes with a proof.
 """
 
 # %%
@@ -15,7 +15,9 @@ import ubayfs
 from ubayfs import explain
 
 X, y = load_breast_cancer(as_frame=True, return_X_y=True)
-evidence = ubayfs.collect_evidence(X, y, selector="mrmr", n_models=100, n_features_per_model=5, random_state=0)
+evidence = ubayfs.collect_evidence(
+    X, y, selector="mrmr", n_models=100, n_features_per_model=5, random_state=0
+)
 selection = ubayfs.decide(
     evidence,
     constraints=[
@@ -30,7 +32,11 @@ selection = ubayfs.decide(
 
 substitutes = sorted(selection.substitutes(), key=lambda found: found.loss_votes)
 figure, axis = plt.subplots(figsize=(7, 2.8), layout="constrained")
-bars = axis.barh([found.feature for found in substitutes], [found.loss_votes for found in substitutes], color="#0072B2")
+bars = axis.barh(
+    [found.feature for found in substitutes],
+    [found.loss_votes for found in substitutes],
+    color="#0072B2",
+)
 axis.bar_label(bars, [", ".join(found.added) for found in substitutes], padding=4)
 axis.set(xlabel="votes lost if the feature cannot be used", xlim=(0, 130))
 axis.spines[["top", "right"]].set_visible(False)
@@ -41,11 +47,17 @@ plt.show()
 
 for out in explain.left_out(selection, n=3):
     reason = ", ".join(out.titles or out.rivals)
-    print(f"{out.feature} ({out.count} votes) is out because of a {out.because}: {reason}")
+    print(
+        f"{out.feature} ({out.count} votes) is out "
+        f"because of a {out.because}: {reason}"
+    )
 
 # %%
 # What each constraint costs, in votes:
 
 for cost in explain.constraint_costs(selection):
     if cost.gain_votes is not None:
-        print(f"without {cost.title}: {cost.gain_votes:.0f} votes more, adds {', '.join(cost.added) or 'nothing'}")
+        print(
+            f"without {cost.title}: {cost.gain_votes:.0f} votes more, "
+            f"adds {', '.join(cost.added) or 'nothing'}"
+        )

@@ -2,8 +2,8 @@
 Survival
 ========
 
-The target is a time and whether the event happened by then. Patients who were followed for too short a time count with
-what is known of them.
+The target is a time and whether the event happened by then. Censored patients count with the time for which they
+were followed.
 """
 
 # %%
@@ -22,11 +22,21 @@ y = ubayfs.Survival(time=np.minimum(death, end), event=death <= end)
 print(f"{y.event.sum()} deaths among {len(y)} patients")
 
 # %%
-# ``cox`` scores each gene by Cox regression, ``mrmr`` by the concordance of the censored times.
+# ``cox`` scores each gene by its correlation with martingale residuals, ``mrmr`` by the concordance with the times.
 
-evidence = ubayfs.collect_evidence(X, y, selector=["cox", "mrmr"], n_models=60, n_features_per_model=5, random_state=0)
+evidence = ubayfs.collect_evidence(
+    X,
+    y,
+    selector=["cox", "mrmr"],
+    n_models=60,
+    n_features_per_model=5,
+    random_state=0,
+)
 selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(3))
 risk = X[:, selection.indices].sum(axis=1)
-print(f"chosen: {', '.join(sorted(selection.features))}")
-print(f"concordance of their sum: {ubayfs.metrics.concordance_index(y.time, y.event, risk):.2f}")
+print(f"selected: {', '.join(sorted(selection.features))}")
+print(
+    "concordance of their sum: "
+    f"{ubayfs.metrics.concordance_index(y.time, y.event, risk):.2f}"
+)
 EvidenceDisplay.from_selection(selection, max_features=15).plot()

@@ -2,8 +2,8 @@
 Does the set predict?
 =====================
 
-Folds judge the whole procedure: in each one, ensemble and decision are made anew on the other samples. Beside the
-chosen sets stand simple baselines.
+In each fold, ensemble and decision are repeated on the training samples. The selected sets are compared with simple
+baselines.
 """
 
 # %%
@@ -18,12 +18,19 @@ constraints = [
     ubayfs.max_size(3),
     ubayfs.cannot_link(["worst radius", "worst perimeter", "worst area"]),
 ]
-evidence = ubayfs.collect_evidence(X, y, selector="mrmr", n_models=20, n_features_per_model=5, random_state=0)
+evidence = ubayfs.collect_evidence(
+    X, y, selector="mrmr", n_models=20, n_features_per_model=5, random_state=0
+)
 selection = ubayfs.decide(evidence, constraints=constraints)
 validation = ubayfs.validate(selection, X, y, cv=4, n_repeats=1)
-print(validation.scores.query("metric == 'auc'")[["method", "mean", "lower", "upper"]].round(3).to_string(index=False))
+print(
+    validation.scores.query("metric == 'auc'")[["method", "mean", "lower", "upper"]]
+    .round(3)
+    .to_string(index=False)
+)
 
 # %%
-# An interval of the difference that holds 0 means: no clear difference. Three features do nearly as well as all 30.
+# If the interval of the difference contains 0, there is no clear difference. Three features do nearly as well as all
+# 30.
 
 ComparisonDisplay.from_selection(selection, validation).plot()

@@ -202,12 +202,12 @@ def test_results_tell_versions_and_nothing_private(saved):
     assert str(path.parent) not in path.read_text()
 
 
-def test_readme_holds_the_headline_rows(saved, tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text("before\n\n<!-- bench:start -->\nold figures\n<!-- bench:end -->\n\nafter\n")
+def test_the_page_holds_the_headline_rows(saved, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n\n<!-- bench:start -->\nold figures\n<!-- bench:end -->\n\nafter\n")
     for _ in range(2):  # again: nothing piles up
-        results.write_readme(readme, saved[0])
-    text = readme.read_text()
+        results.write_page(page, saved[0])
+    text = page.read_text()
     assert text.startswith("before\n\n<!-- bench:start -->\nMeasured on ")
     assert text.endswith("<!-- bench:end -->\n\nafter\n")
     assert text.count("| PRO  | fisher |") == 1
@@ -216,12 +216,12 @@ def test_readme_holds_the_headline_rows(saved, tmp_path):
     assert "old figures" not in text
 
 
-def test_readme_without_markers_is_left_alone(saved, tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text("no place for figures\n")
-    with pytest.raises(SystemExit, match=r"README.md must hold the lines <!-- bench:start --> and"):
-        results.write_readme(readme, saved[0])
-    assert readme.read_text() == "no place for figures\n"
+def test_a_page_without_markers_is_left_alone(saved, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("no place for figures\n")
+    with pytest.raises(SystemExit, match=r"page.md must hold the lines <!-- bench:start --> and"):
+        results.write_page(page, saved[0])
+    assert page.read_text() == "no place for figures\n"
 
 
 @pytest.mark.usefixtures("no_data")

@@ -18,10 +18,10 @@ EXAMPLES = {
     "plot_constraints": "max_size(5): 5 features, admissibility 1.000",
     "plot_convergence": "the same set: True",
     "plot_correlation": "one per cluster  mean correlation",
-    "plot_custom_selector": "chosen by the mixed ensemble: bmi, bp, ",
-    "plot_expert_weights": "-> [0, 0, 0, 0, 1, 1] of 1 chosen",
+    "plot_custom_selector": "selected by the mixed ensemble: bmi, bp, ",
+    "plot_expert_weights": "-> [0, 0, 0, 0, 1, 1] of 1 selected",
     "plot_first_selection": "worst smoothness",
-    "plot_grid_search": "after a word with the expert: mean texture, ",
+    "plot_grid_search": "with a weight on mean texture: mean texture, ",
     "plot_multi_omics": "two assays: ",
     "plot_related": "at least 4 of 10 are related to the target (90 % confidence)",
     "plot_penalties": "price 0.2: a, b, c",
@@ -30,7 +30,7 @@ EXAMPLES = {
     "plot_reproducibility": "of these 6 would be selected again",
     "plot_sizes": "features are supported",
     "plot_substitutes": "worst area (",
-    "plot_survival": "chosen: x0, x1, x2",
+    "plot_survival": "selected: x0, x1, x2",
     "plot_validation": "all features",
 }
 

@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md, followed in a copy of the source: they work, and touch few files."""
+"""The recipes of RECIPES.md, followed in a copy of the source: they work, and touch few files."""
 
 import re
 import shutil
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "RECIPES.md").read_text(encoding="utf-8")
 # Blocks begin with a comment that names the file: a whole new file, or a change of one.
 BLOCK = re.compile(r"^```(python|diff)\n# (src/\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 

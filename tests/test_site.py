@@ -71,6 +71,12 @@ def test_every_page_is_in_one_list_of_contents():
     assert set(found) >= {str(path.relative_to(DOCS).with_suffix("")) for path in pages} - {"index"}
 
 
+def test_the_site_can_be_read():
+    pages = [path for path in DOCS.rglob("*.md") if not set(path.relative_to(DOCS).parts) & set(GENERATED)]
+    assert len(pages) <= 26
+    assert sum(len(path.read_text(encoding="utf-8").split()) for path in pages) <= 20_000
+
+
 @pytest.mark.parametrize("path", [*DOCS.glob("_static/*.css"), DOCS / "conf.py"], ids=lambda path: path.name)
 def test_the_site_loads_nothing_from_elsewhere(path):
     assert not re.search(r"https?://|@import", path.read_text(encoding="utf-8"))

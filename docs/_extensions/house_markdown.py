@@ -1,4 +1,4 @@
-"""Our Markdown on the site: fences that Pygments does not know, and pages that lie above the folder of the site."""
+"""Our Markdown on the site: fences of files, with their names, and pages that lie above the folder of the site."""
 
 import re
 from pathlib import Path
@@ -7,13 +7,21 @@ from pygments.lexers.python import PythonLexer
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
-ABOVE = {"contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md"}
+ABOVE = {
+    "contributing": "CONTRIBUTING.md",
+    "changelog": "CHANGELOG.md",
+    "recipes": "RECIPES.md",
+}
 # Where links of such a page lead on the site.
 LINKS = [
     (r"\]\(docs/", "]("),
     (r"\]\(examples/(\w+)\.py\)", r"](gallery/\1.rst)"),
     *((rf"\]\({name}\)", f"]({page}.md)") for page, name in ABOVE.items()),
 ]
+# A fence that begins a file: its language and the name that the reader saves it under.
+FILE = re.compile(
+    r"^```(csv|yaml|bash|snakemake|python) (\S+\.\w+|Snakefile)$", re.MULTILINE
+)
 
 
 def _read(app: Sphinx, page: str, source: list[str]) -> None:
@@ -23,6 +31,7 @@ def _read(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] = path.read_text(encoding="utf-8")
         for pattern, replacement in LINKS:
             source[0] = re.sub(pattern, replacement, source[0])
+    source[0] = FILE.sub(r"```{code-block} \1\n:caption: \2\n", source[0])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

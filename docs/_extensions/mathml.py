@@ -12,7 +12,9 @@ def _inline(self: nodes.NodeVisitor, node: nodes.math) -> None:
 
 def _block(self: nodes.NodeVisitor, node: nodes.math_block) -> None:
     anchor = f' id="{node["ids"][0]}"' if node["ids"] else ""
-    self.body.append(f'<div class="formula"{anchor}>{tex2mathml(node.astext(), as_block=True)}</div>')
+    self.body.append(
+        f'<div class="formula"{anchor}>{tex2mathml(node.astext(), as_block=True)}</div>'
+    )
     raise nodes.SkipNode
 
 

@@ -64,7 +64,7 @@ def test_the_table_has_what_is_gained():
 
 
 def test_the_page_holds_the_table_of_the_stored_results():
-    page = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
+    page = (RESULTS / "table.md").read_text(encoding="utf-8")
     frame = store.read_frames(RESULTS, [questions.NAME])[questions.NAME]
     assert fill(page, frame) == page
     assert len(questions_table(frame)) >= 4

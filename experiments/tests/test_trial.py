@@ -334,15 +334,18 @@ def test_the_stored_results_are_complete():
     assert all(len(done) == trial.N_SETS for done in store.done_splits(RESULTS, tasks).values())
 
 
+PAGES = ("docs/appendix.md", "experiments/results/trial/by_design.md")
+
+
 def test_the_pages_hold_the_tables_of_the_stored_results(stored):
-    pages = [(ROOT / name).read_text(encoding="utf-8") for name in ("docs/selectors_trial.md", "README.md")]
+    pages = [(ROOT / name).read_text(encoding="utf-8") for name in PAGES]
     assert [fill(page, stored) for page in pages] == pages
     assert all(f"<!-- table: {name} -->" in "".join(pages) for name in TABLES)
 
 
 def test_the_page_states_the_verdict(stored):
     found = verdict(stored)
-    page = " ".join((ROOT / "docs" / "selectors_trial.md").read_text(encoding="utf-8").split())
+    page = " ".join((ROOT / "docs" / "appendix.md").read_text(encoding="utf-8").split())
     assert f"The default is `{found.default}`" in page
     assert ("no selector meets" in page) is not found.meets_rule
 
@@ -363,6 +366,6 @@ def test_from_the_command_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["run", "trial", "--quick", "--only=L03-mrmr", "-o", "out"]) == 0
     page = tmp_path / "page.md"
-    page.write_text("<!-- table: trial_short -->\n<!-- end -->\n", encoding="utf-8")
+    page.write_text("<!-- table: trial -->\n<!-- end -->\n", encoding="utf-8")
     assert main(["trial", "-o", "out", "--page", "page.md"]) == 0
     assert "| mrmr | 1 |" in page.read_text(encoding="utf-8")

@@ -75,7 +75,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         With "available" and "median": features of which a larger share is missing cannot be chosen.
     adjust_for : str or list of str, optional
         Columns of X (x0, x1, ... of an array; of AnnData: of `obs`) that are covariates, such as age or batch: features
-        are chosen for what they tell beyond them, and :meth:`transform` never selects them. See docs/confounders.md.
+        are scored after adjustment for them, and :meth:`transform` never selects them. See docs/features.md.
     optimizer : {"exact", "genetic"} or Optimizer, default "exact"
     min_votes : int, default 1
         Features with fewer votes, and no weight or hard constraint that asks for them, cannot be selected: fewer than

@@ -11,7 +11,7 @@ from .._arguments import Array, Ints, Mask, check_choice, check_real
 from ..exceptions import Advice, InputError
 from .matrix import feature_chunks
 
-# What may be done about missing values of features; see docs/missing.md.
+# What may be done about missing values of features; see docs/data.md.
 MISSING_RULES = ("error", "available", "drop_rows", "drop_columns", "median")
 MAX_MISSING = 0.5
 

@@ -300,7 +300,7 @@ def decide(
     random_state: RandomState = None,
     trust_in_lists: str = AS_STATED,
 ) -> Selection:
-    """Choose the best feature set from evidence, prior weights and side constraints.
+    """Select the best feature set from evidence, prior weights and constraints.
 
     Parameters
     ----------
@@ -311,9 +311,9 @@ def decide(
         The most features to select, short for a hard :func:`max_size` among the constraints. None, with no constraint
         that limits the size, warns that the best set is everything.
     weights : number, array-like, mapping, DataFrame, path or Knowledge, default 0.01
-        Prior weight of each feature, in votes: a weight of 5 counts like five models that chose the feature (under the
-        hyperdirichlet prior: that chose it alone); or in words: ``{"TP53": "very likely", "ACTB": "unlikely"}``. A
-        table may also have costs and reasons; see :func:`read_knowledge`.
+        Prior weight of each feature, in votes: a weight of 5 counts like five models that selected the feature (under
+        the hyperdirichlet prior: that selected it alone); or in words: ``{"TP53": "very likely", "ACTB": "unlikely"}``.
+        A table may also have costs and reasons; see :func:`read_knowledge`.
     prior : {"dirichlet", "generalized", "hyperdirichlet"} or Prior
         The generalized prior is the Dirichlet unless it has a `beta`.
     constraints : Constraint or iterable of Constraint
@@ -333,13 +333,13 @@ def decide(
         (:func:`must_link`, :func:`implies`). 0: places may be filled with features that no model voted for, as in the
         paper.
     time_limit : float, optional
-        Seconds after which the best set found so far is returned, with its honest gap. It holds for the alternatives
-        too, and for the reason why hard constraints contradict each other.
+        Seconds after which the best set so far is returned, with its gap. The limit includes the alternatives
+        and the reason why hard constraints contradict each other.
     n_alternatives : int, default 0
-        How many further sets to list, next best first; ``selection.alternatives_complete`` tells whether the time
+        How many further sets to list, next best first; ``selection.alternatives_complete`` says whether the time
         sufficed for them.
     random_state : int, Generator, RandomState or None
-        For the hyperdirichlet prior and the genetic optimizer; the rest has no chance in it.
+        For the hyperdirichlet prior and the genetic optimizer; everything else is deterministic.
     trust_in_lists : {"as_stated", "learned"}, default "as_stated"
         Weight of lists of three or more features: a block or gene set, or all features with the same word or number.
         "learned" keeps the stated weight only if the list has more votes than random features (p at most 0.2;
@@ -354,7 +354,7 @@ def decide(
     --------
     collect_evidence : Runs the ensemble.
     maximize : The same for any vector of importances.
-    assess : What the answer is worth.
+    assess : How far the answer can be trusted.
 
     References
     ----------

@@ -57,7 +57,7 @@ def collect_evidence(
     max_missing: float = MAX_MISSING,
     adjust_for: Any = None,
 ) -> Evidence:
-    """Run elementary selectors on subsamples of the data and gather the feature sets that they choose.
+    """Run elementary selectors on subsamples of the data and collect the feature sets that they select.
 
     Parameters
     ----------
@@ -113,12 +113,11 @@ def collect_evidence(
         With "available" and "median": features of which a larger share is missing cannot be chosen; a warning lists
         them.
     adjust_for : str, sequence of str, or array-like of shape (n_samples,) or (n_samples, n_covariates), optional
-        Covariates, such as age, sex or batch, beyond which features must tell something of the target: columns of X by
-        name (of AnnData: of `obs`), or their values. Text, categories and few whole numbers are coded by level.
-        Covariates are never features. `fisher` and `mrmr` score features beyond them exactly, by partial correlations,
-        and `lasso` and `wide` have them in their models. Other selectors get the samples of each run without what
-        covariates explain there, which is an approximation. Samples without a value of a covariate are left
-        out. See docs/confounders.md.
+        Covariates, such as age, sex or batch, for which features are adjusted: columns of X by name (of AnnData: of
+        `obs`), or their values. Text, categories and few whole numbers are coded by level.
+        Covariates are never features. `fisher` and `mrmr` adjust exactly, by partial correlations, `lasso` and `wide`
+        by covariates in their models. Other selectors get the samples of each run without what covariates explain
+        there, which is an approximation. Samples without a value of a covariate are left out. See docs/features.md.
 
     Returns
     -------

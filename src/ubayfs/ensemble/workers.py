@@ -62,7 +62,7 @@ def on_cluster(address: str | None = None, **client_options: Any) -> Iterator[An
     ----------
     address : str, optional
         Of the scheduler, such as ``"tcp://10.0.0.1:8786"``; None starts workers on this machine, with the memory
-        settings that docs/cluster.md recommends.
+        settings that docs/large_data.md recommends.
     **client_options
         Handed to ``distributed.Client``, for example ``timeout`` or ``security``.
 

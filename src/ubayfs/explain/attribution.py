@@ -94,7 +94,7 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     selection : Selection
         From :func:`~ubayfs.decide` or :func:`~ubayfs.maximize`.
     random_state : int, Generator, RandomState or None, default 0
-        For the hyperdirichlet prior and the genetic optimizer; the rest has no chance in it.
+        For the hyperdirichlet prior and the genetic optimizer; everything else is deterministic.
 
     Examples
     --------

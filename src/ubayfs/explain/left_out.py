@@ -217,7 +217,7 @@ def left_out(
     costs : tuple of ConstraintCost, optional
         Of the same selection, if they are known already.
     random_state : int, Generator, RandomState or None, default 0
-        For the hyperdirichlet prior and the genetic optimizer; the rest has no chance in it.
+        For the hyperdirichlet prior and the genetic optimizer; everything else is deterministic.
     node_limit : int, optional
         Nodes of branch and bound in each decision; what is not proved by then is marked as such. Default: no limit.
 

@@ -84,7 +84,7 @@ _TABU_STEPS, _TABU_SHARE = 6000, 0.4
 
 @dataclass(frozen=True)
 class Exact:
-    """Finds the best set and proves that there is no better one.
+    """Finds the best set and proves it.
 
     Parameters
     ----------

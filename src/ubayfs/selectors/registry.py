@@ -12,7 +12,7 @@ from .mrmr import MRMR
 from .rfe import RFE
 from .tree import Tree
 
-# Of Python, command line and app; it found most in docs/selectors_trial.md. Without a target: `laplacian`.
+# Of Python, command line and app; it found most in docs/appendix.md. Without a target: `laplacian`.
 DEFAULT_SELECTOR = Wide.name
 
 SELECTORS: dict[str, ElementarySelector] = {

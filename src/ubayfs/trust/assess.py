@@ -106,7 +106,7 @@ def assess(
         "quick": :func:`~ubayfs.estimate_related` and :func:`~ubayfs.estimate_reproducibility`. "full": also
         :func:`~ubayfs.validate`, five times five folds.
     selector : optional
-        That of the evidence; needed if it is one of your own.
+        The selector of the evidence; needed for a custom one.
     n_shuffles : int, default 1000
         Shuffles of the target, at least 200.
     n_splits : int, default 20

@@ -74,11 +74,11 @@ def validate(
     X, y, groups, adjust_for, target, layer, max_missing
         The data that the evidence was collected on, as in :func:`~ubayfs.collect_evidence`; a target is needed.
     selector : optional
-        That of the evidence; needed if it is one of your own.
+        The selector of the evidence; needed for a custom one.
     cv : int, default 5
-        Folds; classes in proportion, groups never divided.
+        Folds, with classes in proportion and groups whole.
     n_repeats : int, default 5
-        How often the samples are dealt into folds.
+        How often the samples are split into folds.
     predictor : {"ridge", "forest"}, scikit-learn estimator, or list of these, default "ridge"
         "ridge" is the logistic regression with an L2 penalty (C = 0.1, classes weighted equally), or ridge regression
         (penalty by generalized cross-validation), or Cox's model with an L2 penalty; "forest" a random forest of 100

@@ -395,7 +395,7 @@ def estimate_related(
         selected features that are not shown by themselves, but have more votes than any feature has there: they may
         act together with others.
     selector : optional
-        That of the evidence; needed if it is one of your own, and only for `n_vote_shuffles`.
+        The selector of the evidence; needed for a custom one, and only for `n_vote_shuffles`.
     random_state : int, Generator, SeedSequence, RandomState or None, default 0
     n_jobs, on_progress
         As in :func:`~ubayfs.collect_evidence`, for the ensembles of `n_vote_shuffles`.

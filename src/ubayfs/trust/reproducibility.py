@@ -594,7 +594,7 @@ def estimate_reproducibility(
     X, y, groups, adjust_for, target, layer, max_missing
         The data that the evidence was collected on, as in :func:`~ubayfs.collect_evidence`.
     selector : optional
-        That of the evidence; needed if it is one of your own.
+        The selector of the evidence; needed for a custom one.
     n_splits : int, default 20
         Each takes two ensembles and two decisions on half of the samples.
     random_state : int, Generator, SeedSequence, RandomState or None, default 0

@@ -173,17 +173,14 @@ def _ratio(value: Any) -> str:
 
 
 Tables = dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], list[tuple[str, Any, tuple[str, ...]]]]]
-_SHORT = [
-    ("method", str, ("how",)), ("designs", str, ("n_designs",)), ("L", _share, ("L",)), ("M", _share, ("M",)),
-    ("N", _share, ("N",)), ("all", _share, ("all",)),
-]  # fmt: skip
-_TIME = ("time / mrmr", _ratio, ("time",))
 TABLES: Tables = {
     "trial": (overall_table, [
-        *_SHORT, ("to mrmr", str, ("to_first",)), ("to LassoCV, L and M", str, ("to_model",)),
-        ("prediction", _share, ("prediction",)), ("stability", _share, ("stability",)), _TIME,
+        ("method", str, ("how",)), ("designs", str, ("n_designs",)), ("L", _share, ("L",)), ("M", _share, ("M",)),
+        ("N", _share, ("N",)), ("all", _share, ("all",)),
+        ("to mrmr", str, ("to_first",)), ("to LassoCV, L and M", str, ("to_model",)),
+        ("prediction", _share, ("prediction",)), ("stability", _share, ("stability",)),
+        ("time / mrmr", _ratio, ("time",)),
     ]),
-    "trial_short": (overall_table, [*_SHORT, _TIME]),
     "trial_rule": (conditions, [
         ("ours", str, ("how",)), ("all", _share, ("all",)), ("to mrmr", str, ("to_first",)),
         ("ahead of mrmr", _yes, ("ahead",)), ("to LassoCV, L and M", str, ("to_model",)),
