@@ -239,3 +239,16 @@ def test_otherwise_samples_are_shuffled_within_their_groups():
     residual = without(dummies, y[:, None].astype(float))
     expected = [literal_p(x, None, residual, True, False, dummies, None) for x in X.T]
     np.testing.assert_allclose(p, expected, rtol=1e-6)
+
+
+def test_covariates_that_say_where_both_scatter_relate_nothing():
+    """Feature and target are independent given the covariate, on which the scatter of both depends."""
+    rng = np.random.default_rng(0)
+    p = []
+    for _ in range(20):
+        Z = np.repeat([0.3, 0.3, 3.0], 20)
+        X, y = Z[:, None] * rng.normal(size=(60, 100)), Z * rng.normal(size=60)
+        data = FeatureData.from_table(X, y, adjust_for=Z)
+        p.append(FeatureTests(data, 5, rng).run(np.arange(100), 5)[0])
+    # .13 if T is not divided by what it varies more than in shuffles.
+    assert (np.array(p) <= 0.05).mean() < 0.08

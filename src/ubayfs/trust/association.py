@@ -441,16 +441,17 @@ def _over_present(scores: Floats, x: Floats, basis: Floats, d: int, robust: bool
 
 def _share_between(scores: Floats, between: Floats, basis: Floats, d: int, robust: bool) -> Floats:
     """Return the share of joint scores, or of the best single one, that lies between levels of a category."""
-    scores = scores[:, :d] if d else scores
-    inside, removed = scores @ between, scores @ basis
-    inverse = _inverse_scatter(scores, removed) if d else None
+    tested = slice(d or None)
+    inside, removed = (scores @ between)[:, tested], (scores @ basis)[:, tested]
+    inverse = _inverse_scatter(scores[:, tested], removed) if d else None
     if inverse is None:
         T = (inside**2).sum(axis=2) / _single_scatter(scores, removed)
     else:
         T = np.einsum("bir,bij,bjr->b", inside, inverse, inside)[:, None]
     if robust:
         share_of_samples = (between**2).mean(axis=1, keepdims=True)
-        T /= _inflation(_sample_shares(scores - removed @ basis.T, d, inverse), share_of_samples)[:, :, 0]
+        left = scores[:, tested] - removed @ basis.T
+        T /= _inflation(_sample_shares(left, d, inverse), share_of_samples)[:, :, 0]
     return np.asarray(T.max(axis=1))
 
 
