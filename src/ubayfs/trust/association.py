@@ -274,8 +274,8 @@ def _sample_shares(scores: Array, d: int, inverse: Floats | None = None) -> Arra
 def _inflation(of_scores: Array, of_columns: Floats) -> Array:
     """Return max(1, f), f = n sum_i g_i h_i, of each score and column, given the shares g and h of samples in them."""
     n_shuffles, n_scores, n = of_scores.shape
-    f = n * (of_scores.reshape(-1, n) @ of_columns.astype(of_scores.dtype))
-    return np.asarray(np.maximum(f, 1).reshape(n_shuffles, n_scores, -1))
+    f = np.asarray(of_scores.reshape(-1, n) @ (n * of_columns).astype(of_scores.dtype))
+    return np.maximum(f, 1, out=f).reshape(n_shuffles, n_scores, -1)
 
 
 class FeatureTests:
