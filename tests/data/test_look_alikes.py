@@ -11,9 +11,11 @@ from scipy.stats import rankdata
 from ubayfs import collect_evidence
 from ubayfs.data import look_alikes as module
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.data.look_alikes import group_advice, identical_rows, look_alikes, names_groups
+from ubayfs.data.look_alikes import group_advice, identical_rows, look_alikes
+from ubayfs.data.reading_rules import names_groups
 from ubayfs.exceptions import UBayFSWarning
 from ubayfs.tables import read_features, read_table
+from ubayfs.tables.column_roles import infer_columns
 
 
 def repeats(rng, n_patients, n_repeats, icc, n_features=200):
@@ -211,3 +213,29 @@ def test_an_unused_column_of_a_file_is_suspected(rng, tmp_path, named):
     data = read_features(table, target="status", **roles)
     found = [advice.facts for advice in data.advice if advice.code == "named_like_groups"]
     assert found == [{"column": "patient", "n_values": 12, "n_samples": 24}] * (not named)
+
+
+@pytest.mark.parametrize("of_file", [False, True])
+@pytest.mark.parametrize(("n_mice", "n_samples", "said"), [(12, 24, True), (6, 60, True), (3, 60, False)])
+def test_a_category_named_mouse_is_suspected_by_its_labels(rng, tmp_path, of_file, n_mice, n_samples, said):
+    """Labels of few samples become one level: 12 mice are a category of one level."""
+    frame = pd.DataFrame(rng.normal(size=(n_samples, 3)), columns=list("abc"))
+    frame["mouse"] = [f"M{i % n_mice}" for i in range(n_samples)]
+    y = np.where(rng.random(n_samples) < 0.5, "case", "control")
+
+    def data(**options):
+        if not of_file:
+            return FeatureData.from_table(frame, y, **{name: frame[column] for name, column in options.items()})
+        frame.assign(status=y).to_csv(tmp_path / "data.csv", index=False)
+        return read_features(read_table(tmp_path / "data.csv"), target="status", **options)
+
+    found = [advice.facts for advice in data().advice if advice.code == "named_like_groups"]
+    assert found == [{"column": "mouse", "n_values": n_mice, "n_samples": n_samples}] * said
+    assert "named_like_groups" not in [advice.code for advice in data(groups="mouse").advice]
+
+
+def test_what_is_said_of_patients_is_no_group(tmp_path):
+    frame = pd.DataFrame({"patient": list("aabbccddee"), "patient_age": [40, 41] * 5, "g": range(10), "y": [0, 1] * 5})
+    for patient, groups in (("patient", "patient"), ("sample_site", None)):
+        frame.rename(columns={"patient": patient}).to_csv(tmp_path / "data.csv", index=False)
+        assert infer_columns(read_table(tmp_path / "data.csv")).groups == groups

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._arguments import Array, Ints
 from ..exceptions import Advice, ColumnTypeError
-from .reading_rules import GROUP_WORDS, words
+from .reading_rules import GROUP_WORDS, names_groups, repeats_values, words
 from .sparse_columns import TableLike
 
 MOST_LEVELS = 12  # of a column that is a category: more are names, comments, numbers as text
@@ -162,6 +162,7 @@ class ReadCategory:
     levels: Levels
     pooled: tuple[str, ...] = ()  # labels of few samples that became one level
     once: tuple[str, ...] = ()  # levels of a single sample
+    n_labels: int = 0  # before any became one level
     by_text: bool = False  # its type does not say that it is a category
 
     @classmethod
@@ -202,7 +203,7 @@ class ReadCategory:
         levels = Levels((*levels_left, *[pool] * bool(rare)), ordered)
         once = tuple(label for label in levels_left if counts[label] == 1)
         by_text = order is None and not categorical and not truth
-        return cls(codes, levels, tuple(rare), once, by_text)
+        return cls(codes, levels, tuple(rare), once, len(names), by_text)
 
 
 def _check_order(name: str, counts: Mapping[str, int], order: Sequence[str]) -> None:
@@ -233,8 +234,8 @@ def has_text(X: Any) -> bool:
     return hasattr(X, "iloc") and not all(map(is_numeric_dtype, X.dtypes))
 
 
-def category_notes(categories: Mapping[str, ReadCategory]) -> tuple[Advice, ...]:
-    """Return what must be known of columns that were read as categories."""
+def category_notes(categories: Mapping[str, ReadCategory], has_groups: bool) -> tuple[Advice, ...]:
+    """Return what must be known of columns that were read as categories; one may say whose the samples are."""
     labels_by_code = {
         "text_as_categories": {name: read.levels.labels for name, read in categories.items() if read.by_text},
         "levels_pooled": {name: read.pooled for name, read in categories.items() if read.pooled},
@@ -248,4 +249,9 @@ def category_notes(categories: Mapping[str, ReadCategory]) -> tuple[Advice, ...]
             facts |= {"least": FEWEST_SAMPLES, "labels": [list(texts) for texts in labels.values()]}
         if labels:
             notes.append(Advice(code, facts))
+    names = [] if has_groups else [list(categories)[place] for place in names_groups(categories)]
+    for name in names:
+        n_values, n_samples = categories[name].n_labels, len(categories[name].codes)
+        if repeats_values(n_values, n_samples):
+            notes.append(Advice("named_like_groups", {"column": name, "n_values": n_values, "n_samples": n_samples}))
     return tuple(notes)

@@ -21,11 +21,11 @@ from .categories import Levels, category_notes, columns_of, levels_of, with_leve
 from .covariate_reading import check_not_features, named_in, take_covariates
 from .covariates import Covariates, covariate_advice
 from .leakage import leakage_advice
-from .look_alikes import group_advice, identical_row_advice, look_alike_advice, names_groups
+from .look_alikes import group_advice, identical_row_advice, look_alike_advice
 from .mapped_array import TableFile, hash_values, map_table
 from .matrix import feature_chunks, read_matrix
 from .missing import FILLS, MAX_MISSING, Gaps, check_missing, samples_of
-from .reading_rules import target_columns
+from .reading_rules import names_groups, target_columns
 from .sparse_columns import SparseColumns
 from .target import Target, read_groups, read_target
 
@@ -112,7 +112,8 @@ class FeatureData:
             check_aligned(name, labeled, parts.index)
         matrix, names, categories = read_matrix(parts.values, missing, parts.feature_names)
         levels = {position: read.levels for position, read in categories.items()}
-        notes = (*parts.notes, *category_notes({str(names[j]): read for j, read in categories.items()}))
+        labeled = {str(names[j]): read for j, read in categories.items()}
+        notes = (*parts.notes, *category_notes(labeled, groups is not None))
         read, group_codes = read_target(y, len(matrix), task), read_groups(groups, len(matrix))
         no_gaps = missing == "error" or isinstance(matrix, SparseColumns)
         gaps = None if no_gaps else Gaps.from_table(matrix, names, missing, max_missing)
@@ -236,7 +237,8 @@ class FeatureData:
     def _suspicions(self) -> Iterator[Advice]:
         """Yield what would make all results too good: repeats of the same patient, a feature that is the target."""
         if self.groups is None:
-            telling = names_groups(self.feature_names)
+            # Of categories only what was read says it: rare labels have become one level.
+            telling = [j for j in names_groups(self.feature_names) if j not in self.levels]
             yield from group_advice({str(self.feature_names[j]): self.X[:, j] for j in telling})
             yield from look_alike_advice(self.X, self.target, self.constant, self.sample_names)
         yield from identical_row_advice(self.X, self.groups, self.sample_names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from .advice import value_bits
 from .categories import CategoryTable
 from .matrix import feature_chunks
 from .ranks import centered_ranks
-from .reading_rules import GROUP_WORDS, ID_WORDS, words
+from .reading_rules import repeats_values
 from .sparse_columns import some_samples
 from .target import Target
 
@@ -262,8 +262,6 @@ def identical_row_advice(X: Array, groups: Ints | None, sample_names: Array | No
 
 # -- columns named like patients ---------------------------------------------------------------------------------------
 
-_FEWEST_GROUPS = 4
-
 
 def group_advice(columns: Mapping[str, Any]) -> tuple[Advice, ...]:
     """Return advice on columns that are named like patients or animals and have values that occur repeatedly.
@@ -279,26 +277,8 @@ def group_advice(columns: Mapping[str, Any]) -> tuple[Advice, ...]:
     notes = []
     for name, values in columns.items():
         values = Series(values)
-        n_values, n_samples = int(values.nunique()), len(values)
+        n_values = int(values.nunique())
         measured = values.dtype.kind == "f" and bool((values.dropna() % 1 != 0).any())
-        if _FEWEST_GROUPS <= n_values < n_samples and not measured:
-            notes.append(Advice("named_like_groups", {"column": name, "n_values": n_values, "n_samples": n_samples}))
+        if repeats_values(n_values, len(values)) and not measured:
+            notes.append(Advice("named_like_groups", {"column": name, "n_values": n_values, "n_samples": len(values)}))
     return tuple(notes)
-
-
-def names_groups(names: Iterable[str]) -> list[int]:
-    """Return the positions of the names that say patient, mouse, ..., and nothing but that or what is said of ids.
-
-    >>> names_groups(["patientID", "mouse 2", "patient_age", "sample"])
-    [0, 1]
-    """
-    names = [str(name) for name in names]
-    letters = "\n".join(names).lower()
-    if not any(word in letters for word in GROUP_WORDS):  # as of nearly all tables
-        return []
-    usual_words = GROUP_WORDS | ID_WORDS
-    return [
-        position
-        for position, parts in enumerate(map(words, names))
-        if not GROUP_WORDS.isdisjoint(parts) and all(word in usual_words or word.isdigit() for word in parts)
-    ]

@@ -24,6 +24,7 @@ ID_WORDS = frozenset(
 GROUP_WORDS = frozenset(
     {"patient", "subject", "mouse", "animal", "donor", "individual", "participant", "person", "rat", "litter", "cage"}
 )
+_FEWEST_GROUPS = 4
 
 
 def words(name: str) -> list[str]:
@@ -33,6 +34,29 @@ def words(name: str) -> list[str]:
     (['patient', 'id'], ['sample', 'name'])
     """
     return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)]
+
+
+def names_groups(names: Iterable[str]) -> list[int]:
+    """Return the positions of the names that say patient, mouse, ..., and nothing but that or what is said of ids.
+
+    >>> names_groups(["patientID", "mouse 2", "patient_age", "sample"])
+    [0, 1]
+    """
+    names = [str(name) for name in names]
+    letters = "\n".join(names).lower()
+    if not any(word in letters for word in GROUP_WORDS):  # as of nearly all tables
+        return []
+    usual_words = GROUP_WORDS | ID_WORDS
+    return [
+        position
+        for position, parts in enumerate(map(words, names))
+        if not GROUP_WORDS.isdisjoint(parts) and all(word in usual_words or word.isdigit() for word in parts)
+    ]
+
+
+def repeats_values(n_values: int, n_samples: int) -> bool:
+    """Return whether values may say whose the samples are: several, of which one occurs repeatedly."""
+    return _FEWEST_GROUPS <= n_values < n_samples
 
 
 class SurvivalColumns(dict[str, str]):

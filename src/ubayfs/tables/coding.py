@@ -63,7 +63,7 @@ def with_covariates(table: Table, names: Sequence[str]) -> Table:
 
 
 def with_codes(
-    table: Table, names: Sequence[str], ordered: Mapping[str, Sequence[str]]
+    table: Table, names: Sequence[str], ordered: Mapping[str, Sequence[str]], has_groups: bool
 ) -> tuple[Table, list[str], dict[str, Levels]]:
     """Return the table with codes in the columns of categories, the features that are left, and the levels."""
     categories: dict[str, ReadCategory] = {}
@@ -83,7 +83,7 @@ def with_codes(
         dtype = np.float32 if len(kinds) and all(kind == np.float32 for kind in kinds) else np.float64
         table = table.with_columns({name: read.codes.astype(dtype) for name, read in categories.items()})
     levels = {name: read.levels for name, read in categories.items()}
-    return table.noted(*category_notes(categories)), [name for name in names if name not in wrong], levels
+    return table.noted(*category_notes(categories, has_groups)), [name for name in names if name not in wrong], levels
 
 
 def _without(table: Table, absent: Mask, code: str, facts: Mapping[str, Any]) -> Table:

@@ -12,7 +12,15 @@ from .._arguments import did_you_mean
 from .._plain import quoted
 from ..data.blocks import members_by_prefix
 from ..data.categories import MOST_LEVELS
-from ..data.reading_rules import GROUP_WORDS, ID_WORDS, SurvivalColumns, target_columns, words
+from ..data.reading_rules import (
+    GROUP_WORDS,
+    ID_WORDS,
+    SurvivalColumns,
+    names_groups,
+    repeats_values,
+    target_columns,
+    words,
+)
 from ..data.survival import EVENT_WORDS, TIME_WORDS, Survival
 from ..exceptions import InputError, repr_of
 from .columns import as_floats, holds_dates, holds_pairs, offending, other_columns, reads_as_number
@@ -35,7 +43,6 @@ _SEPARATORS = (":", "_", ".", "-", " ")
 
 _FEW_VALUES = 20  # distinct values of a column of classes, at most
 _MANY_CLASSES = 20  # whole numbers with more distinct values than this are a quantity
-_FEWEST_GROUPS = 4
 _MOST_BLOCKS = 50
 _MOST_CANDIDATES = 5
 _MOST_CODES = 10  # distinct whole numbers of a column that may code classes, such as 0 and 1
@@ -145,9 +152,8 @@ def _is_id(name: str, frame: pd.DataFrame, text: bool, decimal: str | None) -> b
 
 
 def _is_groups(name: str, frame: pd.DataFrame) -> bool:
-    if GROUP_WORDS.isdisjoint(words(name)) or (column := frame[name]).isna().any():
-        return False
-    return _FEWEST_GROUPS <= column.nunique() < len(column)
+    column = frame[name]
+    return bool(names_groups([name])) and not column.isna().any() and repeats_values(column.nunique(), len(column))
 
 
 def _targets(frame: pd.DataFrame, columns: Sequence[str], text: set[str], annotations: frozenset[str]) -> list[str]:

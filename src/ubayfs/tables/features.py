@@ -17,9 +17,9 @@ from ..data.blocks import Blocks
 from ..data.categories import Levels, with_levels
 from ..data.covariates import covariate_advice
 from ..data.feature_data import FeatureData
-from ..data.look_alikes import group_advice, names_groups
+from ..data.look_alikes import group_advice
 from ..data.missing import MAX_MISSING, Gaps, check_missing
-from ..data.reading_rules import SurvivalColumns, as_target, check_orders, target_columns
+from ..data.reading_rules import SurvivalColumns, as_target, check_orders, names_groups, target_columns
 from ..data.survival import Survival
 from ..data.target import TASKS
 from ..exceptions import Advice, InputError, Problem
@@ -160,7 +160,7 @@ def _in_roles(
     table = with_covariates(with_targets(table, roles, task), covariates)
     unknown = [name for name in ordered if name not in names]
     table = table.noted(*(Problem(f"{n!r} is not a feature.{_hint(table, n)}", ("ordered", n)) for n in unknown))
-    table, names, levels = with_codes(table, names, ordered)
+    table, names, levels = with_codes(table, names, ordered, groups is not None)
     if not names and not table.problems:
         none = f"no feature columns are left beside target and groups.{table.about_sheets}"
         table = table.noted(Problem(none, ("path",)))

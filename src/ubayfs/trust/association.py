@@ -19,13 +19,18 @@ itself, by a rank statistic, and shuffles of the target show how small p-values 
 5. Gaps: over the samples that are present, with the scatter of U over these. A category of three or more levels: the
    share of U between its levels. Neither is tested for U-shapes, nor are averages of groups of different sizes: those
    of small groups scatter more, which would pass for a U-shape.
+6. Features and target may scatter most in the same samples, those where covariates leave most of both open. Then
+   :math:`U^T x` varies more than in shuffles, by a factor of about :math:`f = n \sum_i g_i h_i` with the shares
+   :math:`g_i` and :math:`h_i` of sample i in the squared lengths of U and x (of several columns: in their leverages).
+   So with covariates T is divided by max(1, f), in the data and in each shuffle (after DiCiccio and Romano).
 
 What follows from these p-values for a set is in :mod:`ubayfs.trust.related`.
 
 References
 ----------
 Freedman and Lane, "A nonstochastic interpretation of reported significance levels", Journal of Business & Economic
-Statistics 1 (1983).
+Statistics 1 (1983); DiCiccio and Romano, "Robust permutation tests for correlation and regression coefficients",
+Journal of the American Statistical Association 112 (2017).
 """
 
 from __future__ import annotations
@@ -236,14 +241,41 @@ def _largest(values: Array, n: int) -> Ints:
 
 
 def _squares(products: Floats, d: int) -> Floats:
-    """Return T of the joint test, if any, and of the best single one; `products` are (n_shuffles, n_scores, n_columns).
+    """Return T of all joint scores together, if there are any, and of each single one; (n_shuffles, n, n_columns).
 
-    A copy is not made: the products are squared in place.
+    A copy is not made: the products of scores and columns, (n_shuffles, n_scores, n_columns), are squared in place.
     """
     np.square(products, out=products)
-    joint = [products[:, :d].sum(axis=1)] if d else []
-    single = [products[:, d:].max(axis=1)] if products.shape[1] > d else []
+    return products if d <= 1 else np.concatenate([products[:, :d].sum(axis=1, keepdims=True), products[:, d:]], axis=1)
+
+
+def _tests(T: Floats, d: int) -> Floats:
+    """Return T of the joint test, if any, and of the best single one, (n_tests, n_shuffles, n_columns)."""
+    joint = [T[:, 0]] if d else []
+    single = [T[:, len(joint) :].max(axis=1)] if T.shape[1] > len(joint) else []
     return np.stack([*joint, *single])
+
+
+def _sample_shares(scores: Array, d: int, inverse: Floats | None = None) -> Array:
+    """Return the share of each sample in all joint scores together, if there are any, and in each single one.
+
+    Those of joint scores are shares in their leverages u'S^-1 u; without the `inverse` of their scatter S they are
+    orthonormal. The shares of a score have the sum 1.
+    """
+    parts = [scores[:, d:] ** 2]
+    if d:
+        joint = scores[:, :d]
+        parts.insert(0, (joint * (joint if inverse is None else inverse @ joint)).sum(axis=1, keepdims=True))
+    leverages = np.concatenate(parts, axis=1)
+    total = leverages.sum(axis=2, keepdims=True)
+    return np.asarray(leverages / np.where(total > 0, total, 1))
+
+
+def _inflation(of_scores: Array, of_columns: Floats) -> Array:
+    """Return max(1, f), f = n sum_i g_i h_i, of each score and column, given the shares g and h of samples in them."""
+    n_shuffles, n_scores, n = of_scores.shape
+    f = np.asarray(of_scores.reshape(-1, n) @ (n * of_columns).astype(of_scores.dtype))
+    return np.maximum(f, 1, out=f).reshape(n_shuffles, n_scores, -1)
 
 
 class FeatureTests:
@@ -253,6 +285,7 @@ class FeatureTests:
         self.data, self.sampling = data, Sampling.from_data(data)
         self.shuffled = Shuffled.from_target(TargetScores.from_target(data.target), self.sampling, n_shuffles, rng)
         self.covariates = None if data.covariates is None else data.covariates.basis
+        self.robust = data.covariates is not None  # to samples in which features and target scatter more
         n_scores, d = self.shuffled.observed.shape[1], self.shuffled.d
         self.d = np.array([d] * (d > 0) + [1] * (n_scores > d))
         self.factor = np.array([1.0] * (d > 0) + [float(n_scores - d)] * (n_scores > d))
@@ -297,10 +330,16 @@ class FeatureTests:
         nu = np.full(x.shape[1], self.sampling.n - self.sampling.basis.shape[1])
         both = []
         for scores in (self.shuffled.observed, self.shuffled.scores):
-            flat = scores.reshape(-1, self.sampling.n)
-            products = [(flat @ part.astype(flat.dtype)).reshape(*scores.shape[:2], -1) for part in (x, _unit(square))]
-            T = np.concatenate([_squares(each, self.shuffled.d) for each in products])
-            both.append(Statistics(T, np.tile(self.d, 2), nu, np.append(self.factor, _U_SHAPE * self.factor)))
+            flat, T = scores.reshape(-1, self.sampling.n), []
+            shares = _sample_shares(scores, self.shuffled.d) if self.robust else None
+            for part in (x, _unit(square)):
+                products = (flat @ part.astype(flat.dtype)).reshape(*scores.shape[:2], -1)
+                each = _squares(products, self.shuffled.d)
+                if shares is not None:
+                    each /= _inflation(shares, part**2)
+                T.append(_tests(each, self.shuffled.d))
+            factor = np.append(self.factor, _U_SHAPE * self.factor)
+            both.append(Statistics(np.concatenate(T), np.tile(self.d, 2), nu, factor))
         return both[0].p_values()[0], both[1].smallest
 
     def _with_gaps(self, values: Floats, gaps: Mask) -> tuple[Floats, Any]:
@@ -316,7 +355,8 @@ class FeatureTests:
             nu[same] = kept.sum() - basis.shape[1] if present.sum() >= _FEWEST_PRESENT else 0
             x = self._scores(values[np.ix_(present, same)], present, basis)
             for statistics, scores in zip(T, (self.shuffled.observed, self.shuffled.scores), strict=True):
-                statistics[:, :, same] = _over_present(scores[:, :, kept].astype(np.float64), x, basis, self.shuffled.d)
+                there = scores[:, :, kept].astype(np.float64)
+                statistics[:, :, same] = _over_present(there, x, basis, self.shuffled.d, self.robust)
         observed, shuffled = (Statistics(statistics, self.d, nu, self.factor) for statistics in T)
         return observed.p_values()[0], shuffled.smallest
 
@@ -336,7 +376,8 @@ class FeatureTests:
             if r == 0 or nu <= r or present.sum() < _FEWEST_PRESENT:
                 both.append(np.ones(len(scores)))
                 continue
-            T = np.clip(_share_between(scores[:, :, kept].astype(np.float64), between, basis, d), 0.0, None)
+            there = scores[:, :, kept].astype(np.float64)
+            T = np.clip(_share_between(there, between, basis, d, self.robust), 0.0, None)
             if d > 1:  # several classes: chi-squared, with (L - 1) (C - 1) degrees of freedom
                 both.append(gammaincc(r * d / 2, nu * T / 2))
             else:
@@ -379,30 +420,39 @@ def _span(columns: Floats) -> Floats:
     return U[:, 1e-7 * max(float(S.max(initial=0.0)), 1e-300) < S]
 
 
-def _over_present(scores: Floats, x: Floats, basis: Floats, d: int) -> Floats:
+def _over_present(scores: Floats, x: Floats, basis: Floats, d: int, robust: bool) -> Floats:
     """Return T of the tests of columns x over present samples, (n_tests, n_shuffles, n_columns).
 
     Scores, (n_shuffles, n_scores, n_present), have there the scatter that a basis leaves of them.
     """
     products, removed = scores @ x, scores @ basis
-    T = []
-    if d:
-        inverse = _inverse_scatter(scores[:, :d], removed[:, :d])
-        T.append(np.einsum("bim,bij,bjm->bm", products[:, :d], inverse, products[:, :d]))
+    inverse = _inverse_scatter(scores[:, :d], removed[:, :d]) if d else None
+    parts = []
+    if inverse is not None:
+        parts.append(np.einsum("bim,bij,bjm->bm", products[:, :d], inverse, products[:, :d])[:, None])
     if scores.shape[1] > d:
         scatter = _single_scatter(scores[:, d:], removed[:, d:])
-        T.append((products[:, d:] ** 2 / scatter[:, :, None]).max(axis=1))
-    return np.clip(np.stack(T), 0.0, 1.0)
+        parts.append(products[:, d:] ** 2 / scatter[:, :, None])
+    T = np.concatenate(parts, axis=1)
+    if robust:
+        T /= _inflation(_sample_shares(scores - removed @ basis.T, d, inverse), x**2)
+    return np.clip(_tests(T, d), 0.0, 1.0)
 
 
-def _share_between(scores: Floats, between: Floats, basis: Floats, d: int) -> Floats:
+def _share_between(scores: Floats, between: Floats, basis: Floats, d: int, robust: bool) -> Floats:
     """Return the share of joint scores, or of the best single one, that lies between levels of a category."""
-    inside, removed = scores @ between, scores @ basis
-    if d:
-        return np.einsum(
-            "bir,bij,bjr->b", inside[:, :d], _inverse_scatter(scores[:, :d], removed[:, :d]), inside[:, :d]
-        )
-    return np.asarray(((inside**2).sum(axis=2) / _single_scatter(scores, removed)).max(axis=1))
+    tested = slice(d or None)
+    inside, removed = (scores @ between)[:, tested], (scores @ basis)[:, tested]
+    inverse = _inverse_scatter(scores[:, tested], removed) if d else None
+    if inverse is None:
+        T = (inside**2).sum(axis=2) / _single_scatter(scores, removed)
+    else:
+        T = np.einsum("bir,bij,bjr->b", inside, inverse, inside)[:, None]
+    if robust:
+        share_of_samples = (between**2).mean(axis=1, keepdims=True)
+        left = scores[:, tested] - removed @ basis.T
+        T /= _inflation(_sample_shares(left, d, inverse), share_of_samples)[:, :, 0]
+    return np.asarray(T.max(axis=1))
 
 
 def _inverse_scatter(scores: Floats, removed: Floats) -> Floats:

@@ -154,7 +154,7 @@ def validate_selection(
     decision, posterior = check_repeatable(selection), selection.posterior
     assert posterior is not None
     procedure = Procedure.from_arguments(data, ensemble_of(posterior.evidence, selector))
-    decision, decide_for = sized_in_parts(procedure, decision)
+    decision, decide_for = sized_in_parts(procedure, decision, knowledge=posterior.knowledge)
     return validate_procedure(procedure, decision, options, posterior.knowledge, decide_for, checkpoint)
 
 

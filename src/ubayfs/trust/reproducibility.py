@@ -655,7 +655,9 @@ def reproducibility_on(
     seed = None if random_state is None else as_seed_sequence(random_state)
     ensemble = ensemble_of(selection.posterior.evidence, selector)
     halves = collect_halves(data, ensemble, n_splits, seed, n_jobs, on_progress, checkpoint)
-    reproducibility = reproducibility_of(selection, halves, data, seed)
+    # Halves decide by the seed of the decision, as on the command line, if it has one.
+    has_seed = selection.decision is not None and selection.decision.random_state is not None
+    reproducibility = reproducibility_of(selection, halves, data, None if has_seed else seed)
     for advice in reproducibility.advice:
         advice.warn()
     return reproducibility
