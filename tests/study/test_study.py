@@ -28,7 +28,7 @@ from ubayfs.study import (
     Weights,
     load_study,
 )
-from ubayfs.study.study import default_advice, version_advice
+from ubayfs.study.former_versions import default_advice, version_advice
 
 MINIMAL = "data: {path: data.csv}\n"
 

@@ -43,9 +43,10 @@ from ..selectors import as_selector, check_task
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import AFTER_TABLES, Problems
+from .former_versions import default_advice, version_advice
 from .inputs import StudyTables, read_data, read_tables
 from .schema import GeneSetBlocks, PrefixBlocks, TableBlocks
-from .study import Study, default_advice, version_advice
+from .study import Study
 
 if TYPE_CHECKING:
     from ..tables import Table
