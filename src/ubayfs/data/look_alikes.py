@@ -252,8 +252,8 @@ def identical_row_advice(X: Array, groups: Ints | None, sample_names: Array | No
     equal = [rows for rows in equal if _by_chance(X, rows[0]) < _CHANCE]
     if not equal:
         return ()
-    groups = group_facts(_named(equal, sample_names))
-    return (Advice("identical_samples", {"n_samples": sum(map(len, equal)), **groups}),)
+    shown = group_facts(_named(equal, sample_names))
+    return (Advice("identical_samples", {"n_samples": sum(map(len, equal)), **shown}),)
 
 
 # -- columns named like patients ---------------------------------------------------------------------------------------
