@@ -20,6 +20,7 @@ from ubayfs import (
     min_size,
     must_link,
 )
+from ubayfs.advice import CODES
 from ubayfs.constraints import resolve
 from ubayfs.decision.problem import size_advice, very_likely_advice
 from ubayfs.decision.workflow import Decision
@@ -201,3 +202,28 @@ def test_weights_of_the_hyperdirichlet_count_like_runs_of_one_feature():
     assert (advice.code, advice.facts) == ("weights_of_hyperdirichlet", {"n_models": 3, "n_votes": 6})
     alone = Evidence.from_sets(np.vstack([sets, np.repeat(np.eye(8, dtype=bool)[:1], 5, axis=0)]), NAMES)
     np.testing.assert_allclose(posterior.mean, Hyperdirichlet().update(alone, random_state=0).mean)
+
+
+class AnyFact(dict):
+    """Facts that have everything, as numbers."""
+
+    def __missing__(self, key):
+        return 1
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_each_face_says_its_remedy_after_the_sentence(code):
+    row = CODES[code]
+    for face in ("python", "command_line", "report"):
+        remedy = row.remedy.on(face)
+        assert f"{row.sentence} {remedy}".format_map(AnyFact()).startswith(row.sentence.format_map(AnyFact()))
+    assert not remedy or row.remedy.python  # whoever reads a report is told nothing that Python does not say
+
+
+def test_remedies_are_those_of_the_face():
+    advice = Advice("size_not_limited", {"n_free": 2, "n_selectable": 3})
+    assert advice.in_words().endswith("Limit it with max_size (in UBayFSSelector: a lower max_features).")
+    assert advice.in_words("command_line").endswith("Add --max-size N.")
+    assert advice.in_words("report").endswith("A maximal size would make the choice meaningful.")
+    chains = Advice("chains_disagree", {"r_hat": 1.2, "limit": 1.05, "n_draws": 9})
+    assert chains.in_words("command_line") == chains.in_words("report") != chains.in_words()

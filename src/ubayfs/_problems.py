@@ -44,6 +44,18 @@ def below(report: Report, *prefix: str | int) -> Report:
     return lambda path, message: report((*prefix, *path), message)
 
 
+class CountedReport:
+    """A report that counts the problems that go through it."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.n_problems = 0
+
+    def __call__(self, path: Path, message: str) -> None:
+        self.n_problems += 1
+        self.report(path, message)
+
+
 def raise_problem(path: Path, message: str) -> None:
     """Raise at the first problem: the report for values given in Python."""
     place = key_path(path)

@@ -147,15 +147,6 @@ def test_nothing_is_counted_or_refused_before_the_features_are_known():
     assert n_inequalities(ubayfs.max_blocks(1), Known(["other features"], BLOCKS)) is None
 
 
-def test_sentences_tell_constraints_apart():
-    sentences = [example.sentence for example in EXAMPLES]
-    assert len(set(sentences)) == len(EXAMPLES)
-    assert sentences[0] == "At most 3 features"
-    assert EXAMPLES[9].sentence == "All or none of the blocks blood and other"
-    assert ubayfs.linear(np.ones((2, 6)), 1.0).sentence == "2 conditions on sums of 6 columns"
-    assert all(example.strictness_in_words(100) for example in EXAMPLES)
-
-
 def test_a_new_kind_has_a_form_and_a_sentence(monkeypatch):
     monkeypatch.setattr("ubayfs.constraints.constraint.KINDS", KINDS)
 

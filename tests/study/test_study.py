@@ -28,8 +28,8 @@ from ubayfs.study import (
     Weights,
     load_study,
 )
+from ubayfs.study.former_versions import default_advice, version_advice
 from ubayfs.study.schema import GeneSetBlocks
-from ubayfs.study.study import default_advice, version_advice
 
 MINIMAL = "data: {path: data.csv}\n"
 

@@ -17,7 +17,7 @@ from ..knowledge.scale import Stated, as_stated, check_weight
 from ..priors.weights import Expert, Weights
 from ..study.components import texts
 from ..study.constraint_terms import arguments_of, plain_constraint, read_constraints
-from ..study.former_defaults import (
+from ..study.former_versions import (
     FORMER_DEFAULTS,
     RHO,
     constraint_with_rho,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,11 +77,18 @@ def identical_advice(X: Array, low: Array, high: Array, names: Array) -> tuple[A
     groups = [[str(names[column]) for column in group] for group in identical_columns(X, low, high)]
     if not groups:
         return ()
-    shown = "; ".join(listing(group, 4) for group in groups[:_SHOWN])
-    if len(groups) > _SHOWN:
-        shown += f"; and {counted(len(groups) - _SHOWN, 'more group')}"
-    facts = {"n_features": sum(map(len, groups)), "n_groups": len(groups), "groups": groups, "shown": shown}
-    return (Advice("identical_features", facts),)
+    return (Advice("identical_features", {"n_features": sum(map(len, groups)), **group_facts(groups)}),)
+
+
+def group_facts(groups: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return what advice on groups of equal things says of them.
+
+    >>> group_facts([["a", "b"], ["c", "d", "e"]])["shown"]
+    'a and b; c, d and e'
+    """
+    shown = [listing(group, 4) for group in groups[:_SHOWN]]
+    more = [f"and {counted(len(groups) - _SHOWN, 'more group')}"] * (len(groups) > _SHOWN)
+    return {"n_groups": len(groups), "groups": groups, "shown": "; ".join(shown + more)}
 
 
 # How often the range of the others must fit between them and the value. Heavy tails of ordinary measurements reach 100

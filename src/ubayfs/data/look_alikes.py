@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Array, Floats, Ints, Mask
-from .._plain import counted, listing
+from .._plain import counted
 from ..exceptions import Advice
-from .advice import value_bits
+from .advice import group_facts, value_bits
 from .categories import CategoryTable
 from .matrix import feature_chunks
 from .ranks import centered_ranks
@@ -40,7 +40,7 @@ _ENTRIES, _ROWS = 1 << 16, 512
 # Mean squared differences below this, where 2 is that of unrelated samples, are those of equal ones.
 _ROUNDING = 1e-10
 _CHANCE = 0.01  # equal pairs that chance may explain
-_SHOWN, _LISTED = 3, 100
+_LISTED = 100
 
 
 def look_alikes(X: Array, target: Target, constant: Array) -> tuple[list[list[int]], int]:
@@ -252,12 +252,8 @@ def identical_row_advice(X: Array, groups: Ints | None, sample_names: Array | No
     equal = [rows for rows in equal if _by_chance(X, rows[0]) < _CHANCE]
     if not equal:
         return ()
-    named = _named(equal, sample_names)
-    shown = "; ".join(listing(names, 4) for names in named[:_SHOWN])
-    if len(equal) > _SHOWN:
-        shown += f"; and {counted(len(equal) - _SHOWN, 'more group')}"
-    facts = {"n_samples": sum(map(len, equal)), "n_groups": len(equal), "groups": named, "shown": shown}
-    return (Advice("identical_samples", facts),)
+    shown = group_facts(_named(equal, sample_names))
+    return (Advice("identical_samples", {"n_samples": sum(map(len, equal)), **shown}),)
 
 
 # -- columns named like patients ---------------------------------------------------------------------------------------

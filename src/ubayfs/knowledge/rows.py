@@ -200,15 +200,15 @@ def _read(source: Any, report: Report, sheet: str | None, read: ReadBytes) -> Kn
             read = cache(read)  # read for its lines; again if it is a table
             lines = _lines(path, read)
             if not _has_headings(lines):
-                return _of_lines(path.name, lines)
-        return _of_table(path, sheet, report, read)
+                return _read_lines(path.name, lines)
+        return _read_table(path, sheet, report, read)
     refuse_lazy("the table", source)
     if hasattr(source, "columns"):
         source = source if hasattr(source, "iloc") else source.to_pandas()
         places = [f"row {number}" for number in range(1, len(source) + 1)]
-        return _of_columns("the table", [str(name) for name in source.columns], source, places, report)
+        return _read_columns("the table", [str(name) for name in source.columns], source, places, report)
     if isinstance(source, str):
-        return _of_lines("the list", list(enumerate(source.splitlines(), start=1)))
+        return _read_lines("the list", list(enumerate(source.splitlines(), start=1)))
     entries = None if isinstance(source, Mapping) else entries_of("a list of names", source)
     if entries is not None and getattr(source, "ndim", 1) == 1:
         names = [name for name in entries if not _is_gap(name)]
@@ -251,7 +251,7 @@ def _lines(path: Path, read: ReadBytes) -> list[tuple[int, str]]:
     return list(enumerate(read_lines(path, read), start=1))
 
 
-def _of_lines(name: str, lines: Iterable[tuple[int, str]]) -> Knowledge:
+def _read_lines(name: str, lines: Iterable[tuple[int, str]]) -> Knowledge:
     """Return the names of a text; lines that begin with ``#`` are comments."""
     rows = []
     for number, line in lines:
@@ -296,16 +296,16 @@ def _has_headings(lines: Iterable[tuple[int, str]]) -> bool:
     return any(sum(heading(cell) in headings for cell in first.split(sign)) > 1 for sign in "\t;,")
 
 
-def _of_table(path: Path, sheet: str | None, report: Report, read: ReadBytes) -> Knowledge:
+def _read_table(path: Path, sheet: str | None, report: Report, read: ReadBytes) -> Knowledge:
     from ..tables import read_table
 
     table = read_table(path, sheet=sheet, read=read)
     header = [str(name) for name in table.frame.columns]
     places = [f"{path.name}, {table.place(i)}" for i in range(len(table.frame))]
-    return _of_columns(path.name, header, table.frame, places, report)
+    return _read_columns(path.name, header, table.frame, places, report)
 
 
-def _of_columns(name: str, header: list[str], frame: Any, places: list[str], report: Report) -> Knowledge:
+def _read_columns(name: str, header: list[str], frame: Any, places: list[str], report: Report) -> Knowledge:
     headings_of = {column: texts for column in HEADINGS if (texts := _headings_of(column, header, name))}
     if len(header) == 1 and not headings_of:  # names without a heading: the first of them was taken for one
         lines = [(0, header[0]), *enumerate(map(str, frame.iloc[:, 0].dropna()), start=1)]

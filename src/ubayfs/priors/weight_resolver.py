@@ -359,8 +359,8 @@ class WeightResolver:
             Level(by_row),
             Level(by_list, highest_counts=True),
             Level(by_level["patterns"]),
-            Level(self._of_members(by_level["blocks"]), are_gene_sets),
-            Level(self._of_members(by_block_row), are_gene_sets),
+            Level(self._member_statements(by_level["blocks"]), are_gene_sets),
+            Level(self._member_statements(by_block_row), are_gene_sets),
         ]
 
     def _level(self, key: str, item: str | int) -> str:
@@ -389,7 +389,7 @@ class WeightResolver:
                     by_block.append(Statement([row.block], row.weight, row.place, path, ("block", row.block)))
         return by_feature, by_block
 
-    def _of_members(self, by_block: list[Statement]) -> list[Statement]:
+    def _member_statements(self, by_block: list[Statement]) -> list[Statement]:
         """Return statements about blocks as statements about their members."""
         members = {} if self.blocks is None else self.blocks.members
         statements = []

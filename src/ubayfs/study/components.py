@@ -16,7 +16,7 @@ import numpy as np
 
 from .._arguments import as_text, as_time, check_choice, check_int, nearest
 from .._files import FIGURE_FORMATS, WithFiles
-from .._problems import Path, Report, below, check_keys, collect_errors, raise_problem
+from .._problems import CountedReport, Path, Report, below, check_keys, collect_errors, raise_problem
 from ..data.reading_rules import SurvivalColumns, as_target
 from ..ensemble.collect import check_ensemble
 from ..exceptions import InputError, repr_of
@@ -372,9 +372,9 @@ class Section(WithFiles):
         """Return the section with other values of some keys; wrong ones are reported, and stay as they are."""
         checked: dict[Any, Any] = {}
         for name, value in values.items():
-            n_before = len(problems.entries)
-            entry = self._checked(name, value, below(problems, self.key, name))
-            if entry is not None or len(problems.entries) == n_before:
+            counted = CountedReport(below(problems, self.key, name))
+            entry = self._checked(name, value, counted)
+            if entry is not None or not counted.n_problems:
                 checked[name] = entry
 
         def report(path: Path, message: str) -> None:

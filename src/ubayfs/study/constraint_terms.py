@@ -11,7 +11,7 @@ import numpy as np
 
 from .._arguments import Mask, check_real, did_you_mean
 from .._plain import HARD, relaxation
-from .._problems import Path, Report, below, check_keys, collect_errors
+from .._problems import CountedReport, Path, Report, below, check_keys, collect_errors
 from ..constraints import KINDS, Constraint, ConstraintSystem, resolve
 from ..constraints.arguments import FrozenMatrix, as_items
 from ..constraints.utility import Utility
@@ -119,26 +119,21 @@ def _relaxation(rho: Any) -> Any:
 
 def check_items(name: str, value: Any, report: Report, lists_names: bool = True) -> bool:
     """Return whether an argument lists or maps nothing but names; each entry that is none is reported at its place."""
-    problems: list[Path] = []
-
-    def collect(path: Path, message: str) -> None:
-        problems.append(path)
-        report(path, message)
-
+    counted = CountedReport(report)
     if isinstance(value, list | tuple) and (lists_names or name == "blocks"):
         for position, item in enumerate(value):
-            with collect_errors(collect, (position,)):
+            with collect_errors(counted, (position,)):
                 as_items("", [item])
     elif isinstance(value, Mapping):
         for item, entry in value.items():
             if name == "blocks":
-                check_items(name, entry, below(collect, item))
+                check_items(name, entry, below(counted, item))
                 continue
-            with collect_errors(collect):
+            with collect_errors(counted):
                 as_items("", [item])
-            with collect_errors(collect, (item,)):
+            with collect_errors(counted, (item,)):
                 check_real(str(item), entry, low_open=True, high_open=True)
-    return not problems
+    return not counted.n_problems
 
 
 # -- expanding patterns ------------------------------------------------------------------------------------------------
@@ -154,25 +149,20 @@ def expand_constraint(constraint: Constraint, names: Names, block_names: Names, 
     on_blocks = arguments.get("on") == "blocks" or blocks is True
     columns = block_names if on_blocks else names
     expanded: dict[str, Any] = {}
-    problems: list[Path] = []
-
-    def collect(path: Path, message: str) -> None:
-        problems.append(path)
-        report(path, message)
-
+    counted = CountedReport(report)
     if _is_pairs(blocks):  # a constraint that brings its blocks along
         columns = Names([name for name, _ in blocks], "block")
         expanded["blocks"] = tuple(
-            (name, tuple(names.expand(items, below(collect, "blocks", name)))) for name, items in blocks
+            (name, tuple(names.expand(items, below(counted, "blocks", name)))) for name, items in blocks
         )
     for name, value in arguments.items():
         if name in KINDS[constraint.kind].items:
-            expanded[name] = tuple(columns.expand(value, below(collect, name)))
+            expanded[name] = tuple(columns.expand(value, below(counted, name)))
         elif name == "blocks" and isinstance(value, tuple) and not _is_pairs(value):
-            expanded[name] = tuple(block_names.expand(value, below(collect, name)))
+            expanded[name] = tuple(block_names.expand(value, below(counted, name)))
         elif name != "blocks" and _is_pairs(value):
-            expanded[name] = tuple(_expand_pairs(value, columns, below(collect, name)).items())
-    if problems:
+            expanded[name] = tuple(_expand_pairs(value, columns, below(counted, name)).items())
+    if counted.n_problems:
         return None
     if all(arguments[name] == value for name, value in expanded.items()):
         return constraint

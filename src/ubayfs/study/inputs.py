@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from .._files import ReadBytes, read_bytes
-from .._problems import Path, collect_errors
+from .._problems import CountedReport, Path, collect_errors
 from ..constraints.weighted_sums import with_costs
 from ..data.feature_data import FeatureData
 from ..exceptions import InputError, StudyError
@@ -196,10 +196,10 @@ class _Files:
             return None
         with collect_errors(problems, ("blocks", "gene_sets")):
             table.require("feature", "block")
-            n_before = len(problems.entries)
+            counted = CountedReport(problems)
             for position, pattern in enumerate(blocks.only):
-                with collect_errors(problems, ("blocks", "only", position)):
+                with collect_errors(counted, ("blocks", "only", position)):
                     restricted(table, [pattern])
-            if len(problems.entries) == n_before:
+            if not counted.n_problems:
                 return replace(restricted(table, blocks.only), aliases=aliases)
         return None

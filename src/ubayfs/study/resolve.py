@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex
-from .._problems import Path, below, collect_errors
+from .._problems import CountedReport, Path, below, collect_errors
 from ..constraints import ConstraintSystem, resolve
 from ..constraints.links import unlikely_constraints
 from ..constraints.sizes import SUPPORTED, has_data_driven_size, with_supported
@@ -43,9 +43,10 @@ from ..selectors import as_selector, check_task
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import AFTER_TABLES, Problems
+from .former_versions import default_advice, version_advice
 from .inputs import StudyTables, read_data, read_tables
 from .schema import GeneSetBlocks, PrefixBlocks, TableBlocks
-from .study import Study, default_advice, version_advice
+from .study import Study
 
 if TYPE_CHECKING:
     from ..tables import Table
@@ -236,14 +237,13 @@ class _Resolver:
         """Report weighted sets of the prior that do not fit the features."""
         index = FeatureIndex(self.names.names)
         for position, (members, _) in enumerate(sets):
-            path: Path = ("prior", "kind", "set_weights", position)
-            n_before = len(self.problems.entries)
+            counted = CountedReport(below(self.problems, "prior", "kind", "set_weights", position, "set"))
             for member in members if isinstance(members, tuple) else ():
-                with collect_errors(self.problems, (*path, "set")):
+                with collect_errors(counted):
                     index.position(member, "set")
             is_block = members in self.block_names and members not in index
-            if len(self.problems.entries) == n_before and not is_block:
-                with collect_errors(self.problems, (*path, "set")):
+            if not counted.n_problems and not is_block:
+                with collect_errors(counted):
                     set_members(members, index, Blocks.of(blocks))
 
     def _check_ensemble(self) -> None:

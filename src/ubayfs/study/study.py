@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from .. import __version__
 from .._files import ReadBytes, WithFiles, as_path, read_bytes, save_content
-from .._plain import relaxation
 from .._problems import below, check_keys, raise_problem
 from ..constraints import Constraint
 from ..constraints.sizes import SUPPORTED, with_supported
@@ -21,15 +20,14 @@ from ..ensemble.collect import collect_evidence
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_per_model
 from ..ensemble.progress import Progress
-from ..exceptions import Advice, InputError, StudyError, repr_of
+from ..exceptions import InputError, StudyError, repr_of
 from .components import FAMILIES
 from .constraint_terms import plain_constraint, read_constraints
 from .diagnostics import AFTER_FILE, Origin, Problems
-from .former_defaults import (
+from .former_versions import (
     FORMER_DEFAULTS,
     PER_MODEL,
-    RHO,
-    present_default,
+    PRESENT,
     release_of,
     unstated,
     with_former_defaults,
@@ -50,7 +48,6 @@ from .schema import (
 )
 from .yaml_io import dump_document, read_document
 
-_PRESENT = release_of(__version__) or (0, 0)
 _HEADER = "# A study of ubayfs. Paths are relative to this file.\n\n"
 
 
@@ -219,7 +216,7 @@ class Study:
         parts["blocks"] = plain_blocks(self.blocks)
         parts["constraints"] = [plain_constraint(constraint) for constraint in self.constraints]
         parts["versions"] = dict(self.versions)
-        release = release_of(self.versions.get("ubayfs", "")) or _PRESENT
+        release = release_of(self.versions.get("ubayfs", "")) or PRESENT
         parts = with_present_defaults(parts, release)  # whoever reads an earlier version takes other ones
         return {key: parts[key] for key in KEYS if parts[key]}
 
@@ -332,82 +329,3 @@ def _draft(value: Mapping[Any, Any], folder: Path, problems: Problems) -> Study:
     parts |= {"versions": versions, "unstated": not_stated}
     problems.origin = replace(problems.origin, parts=parts)
     return Study(**parts, folder=folder, origin=problems.origin)
-
-
-# -- what another version took for granted -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Change:
-    """The meaning of a value that is another one since a version."""
-
-    since: tuple[int, int]
-    key: str  # as a person looks for it in the file
-    concerns: Callable[[Study, Collection[str]], bool]  # whether a study, and what it holds unlikely, depend on it
-    former: str
-    default: str
-
-
-CHANGES = (
-    Change(
-        (0, 2),
-        "data.missing: median",
-        lambda study, unlikely: study.data.missing == "median",
-        "the median of all samples, for every selector",
-        "the median of the samples of each run; fisher and mrmr use the values that are present",
-    ),
-    Change(
-        (0, 2),
-        "the weight 'unlikely'",
-        lambda study, unlikely: bool(unlikely),
-        "a constraint exclude of rho 1",
-        "taken only if it has over half of all models' votes more than the feature it displaces (exclude, price 0.5)",
-    ),
-)
-
-
-def version_advice(study: Study, unlikely: Collection[str] = (), n_features: int | None = None) -> tuple[Advice, ...]:
-    """Return what is different from the version of ubayfs that wrote a study; nothing if it is this or unknown.
-
-    `unlikely` are the features that it holds unlikely, and `n_features` their number, once its tables are read.
-    """
-    written = str(study.versions.get("ubayfs", __version__))
-    before = release_of(written)
-    if before == _PRESENT:
-        return ()
-    changed = [
-        Advice("changed_default", {"key": c.key, "former": c.former, "default": c.default, "written": written})
-        for c in CHANGES
-        if before is not None and before < c.since and c.concerns(study, unlikely)
-    ]
-    changed += [
-        Advice("former_default", {**row.facts(key), "written": written})
-        for key, row in FORMER_DEFAULTS.items()
-        if before is not None
-        and before < row.since
-        and key in study.unstated
-        and _takes(study, key, row.former, n_features)
-    ]
-    return tuple(changed) or (Advice("other_version", {"written": written, "present": __version__}),)
-
-
-def default_advice(study: Study) -> tuple[Advice, ...]:
-    """Return the changed defaults that a study file without a version relies on."""
-    if "ubayfs" in study.versions:
-        return ()
-    return tuple(
-        Advice("present_default", {**row.facts(key), "version": __version__})
-        for key, row in FORMER_DEFAULTS.items()
-        if key in study.unstated and _takes(study, key, present_default(key))
-    )
-
-
-def _takes(study: Study, key: str, value: Any, n_features: int | None = None) -> bool:
-    """Return whether a study still has a value of a key: an option of the command line may have changed it."""
-    if key == RHO:
-        stated = [constraint.rho for constraint in study.constraints if isinstance(constraint.rho, float)]
-        return value in map(relaxation, stated)
-    section, _, name = key.partition(".")
-    taken = getattr(getattr(study, section), name)
-    all_of_fewer = key == PER_MODEL and n_features is not None and taken == n_features < value
-    return bool(taken == value or all_of_fewer)

@@ -1,18 +1,24 @@
-"""Defaults of earlier versions: a study file that carries such a version is read with them.
+"""What earlier versions took for granted: a study file that carries such a version is read with its defaults.
 
-A default that changes gets one row in `FORMER_DEFAULTS`; the present one stands in the schema or in a builder.
+A default that changes gets one row in `FORMER_DEFAULTS`; the present one stands in the schema or in a builder. A value
+whose meaning changes gets one in `CHANGES`: readers are told.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .. import __version__
 from .._plain import relaxation
 from ..constraints import KINDS
+from ..exceptions import Advice
 from .schema import SECTIONS
+
+if TYPE_CHECKING:
+    from .study import Study
 
 Release = tuple[int, int]
 # The relaxation of constraints, where it is neither stated nor derived from data; these kinds were hard before, too.
@@ -67,6 +73,9 @@ def release_of(version: str) -> Release | None:
     """
     numbers = re.match(r"(\d+)\.(\d+)", version)
     return None if numbers is None else (int(numbers[1]), int(numbers[2]))
+
+
+PRESENT = release_of(__version__) or (0, 0)
 
 
 def unstated(study: Mapping[Any, Any]) -> tuple[str, ...]:
@@ -139,3 +148,82 @@ def constraint_with_rho(entry: Any, rho: Any) -> Any:
         return entry
     arguments = dict(value) if isinstance(value, Mapping) else {} if value is None else {next(iter(parameters)): value}
     return entry if {"rho", "price"} & arguments.keys() else {kind: {**arguments, "rho": rho}}
+
+
+# -- what readers of another version's study must know -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Change:
+    """The meaning of a value that is another one since a version."""
+
+    since: tuple[int, int]
+    key: str  # as a person looks for it in the file
+    concerns: Callable[[Study, Collection[str]], bool]  # whether a study, and what it holds unlikely, depend on it
+    former: str
+    default: str
+
+
+CHANGES = (
+    Change(
+        (0, 2),
+        "data.missing: median",
+        lambda study, unlikely: study.data.missing == "median",
+        "the median of all samples, for every selector",
+        "the median of the samples of each run; fisher and mrmr use the values that are present",
+    ),
+    Change(
+        (0, 2),
+        "the weight 'unlikely'",
+        lambda study, unlikely: bool(unlikely),
+        "a constraint exclude of rho 1",
+        "taken only if it has over half of all models' votes more than the feature it displaces (exclude, price 0.5)",
+    ),
+)
+
+
+def version_advice(study: Study, unlikely: Collection[str] = (), n_features: int | None = None) -> tuple[Advice, ...]:
+    """Return what is different from the version of ubayfs that wrote a study; nothing if it is this or unknown.
+
+    `unlikely` are the features that it holds unlikely, and `n_features` their number, once its tables are read.
+    """
+    written = str(study.versions.get("ubayfs", __version__))
+    before = release_of(written)
+    if before == PRESENT:
+        return ()
+    changed = [
+        Advice("changed_default", {"key": c.key, "former": c.former, "default": c.default, "written": written})
+        for c in CHANGES
+        if before is not None and before < c.since and c.concerns(study, unlikely)
+    ]
+    changed += [
+        Advice("former_default", {**row.facts(key), "written": written})
+        for key, row in FORMER_DEFAULTS.items()
+        if before is not None
+        and before < row.since
+        and key in study.unstated
+        and _takes(study, key, row.former, n_features)
+    ]
+    return tuple(changed) or (Advice("other_version", {"written": written, "present": __version__}),)
+
+
+def default_advice(study: Study) -> tuple[Advice, ...]:
+    """Return the changed defaults that a study file without a version relies on."""
+    if "ubayfs" in study.versions:
+        return ()
+    return tuple(
+        Advice("present_default", {**row.facts(key), "version": __version__})
+        for key, row in FORMER_DEFAULTS.items()
+        if key in study.unstated and _takes(study, key, present_default(key))
+    )
+
+
+def _takes(study: Study, key: str, value: Any, n_features: int | None = None) -> bool:
+    """Return whether a study still has a value of a key: an option of the command line may have changed it."""
+    if key == RHO:
+        stated = [constraint.rho for constraint in study.constraints if isinstance(constraint.rho, float)]
+        return value in map(relaxation, stated)
+    section, _, name = key.partition(".")
+    taken = getattr(getattr(study, section), name)
+    all_of_fewer = key == PER_MODEL and n_features is not None and taken == n_features < value
+    return bool(taken == value or all_of_fewer)
