@@ -387,22 +387,6 @@ def test_a_directory_that_cannot_be_written_is_refused_before_any_work(table, tm
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_checkpoint_that_became_read_only_is_noticed_before_any_work(table, tmp_path, monkeypatch):
-    collect(table, tmp_path, n_models=25)
-    stored = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-
-    def refuse(*_):
-        raise PermissionError("read-only")
-
-    selector = Counting()
-    with monkeypatch.context() as patch:
-        patch.setattr("os.replace", refuse)
-        with pytest.raises(InputError, match=r"checkpoint must be a directory that can be written.*read-only"):
-            collect(table, tmp_path, selector)
-    assert selector.n_runs == 0
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == stored
-
-
 def test_a_full_disk_keeps_the_runs_before_it(table, tmp_path, monkeypatch):
     n_written = []
 
@@ -569,7 +553,6 @@ def watched(path, last):
     os.replace, os.fsync = watch(os.replace), watch(os.fsync)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize(

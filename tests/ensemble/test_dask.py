@@ -10,7 +10,6 @@ import time
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -110,14 +109,6 @@ def test_all_threads_of_a_cluster_find_the_same_as_a_serial_run(table, client, n
     assert evidence.runs == serial.runs
     assert not evidence.failures
     assert asked == [sum(client.nthreads().values())]
-
-
-def test_frames_travel_too(table, client):
-    X, y = table
-    frame = pd.DataFrame(X).add_prefix("gene").astype(np.float32)
-    evidence = on_dask((frame, y), "mrmr")
-    assert rows_of(evidence) == rows_of(collect((frame, y), "mrmr"))
-    assert list(evidence.feature_names[:2]) == ["gene0", "gene1"]
 
 
 def test_the_work_is_done_by_the_workers(table, client):
@@ -384,23 +375,6 @@ def test_workers_that_take_long_to_come_back_are_waited_for(table, client, monke
     answers[:] = [TimeoutError("none")]
     with pytest.raises(EnsembleError, match=r"the Dask cluster has no workers \(none\)"):
         on_dask(table)
-
-
-def test_a_selector_that_cannot_travel(table, client):
-    lock = threading.Lock()
-
-    def choose(X, y, n_features, rng):
-        with lock:
-            return [0]
-
-    message = r"the selector cannot be sent to other processes \(TypeError: cannot pickle .*Write it without open files"
-    with pytest.raises(EnsembleError, match=message):
-        on_dask(table, choose)
-    with (
-        joblib.parallel_config(backend="loky", n_jobs=2),
-        pytest.raises(EnsembleError, match="cannot be sent to other processes"),
-    ):
-        collect(table, choose)
 
 
 def test_errors_in_this_process_are_not_taken_for_losses(table, monkeypatch):

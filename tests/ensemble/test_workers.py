@@ -144,47 +144,10 @@ def test_errors_in_threads_over_columns_are_those_of_the_runs(table, always_wort
         collect(table, Broken(), n_models=10, n_jobs=2)
 
 
-@pytest.mark.parametrize(
-    ("selector", "n_runs", "n_workers", "recorded", "expected"),
-    [
-        ("rfe", 100, 1, False, 25),
-        ("rfe", 100, 2, False, 13),
-        ("rfe", 100, 16, False, 2),
-        ("rfe", 20, 16, False, 1),
-        ("rfe", 1, 1, False, 1),
-        ("rfe", 10**9, 16, False, 25),
-        ("rfe", 10**9, 1, True, 1),
-        ("tree", 10, 1, False, 50),
-        ("tree", 10, 2, False, 2),
-        ("tree", 100, 1, True, 5),
-        ("tree", 100, 16, True, 2),
-        ("fisher", 100, 1, True, 100),
-        ("fisher", 110, 1, False, 55),
-        ("fisher", 100, 16, False, 7),
-        ("fisher", 10**9, 16, False, 100),
-        (["fisher", "rfe"], 100, 16, False, 2),
-    ],
-)
-def test_the_unit_of_work_follows_the_work(selector, n_runs, n_workers, recorded, expected):
-    assert runs_per_unit((60, 12), selector, n_runs, n_workers, recorded) == expected
-
-
 def runs_per_unit(shape, selector, n_runs, n_workers, recorded=False):
     names = [selector] if isinstance(selector, str) else selector
     task = EnsembleTask(None, None, tuple(SELECTORS[name] for name in names), 10, 3)
     return workers.runs_per_unit(task, shape, n_runs, n_workers, recorded)
-
-
-@pytest.mark.parametrize("n_workers", [1, 2, 3, 16, 40])
-@pytest.mark.parametrize("n_runs", [1, 2, 15, 16, 17, 20, 64, 100, 1000])
-@pytest.mark.parametrize("selector", ["rfe", "fisher"])
-def test_every_worker_has_a_task_while_there_are_runs(selector, n_workers, n_runs):
-    size = runs_per_unit((60, 12), selector, n_runs, min(n_workers, n_runs))
-    n_tasks = -(-n_runs // size)
-    if selector == "rfe":
-        assert n_tasks >= min(n_workers, n_runs)
-    # Joint selectors lose with every further call; at worst a share is empty because all others are of whole runs.
-    assert size <= -(-n_runs // min(n_workers, n_runs))
 
 
 def test_large_tables_are_done_in_small_units():
@@ -195,37 +158,6 @@ def test_large_tables_are_done_in_small_units():
         assert 25 <= size <= 100
         assert size * max(shape) <= max(2**23, shape[0] * shape[1] // 4)
     assert [runs_per_unit((n, 10**6), "mrmr", 10**6, 1) for n in (40, 200, 400)] == [25, 50, 100]
-
-
-def test_units_are_made_when_they_are_fetched():
-    fetched = []
-
-    def runs():
-        for run in range(10):
-            fetched.append(run)
-            yield run
-
-    left = workers.Units(runs(), 10)
-    left.size = 3
-    assert next(left) == (0, 1, 2)
-    assert fetched == [0, 1, 2]
-    assert next(left) == (3, 4, 5)
-    left.finish((0, 1, 2))
-    assert left.n_left == 7
-    left.take_back()
-    assert list(left) == [(3, 4, 5), (6, 7, 8), (9,)]
-    for unit in [(3, 4, 5), (6, 7, 8), (9,)]:
-        assert not left.done
-        left.finish(unit)
-    assert left.done
-
-
-def test_nothing_is_handed_out_once_it_is_not_wanted():
-    left = workers.Units(range(10), 10)
-    assert next(left) == (0,)
-    left.stopped = True
-    assert list(left) == []
-    assert left.done
 
 
 @pytest.mark.parametrize("selector", ["fisher", "tree"])
@@ -386,13 +318,6 @@ def test_selectors_see_aligned_tables(table):
 
 
 # Seeds
-
-
-def test_generators_are_children_of_the_seed_of_the_run():
-    task = EnsembleTask(None, None, (), 1, [5, 6], (7,))
-    children = np.random.SeedSequence([5, 6], spawn_key=(7, 11)).spawn(2)
-    for generator, child in zip(task.generators(11), children, strict=True):
-        assert generator.bit_generator.state == np.random.default_rng(child).bit_generator.state
 
 
 # Limits

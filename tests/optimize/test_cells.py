@@ -6,8 +6,7 @@ from problems import all_sets, one_row, random_utility, selectable_sets, utility
 from ubayfs.constraints.utility import Utility, score_tolerance
 from ubayfs.exceptions import InfeasibleError
 from ubayfs.optimize import Exact
-from ubayfs.optimize.base import Limit
-from ubayfs.optimize.cells import CellSearch, best_of_all, few_sets, has_extreme_range
+from ubayfs.optimize.cells import CellSearch, best_of_all, has_extreme_range
 from ubayfs.optimize.program import Programs
 from ubayfs.optimize.solver import Answer
 
@@ -36,27 +35,6 @@ def test_cells_find_the_best_set_without_knowing_one(seed):
     assert optimum - score_tolerance(optimum) <= result.value <= optimum
     assert optimum <= result.bound + 1e-12 * max(1.0, optimum)
     assert result.bound <= optimum + score_tolerance(optimum)
-
-
-@pytest.mark.parametrize("seed", seeds(40))
-def test_with_the_best_value_known_nothing_is_found_and_the_bound_proves_it(seed):
-    utility = all_selectable(seed)
-    optimum = utility(selectable_sets(utility)).max()
-    if np.isneginf(optimum):
-        return
-    result = search(utility, cutoff=float(optimum))
-    assert result.chosen is None
-    assert result.bound <= optimum + score_tolerance(optimum)
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_without_time_the_bound_still_holds(seed):
-    utility = all_selectable(seed)
-    optimum = utility(selectable_sets(utility)).max()
-    result = search(utility, limit=Limit(deadline=0.0))
-    assert result.n_programs == 0
-    assert result.chosen is None
-    assert result.bound >= optimum
 
 
 def test_when_the_solver_gives_up_the_bound_stays_honest(monkeypatch):
@@ -93,24 +71,6 @@ def test_rows_of_extreme_range_are_enumerated_where_that_is_possible():
     assert Exact().search(extreme).value == pytest.approx(extreme(all_sets(14)).max(), abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", seeds(60))
-def test_enumeration_agrees_with_programs(seed):
-    rng = np.random.default_rng(seed)
-    utility = random_utility(rng, n=int(rng.integers(2, 9)))
-    utility = Utility(utility.theta, utility.system, utility.constraint_strength, np.ones(utility.n_features, bool))
-    values = utility(selectable_sets(utility))
-    cutoff = rng.choice([-INF, float(np.median(values)), float(values.max())])
-    found, by_programs = (
-        best_of_all(utility, cutoff),
-        CellSearch(utility, cutoff, float(utility.theta.sum()), None).run(),
-    )
-    assert found.value == pytest.approx(by_programs.value, rel=2e-9, abs=2e-9)
-    assert found.bound == pytest.approx(by_programs.bound, rel=2e-9, abs=2e-9)
-    assert (found.chosen is None) == (values.max() <= cutoff)
-    if found.chosen is not None:
-        assert found.value == found.bound == values.max() == utility(found.chosen)[0]
-
-
 @pytest.mark.parametrize("block", seeds(8))
 def test_small_problems_are_solved_without_programs(block):
     for seed in range(25 * block, 25 * (block + 1)):
@@ -124,12 +84,6 @@ def test_small_problems_are_solved_without_programs(block):
         assert solution.value == pytest.approx(optimum, rel=1e-9, abs=1e-9)
         assert solution.gap <= 1e-9 * max(1.0, abs(optimum))
         assert solution.info["n_programs"] == 0
-
-
-def test_many_features_or_rows_are_not_few_sets():
-    assert few_sets(utility_of(np.ones(12), [one_row(np.ones(12), 3, 1.0)]))
-    assert not few_sets(utility_of(np.ones(13), [one_row(np.ones(13), 3, 1.0)]))
-    assert not few_sets(utility_of(np.ones(12), [one_row(np.ones(12), 3, 1.0)] * 65))
 
 
 def test_no_features_leave_the_empty_set():

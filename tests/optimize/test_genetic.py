@@ -19,7 +19,6 @@ from ubayfs.constraints import (
 from ubayfs.constraints.utility import Utility
 from ubayfs.exceptions import InputError
 from ubayfs.optimize.algorithm1 import initial_sets
-from ubayfs.optimize.base import Optimizer
 from ubayfs.optimize.genetic import STARTS, Genetic
 
 N = 10
@@ -71,32 +70,6 @@ def test_generations_improve_on_the_start():
     )
     found = Genetic().maximize(utility, 0)
     assert found.value > found.info["best_by_generation"][0] + 1e-4
-
-
-def test_the_same_seed_gives_the_same_set():
-    utility = problem(PROBLEMS["links"], n=200)
-    few = Genetic(n_sets=10, n_generations=5)
-    one, same = few.maximize(utility, 7), few.maximize(utility, np.random.default_rng(np.random.SeedSequence(7)))
-    assert one.info == same.info
-    assert (one.chosen == same.chosen).all()
-    assert one.info["best_by_generation"] != few.maximize(utility, 8).info["best_by_generation"]
-
-
-def test_only_selectable_features_are_selected():
-    utility = problem([max_size(4)], seed=3)
-    utility.selectable[np.argsort(-utility.theta)[:3]] = False
-    allowed = ALL_SETS[~ALL_SETS[:, ~utility.selectable].any(axis=1)]
-    found = Genetic(n_sets=30, n_generations=30).maximize(utility, 0)
-    assert not found.chosen[~utility.selectable].any()
-    assert found.value == pytest.approx(utility(allowed).max())
-
-
-def test_nothing_selectable_gives_the_empty_set():
-    utility = problem([max_size(4)])
-    utility.selectable[:] = False
-    found = Genetic(n_sets=4, n_generations=3).maximize(utility, 0)
-    assert not found.chosen.any()
-    assert found.value == found.bound == 1.0
 
 
 def test_hard_rows_are_reached_from_a_start_that_violates_them():
@@ -153,11 +126,6 @@ def test_progress_is_reported():
     calls = []
     Genetic(n_sets=4, n_generations=3).maximize(problem([]), 0, on_progress=lambda *c: calls.append(c))
     assert calls == [(1, 3), (2, 3), (3, 3)]
-
-
-def test_it_is_an_optimizer():
-    assert isinstance(Genetic(), Optimizer)
-    assert (Genetic().n_sets, Genetic().n_generations) == (100, 100)  # as in the paper
 
 
 @pytest.mark.parametrize(

@@ -139,21 +139,6 @@ def test_a_cancel_says_what_it_rests_on(signals):
     assert (found.n_used, found.n_splits, found.complete) == (3, 20, False)
 
 
-def test_finished_splits_are_not_repeated(signals, tmp_path):
-    runs = []
-
-    def first_two(X, y, n_features, rng):
-        runs.append(len(y))
-        return [0, 1]
-
-    selection, others = decided(*signals, selector=first_two, n_models=3, constraints=FIVE)
-    for n_splits, n_runs in ((2, 12), (2, 0), (3, 6)):
-        runs.clear()
-        found = estimate_reproducibility(selection, *signals, n_splits=n_splits, checkpoint=tmp_path, **others)
-        assert len(runs) == n_runs
-        assert found.complete
-
-
 # Arguments
 
 

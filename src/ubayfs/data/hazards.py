@@ -120,18 +120,8 @@ class CoxFit(NamedTuple):
 def fit_cox(Z: Floats, time: Array, event: Array, penalty: float = 0.0) -> CoxFit:
     """Fit Cox's proportional hazards by Newton's method: minus log-likelihood + penalty / 2 * |coefficients|^2.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n_samples, n_features)
-        About centered and of order one; columns that others determine need a penalty.
-    time, event : ndarray of shape (n_samples,)
-    penalty : float
-        Without one the fit fails where hazards can be told apart perfectly.
-
-    Raises
-    ------
-    UBayFSError
-        If it does not converge.
+    `Z`, of shape (n_samples, n_features), is about centered and of order one. Columns that others determine need a
+    penalty; without one the fit fails (UBayFSError) where hazards can be told apart perfectly.
 
     Examples
     --------

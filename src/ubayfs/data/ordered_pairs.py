@@ -79,21 +79,10 @@ class OrderedPairs:
         return net
 
     def agreement(self, block: Array, weights: Array, event_weights: Floats | None = None) -> Floats:
-        """Return the pairs whose event has the higher value minus those whose event has the lower one.
+        """Return the pairs whose event has the higher value minus those whose event has the lower one, (n_runs, k).
 
-        Parameters
-        ----------
-        block : ndarray of shape (n_samples, k)
-            Ties count nothing, and neither do missing values (NaN).
-        weights : ndarray of shape (n_runs, n_samples)
-            1 for samples of the run, 0 for others.
-        event_weights : ndarray of shape (n_samples,), optional
-            How much the pairs of an event count, instead of 1.
-
-        Returns
-        -------
-        agreement : ndarray of shape (n_runs, k)
-            Whole numbers, exact, without `event_weights`.
+        Ties in the columns of `block` count nothing, and neither do missing values (NaN). `weights` are 1 for samples
+        of a run, 0 for others; the pairs of an event count `event_weights`, or 1: then the results are exact.
         """
         x = np.ascontiguousarray(block[self.order])
         higher, lower = np.empty((2, *x.shape), dtype=np.bool_)

@@ -27,13 +27,8 @@ _ROOM = 8  # free slots to begin with, and each time that there are too few
 def minimize(gram: Floats, c: Floats, weights: Floats, penalty: Floats) -> Floats:
     """Return the weights at the least, from others that are nearby.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (n_problems, k, k)
-    c : ndarray of shape (n_problems, k)
-    weights : ndarray of shape (n_problems, k)
-        To begin with; columns with a weight must not determine each other.
-    penalty : ndarray of shape (n_problems,)
+    `gram` has shape (n_problems, k, k), `c` and `weights` have shape (n_problems, k). Columns with a weight must not
+    determine each other.
 
     Examples
     --------

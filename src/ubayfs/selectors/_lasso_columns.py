@@ -189,21 +189,8 @@ class LassoColumns:
     def best_products(self, vectors: Floats, runs: Ints, heads: Ints, levels: Floats, n_most: int) -> list[Pairs]:
         """Return the products with one of the first features of a run that correlate most with each vector.
 
-        Parameters
-        ----------
-        vectors : ndarray of shape (n_vectors, n_samples)
-        runs : ndarray of int of shape (n_vectors,)
-        heads : ndarray of int of shape (n_models, n_heads)
-            The first features of each run, -1 where there are fewer.
-        levels : ndarray of shape (n_vectors,)
-            Products count whose correlation is above.
-        n_most : int
-            For each vector.
-
-        Returns
-        -------
-        pairs : list of lists of (int, int)
-            Features in ascending order, and so are the pairs; each once.
+        At most `n_most` for each vector of which the correlation is above its level. `heads` are the first features, of
+        shape (n_models, n_heads), -1 where there are fewer. Features of pairs, and these, are in ascending order.
         """
         parts: list[tuple[Ints, Ints, Ints, Floats]] = []
         head_values = np.zeros((*heads.shape, self.subsamples.shape[1]))

@@ -35,13 +35,7 @@ _UNRELATED = 1e-12
 class LassoFits:
     """One lasso for each output of each run.
 
-    Parameters
-    ----------
-    columns : LassoColumns
-    targets : ndarray of shape (n_lassos, n_samples)
-        Outside of the bases of the runs, 0 outside of these.
-    runs : ndarray of int of shape (n_lassos,)
-        The run of each.
+    `targets`, of shape (n_lassos, n_samples), lie outside of the bases of their `runs`, and are 0 outside of these.
 
     Attributes
     ----------

@@ -85,16 +85,9 @@ def collect_shuffled_votes(
     on_progress: Progress | bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> ShuffledVotes:
-    """Repeat an ensemble on shuffles of the target.
+    """Repeat an ensemble on shuffles of the target; arguments are those of :func:`~ubayfs.estimate_related`.
 
     Groups in which the target is constant exchange it as a whole; in others samples of the group exchange theirs.
-
-    Raises
-    ------
-    InputError
-        With covariates: a shuffle would also part the target from these, so that votes would not be comparable.
-    EnsembleError
-        If the ensembles of fewer than half of the shuffles could be run.
     """
     if data.covariates is not None:
         rule = "cannot be combined with n_vote_shuffles: a shuffle would also part the target from the covariates."
