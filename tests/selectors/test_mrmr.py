@@ -309,15 +309,6 @@ def test_counts_of_the_r_package(cancer, stratified):
     assert overlap > 0.97
 
 
-def test_pearson_relevance_would_not_agree(cancer, stratified):
-    """The test above can fail: the same data with the class as a number, so with Pearson relevance, disagree."""
-    data = FeatureData.from_table(cancer[0], cancer[1].astype(float), task="regression")
-    chosen = MRMR().select_many(data.X, data.target, stratified(cancer[1], 100, 0.75, 1), 10, [])
-    counts = np.bincount(np.concatenate(chosen), minlength=30)
-    tables = [[[ours, 100 - ours], [theirs, 100 - theirs]] for ours, theirs in zip(counts, R_COUNTS, strict=True)]
-    assert min(fisher_exact(table).pvalue for table in tables) < 1e-20
-
-
 def test_two_features_per_model(cancer, stratified):
     data = FeatureData.from_table(*cancer)
     chosen = MRMR().select_many(data.X, data.target, stratified(cancer[1], 200, 0.9, 2), 2, [])

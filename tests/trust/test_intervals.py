@@ -80,26 +80,6 @@ def test_delong_is_that_of_all_comparisons(rng, levels):
     assert delong(found[positive, 1], found[~positive, 0]) == pytest.approx(variance)
 
 
-def test_the_interval_of_an_auc_takes_the_largest_variance():
-    def half(variance, A=0.8):
-        return 1.96 * math.sqrt(1.5 * variance) / (A * (1 - A))
-
-    def expected(variance, A=0.8):
-        x = math.log(A / (1 - A))
-        return [1 / (1 + math.exp(-(x + sign * half(variance, A)))) for sign in (-1, 1)]
-
-    spread = SampleSpread("ubayfs", "ridge", "auc", 0.01, 20, 20)
-    by_value = hanley_mcneil(0.8, 20, 20)
-    assert 0.001 < by_value < 0.01
-    assert logit_interval(0.8, 0.2, 40, spread) == pytest.approx(expected(0.04))
-    assert logit_interval(0.8, 0.05, 40, spread) == pytest.approx(expected(0.01))
-    small = SampleSpread("ubayfs", "ridge", "auc", 0.001, 20, 20)
-    assert logit_interval(0.8, 0.01, 40, small) == pytest.approx(expected(by_value))
-    unknown = SampleSpread("ubayfs", "ridge", "auc", math.nan, 20, 1)
-    assert logit_interval(0.8, 0.01, 40, unknown) == pytest.approx(expected(hanley_mcneil(0.8, 20, 1)))
-    assert logit_interval(0.8, 0.01, 40, None) == pytest.approx(expected(0.0001))
-
-
 @pytest.mark.parametrize("value", [0.0, 0.5, 0.99, 1.0])
 @pytest.mark.parametrize("error", [0.0, 0.1, 5.0])
 def test_intervals_on_the_logit_scale_hold_the_value_and_stay_between_0_and_1(value, error):

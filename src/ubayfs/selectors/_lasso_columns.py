@@ -28,22 +28,11 @@ Pairs = Sequence[tuple[int, int]]  # the features of products
 
 
 class LassoColumns:
-    """The columns of several runs.
+    """The columns of several runs, of `scores` of all samples; bent ones and products are divided by `factor`.
 
-    Parameters
-    ----------
-    scores : ScoreColumns
-        Of all samples.
-    subsamples : ndarray of bool of shape (n_models, n_samples)
-    bases : sequence of ndarray of shape (n_samples_of_run, rank)
-        Orthonormal bases of the constant and the covariates, one for each run.
-    curves : bool
-        Whether there are bent columns.
-    factor : float
-        What bent columns and products are divided by.
-    run_columns : ndarray of shape (n_models, k, n_samples), and ndarray of int of shape (k,)
-        Straight columns that differ from run to run, of variance 1 there and 0 outside, and their features, which have
-        no bent columns.
+    `bases`, of shape (n_samples_of_run, rank), are orthonormal, of the constant and the covariates. `run_columns`, of
+    shape (n_models, k, n_samples), are straight columns that differ from run to run, of variance 1 there and 0 outside;
+    with them come their features, which have no bent columns.
     """
 
     def __init__(
