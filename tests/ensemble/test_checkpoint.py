@@ -244,13 +244,6 @@ def test_without_a_seed_the_stored_one_is_used(table, tmp_path):
     assert rows_of(evidence) == rows_of(collect(table, random_state=seed))
 
 
-def test_an_equal_generator_continues(table, tmp_path):
-    collect(table, tmp_path, random_state=np.random.default_rng(1))
-    selector = Counting()
-    collect(table, tmp_path, selector, random_state=np.random.default_rng(1))
-    assert selector.n_runs == 0
-
-
 def test_failed_runs_are_remembered(table, tmp_path):
     def fail(run):
         if run == 3:

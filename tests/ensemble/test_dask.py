@@ -20,7 +20,6 @@ from ubayfs.ensemble import workers
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.ensemble.workers import on_cluster
 from ubayfs.exceptions import EnsembleError, EnsembleWarning, MissingDependencyError
-from ubayfs.selectors.base import ElementarySelector
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -118,39 +117,6 @@ def test_the_work_is_done_by_the_workers(table, client):
         return [int(os.getpid() == caller)]
 
     assert set(rows_of(on_dask(table, choose))) == {(0,)}
-
-
-@pytest.mark.filterwarnings("ignore:Creating scratch directories")  # on a busy machine
-@pytest.mark.parametrize(("n_models", "n_tasks"), [(20, 20), (100, 50)])
-def test_sixteen_threads_of_a_cluster_are_busy(table, n_models, n_tasks):
-    """Sixteen workers meet in their first run: with fewer of them at work the barrier would not open."""
-    barrier, tasks = threading.Barrier(16), {}
-
-    class Busy(ElementarySelector):
-        name, tasks = "busy", frozenset({"binary"})
-
-        def select_many(self, X, target, subsamples, n_features, rngs):
-            worker = distributed.get_worker().address
-            tasks[worker] = tasks.get(worker, 0) + 1
-            if tasks[worker] == 1:
-                barrier.wait(600)
-            return [np.array([0])] * len(rngs)
-
-        def __reduce__(self):  # workers are threads here, and meet at one barrier
-            return _same.get, (id(self),)
-
-    selector = Busy()
-    _same[id(selector)] = selector
-    options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
-    cluster = distributed.LocalCluster(n_workers=16, threads_per_worker=1, processes=False, **options)
-    with cluster, distributed.Client(cluster):
-        evidence = on_dask(table, selector, n_models=n_models)
-    assert evidence.n_models == n_models
-    assert len(tasks) == 16
-    assert sum(tasks.values()) == n_tasks
-
-
-_same = {}
 
 
 def test_no_failed_run_is_a_lost_worker(table, client):

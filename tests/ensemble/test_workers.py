@@ -1,24 +1,21 @@
 """Workers on this machine: runs done together, threads, limits of numerical libraries."""
 
 import os
-import sys
 import threading
 import time
 import tracemalloc
-import types
 import warnings
 from contextlib import ExitStack
 from pkgutil import resolve_name
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from ubayfs.data import TASKS, FeatureData
-from ubayfs.ensemble import batches, workers
+from ubayfs.ensemble import workers
 from ubayfs.ensemble.batches import EnsembleTask, thread_limit
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.ensemble.subsampling import plan_subsamples
@@ -295,28 +292,6 @@ def test_parallel_config_is_heard(table):
     assert len(selector.threads) > 1
 
 
-def test_selectors_see_aligned_tables(table):
-    seen = []
-
-    class Looking(Separate):
-        def select_many(self, X, *arguments):
-            seen.append(X)
-            return super().select_many(X, *arguments)
-
-    data = FeatureData.from_table(*table)
-    task = EnsembleTask(data.target, plan_subsamples(data, 0.75), (Looking(),), 4, 3)
-    for order in "CF":
-        raw = np.zeros(data.X.nbytes + 1, dtype=np.uint8)[1:]
-        askew = np.ndarray(data.X.shape, dtype=np.float64, buffer=raw.data, order=order)
-        askew[...] = data.X
-        assert not askew.flags.aligned
-        found, expected = (list(batches.run_batch(X, task, range(3)).values()) for X in (askew, data.X))
-        np.testing.assert_array_equal(*[[run.columns for run in runs] for runs in (found, expected)])
-        assert seen[-2].flags.aligned
-        assert seen[-2].strides == askew.strides
-        assert seen[-1] is data.X
-
-
 # Seeds
 
 
@@ -338,16 +313,6 @@ def test_a_limit_is_for_one_kind_of_libraries(kind, other):
                     pass
                 assert set(n_threads(other)) == {2}
         assert set(n_threads(kind)) == {3}
-
-
-def test_libraries_are_looked_for_again_when_modules_were_loaded(monkeypatch):
-    def known():
-        return batches._libraries(len(sys.modules))
-
-    first = known()
-    assert known() is first
-    monkeypatch.setitem(sys.modules, "a_module_with_a_library", types.ModuleType("a_module_with_a_library"))
-    assert known() is not first
 
 
 def test_overlapping_ensembles_leave_no_limit_behind(table):
@@ -405,21 +370,6 @@ def test_columns_are_sorted_once_for_all_trees(table, selector, n_jobs, monkeypa
     monkeypatch.setattr(tree.Tree, "prepared", lambda self, X: self)
     assert rows_of(collect(table, selector, n_models=9, n_jobs=2)) == found
     assert len(calls) > 3
-
-
-def test_trees_without_covariates_sort_what_they_see(table, monkeypatch):
-    found = rows_of(collect(table, "tree", n_models=4, adjust_for=table[0][:, :1] + table[0][:, 1:2]))
-    assert found != rows_of(collect(table, "tree", n_models=4))
-    monkeypatch.setattr(tree.Tree, "prepared", lambda self, X: self)
-    assert rows_of(collect(table, "tree", n_models=4, adjust_for=table[0][:, :1] + table[0][:, 1:2])) == found
-
-
-def test_trees_sort_coded_columns(table, monkeypatch):
-    X = pd.DataFrame(table[0][:, :3]).assign(group=np.array(["a", "b", "c"])[np.digitize(table[0][:, 4], [-0.5, 0.5])])
-    found = rows_of(collect((X, table[1]), "tree", n_models=6, n_features_per_model=2))
-    assert any(3 in features for features in found)
-    monkeypatch.setattr(tree.Tree, "prepared", lambda self, X: self)
-    assert rows_of(collect((X, table[1]), "tree", n_models=6, n_features_per_model=2)) == found
 
 
 def test_trees_that_see_samples_of_their_own_sort_them(table):

@@ -34,21 +34,6 @@ def test_nodes_are_used_up_and_end_the_search_with_an_honest_bound():
     assert 0 < plenty.nodes < 10**6
 
 
-def test_a_solver_that_came_too_late_is_told_to_stop_earlier(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr("ubayfs.optimize.base.time.monotonic", lambda: now[0])
-    whole = Limit(deadline=110.0)
-    part = whole.share(0.2)
-    with part.solver_options() as options:
-        assert options["time_limit"] == 2.0
-        now[0] = 103.5  # 1.5 s too late
-    assert part.reached()
-    with whole.solver_options() as options:
-        assert options["time_limit"] == 5.0
-        now[0] = 108.5
-    assert whole.reached()
-
-
 @pytest.mark.parametrize("seed", seeds(40))
 def test_few_pairs_at_once_bound_the_best_set(seed):
     """Fillers of little importance in many pairs, against all sets."""

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from amounts import seeds
-from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
-from ubayfs.constraints.utility import Utility, score_tolerance
+from problems import all_selectable, all_sets, one_row, random_utility, selectable_sets, utility_of
+from ubayfs.constraints.utility import score_tolerance
 from ubayfs.exceptions import InfeasibleError
 from ubayfs.optimize import Exact
 from ubayfs.optimize.cells import CellSearch, best_of_all, has_extreme_range
@@ -13,18 +13,13 @@ from ubayfs.optimize.solver import Answer
 INF = np.inf
 
 
-def all_selectable(seed, n=7):
-    utility = random_utility(np.random.default_rng(seed), n)
-    return Utility(utility.theta, utility.system, utility.constraint_strength, np.ones(n, dtype=bool))
-
-
 def search(utility, cutoff=-INF, limit=None):
     return CellSearch(utility, cutoff, float(utility.theta.sum()), limit).run()
 
 
 @pytest.mark.parametrize("seed", seeds(40))
 def test_cells_find_the_best_set_without_knowing_one(seed):
-    utility = all_selectable(seed)
+    utility = all_selectable(seed, 7)
     optimum = utility(selectable_sets(utility)).max()
     result = search(utility)
     if np.isneginf(optimum):
@@ -93,7 +88,7 @@ def test_no_features_leave_the_empty_set():
 @pytest.mark.parametrize("seed", seeds(20))
 def test_all_sets_are_tried_when_the_solver_gives_up_although_there_is_time(seed, monkeypatch):
     monkeypatch.setattr(Programs, "solve", lambda *_: Answer(None, INF, False))
-    utility = all_selectable(seed)
+    utility = all_selectable(seed, 7)
     optimum = utility(selectable_sets(utility)).max()
     result = search(utility)
     assert result.value == optimum

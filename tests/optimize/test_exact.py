@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.constraints.constraint import Inequalities
 from ubayfs.constraints.utility import score_tolerance
 from ubayfs.exceptions import InputError, OptimizationError
+from ubayfs.optimize import Genetic
 from ubayfs.optimize.base import Limit
-from ubayfs.optimize.exact import Exact
+from ubayfs.optimize.exact import Exact, WarmStarted, warm_started
 from ubayfs.optimize.local_search import LocalSearch
 from ubayfs.optimize.tabu_search import TabuSearch
 
@@ -201,12 +203,6 @@ def test_a_time_limit_without_any_admissible_set_says_so(monkeypatch):
         Exact(time_limit=1e-9).maximize(utility)
 
 
-@pytest.mark.parametrize("limit", [0, -1, "long", float("nan")])
-def test_time_limit_must_be_positive(limit):
-    with pytest.raises(InputError, match="time_limit must be a number in"):
-        Exact(time_limit=limit)
-
-
 def test_contradicting_rows_have_no_best_set():
     rows = [one_row([-1, -1, 0], -2, np.inf), one_row([1, 1, 0], 1, np.inf)]
     assert Exact().search(utility_of([0.5, 0.3, 0.2], rows)) is None
@@ -264,9 +260,42 @@ def test_positions_to_begin_with_must_exist():
         Exact(begin_with=[0, 2]).maximize(utility)
 
 
-def test_what_it_began_with_does_not_show():
-    assert repr(Exact(begin_with=np.array([2, 0]))) == "Exact(time_limit=None)"
-    assert Exact(begin_with=np.array([2, 0])) == Exact(begin_with=[2, 0])
+@pytest.mark.usefixtures("enumeration")
+@pytest.mark.parametrize("seed", seeds(15))
+def test_every_decision_is_as_exact_as_the_first(seed):
+    rng = np.random.default_rng(seed)
+    utility = random_utility(rng, n=9)
+    sets = selectable_sets(utility)
+    if np.isneginf(utility(sets)).all():
+        return
+    warm = WarmStarted(Exact())
+    for _ in range(12):
+        drawn = replace(utility, theta=rng.dirichlet(np.ones(9)))
+        solution = warm.maximize(drawn)
+        assert solution.value == pytest.approx(drawn(sets).max(), abs=1e-9)
+        assert solution.gap <= 1e-9 * max(1.0, abs(solution.value))
+
+
+def test_a_decision_begins_with_the_best_set_so_far(monkeypatch):
+    begun = []
+    maximize = Exact.maximize
+
+    def recorded(self, utility, random_state=None):
+        begun.append(self.begin_with)
+        return maximize(self, utility, random_state)
+
+    monkeypatch.setattr(Exact, "maximize", recorded)
+    rows = [one_row([1, 1, 0, 0], 1, 9.0), one_row([0, 0, 1, 1], 1, 9.0)]
+    warm = WarmStarted(Exact(time_limit=60.0))
+    for theta in ([0.4, 0.1, 0.4, 0.1], [0.1, 0.4, 0.1, 0.4], [0.4, 0.2, 0.4, 0.2], [0.2, 0.3, 0.1, 0.4]):
+        warm.maximize(utility_of(theta, rows))
+    assert begun == [None, (0, 2), (0, 2), (1, 3)]
+
+
+def test_other_optimizers_stay_as_they_are():
+    genetic = Genetic()
+    assert warm_started(genetic) is genetic
+    assert isinstance(warm_started(Exact()), WarmStarted)
 
 
 def test_a_longer_search_comes_only_where_the_first_attempt_proves_nothing(monkeypatch):

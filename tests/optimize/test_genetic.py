@@ -118,10 +118,6 @@ def test_the_bound_knows_sizes():
     assert Genetic(n_sets=40, n_generations=40).maximize(alone, 0).gap == pytest.approx(0.0, abs=1e-12)
 
 
-def test_the_settings_are_in_the_repr():
-    assert repr(Genetic(start="paper")).endswith("start='paper')")
-
-
 def test_progress_is_reported():
     calls = []
     Genetic(n_sets=4, n_generations=3).maximize(problem([]), 0, on_progress=lambda *c: calls.append(c))

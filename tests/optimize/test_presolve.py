@@ -12,8 +12,6 @@ from ubayfs.optimize.presolve import (
     Fillers,
     LinkedUtility,
     column_classes,
-    reduce,
-    rows_within,
     within_bounds,
 )
 
@@ -79,20 +77,6 @@ def test_fillers_are_exchanged_for_tied_ones_without_violations():
     assert completed[2]
     assert utility.admissibility.log_admissibility(completed)[0] == 0
     assert utility(completed)[0] > utility(chosen)[0]
-
-
-@pytest.mark.parametrize("seed", seeds(20))
-def test_rows_within_some_features_are_all_that_their_sets_can_violate(seed):
-    rng = np.random.default_rng(seed)
-    pairs = [one_row(np.isin(np.arange(6), rng.choice(6, 2, replace=False)), 1, 1.0) for _ in range(8)]
-    utility = utility_of(rng.random(6), [one_row(np.ones(6), 2, 1.0), *pairs])
-    features = np.flatnonzero(rng.random(6) < 0.6)
-    rows = rows_within(utility.system, features)
-    inside = [0, *(1 + k for k, pair in enumerate(pairs) if np.isin(pair.A.indices, features).all())]
-    assert rows.tolist() == inside
-    part = reduce(utility, rows, features)
-    sets = selectable_sets(part.utility)
-    np.testing.assert_allclose(part.utility(sets), utility(np.array([part.lift(one, 6) for one in sets])))
 
 
 def resolved(constraints):

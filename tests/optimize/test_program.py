@@ -2,15 +2,9 @@ import numpy as np
 import pytest
 
 from amounts import seeds
-from problems import one_row, random_utility, selectable_sets, utility_of
-from ubayfs.constraints.utility import Utility
+from problems import all_selectable, one_row, selectable_sets, utility_of
 from ubayfs.optimize.exact import Exact
 from ubayfs.optimize.program import Programs
-
-
-def all_selectable(seed, n=8):
-    utility = random_utility(np.random.default_rng(seed), n)
-    return Utility(utility.theta, utility.system, utility.constraint_strength, np.ones(n, dtype=bool))
 
 
 def values_and_logs(utility):

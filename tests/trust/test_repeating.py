@@ -106,16 +106,6 @@ def test_halves_are_decided_like_the_whole(signals, arguments):
     assert found.selected.tolist() == whole.mask.tolist()
 
 
-def test_a_changed_decision_needs_decisions_only(signals):
-    data = FeatureData.from_table(*signals)
-    evidence, halves = collect_evidence(data, **FISHER, random_state=0), collect_halves(data, FISHER, 4, random_state=0)
-    for size in (2, 4):
-        decision = Decision(constraints=max_size(size))
-        found = reproducibility_of(decision.make(evidence), halves)
-        assert found.size == size
-        assert found.n_used == 4
-
-
 def test_halves_without_a_set_are_counted(signals):
     data = FeatureData.from_table(*signals)
     evidence, halves = collect_evidence(data, **FISHER, random_state=0), collect_halves(data, FISHER, 4, random_state=0)

@@ -57,8 +57,6 @@ def pairwise_correlations(v: Floats, block: Floats) -> Floats:
 
     NaN marks gaps. It is 0 where either is constant over these samples. Slower than sums and safe against cancellation.
 
-    Examples
-    --------
     >>> block = np.array([[2.0, 1.0], [4.0, np.nan], [8.0, 1.0], [0.0, 2.0]])
     >>> pairwise_correlations(np.array([1.0, 2.0, 4.0, np.nan]), block)
     array([1., 0.])
@@ -130,8 +128,6 @@ def correlated_pairs(X: Array, threshold: float, method: str = "spearman") -> Pa
     Three arrays of shape (n_pairs,): first < second, in lexicographic order, and the absolute correlation, which is
     exactly 1 when it differs from 1 by rounding only.
 
-    Examples
-    --------
     >>> X = np.array([[1.0, 2.0, 5.0], [2.0, 4.0, 1.0], [3.0, 9.0, 4.0]])
     >>> first, second, strength = correlated_pairs(X, threshold=0.6, method="spearman")
     >>> first, second, strength
@@ -161,8 +157,6 @@ def correlated(X: Array, first: Ints, second: Ints, threshold: float, method: st
 
     The result has shape (n_first, n_second); no position stands twice in one of them.
 
-    Examples
-    --------
     >>> X = np.array([[1.0, 2.0, 5.0], [2.0, 4.0, 1.0], [3.0, 9.0, 4.0]])
     >>> correlated(X, np.array([0, 2]), np.array([1, 2]), threshold=0.6)
     array([[ True, False],

@@ -27,8 +27,6 @@ class OrderedPairs:
     def from_times(cls, time: Array, event: Array) -> OrderedPairs:
         """Find the pairs of samples with times and events of shape (n_samples,).
 
-        Examples
-        --------
         >>> pairs = OrderedPairs.from_times([2, 1, 2, 3], [1, 1, 0, 0])
         >>> pairs.order, pairs.partners, pairs.n_pairs(np.ones((1, 4)))
         (array([1, 0, 2, 3]), array([1, 2]), array([5.]))
@@ -63,8 +61,6 @@ class OrderedPairs:
 
         The result has the shape of the weights, 0 and 1: (n_runs, n_samples).
 
-        Examples
-        --------
         >>> OrderedPairs.from_times([2, 1, 2, 3], [1, 1, 0, 0]).net(np.ones((1, 4)))
         array([[ 1.,  3., -2., -2.]])
         """

@@ -40,6 +40,7 @@ from ..exceptions import InfeasibleError, InputError, OptimizationError
 from ..optimize import Solution, as_optimizer
 from ..optimize.alternatives import nearest_best
 from ..optimize.base import best_solution
+from ..optimize.exact import warm_started
 from ..optimize.presolve import required_features
 from ..priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
 from ..priors.weights import raised
@@ -383,7 +384,7 @@ def decide_on_draws(
     on_progress: Progress | None,
 ) -> Floats:
     """Return how often each feature is selected; see :func:`selection_probabilities`, which checks its arguments."""
-    chooser = as_optimizer("exact" if problem.optimizer is None else problem.optimizer)
+    chooser = warm_started(as_optimizer("exact" if problem.optimizer is None else problem.optimizer))
     rng = as_generator(random_state)
     times = np.zeros(posterior.n_features)
     for done, theta in enumerate(posterior.draws(n_draws, rng), start=1):

@@ -56,15 +56,15 @@ holds for all sets, so that the attempt's bound remains valid.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from .._arguments import Mask, check_int, check_real, mask_of
-from ..constraints.utility import Utility, score_tolerance
+from ..constraints.utility import Utility, as_sparse_sets, score_tolerance
 from ..exceptions import InputError, OptimizationError
-from .base import Limit, Solution
+from .base import Limit, Optimizer, Solution
 from .block_decomposition import search
 from .core import has_core
 from .infeasibility import explain_conflict
@@ -73,6 +73,8 @@ from .presolve import Fillers, Reduced, reduce, within_bounds
 from .size_bounds import SizeBounds
 from .tabu_search import TabuSearch
 
+# Sets from which a warm start chooses where to begin.
+_MOST_SETS = 100
 # A first attempt may take so many nodes of branch and bound (ordinary problems take one to a hundred) and, if time is
 # limited, this share of it. If it proves nothing, a longer search for a better set comes next.
 _ATTEMPT_NODES, _ATTEMPT_SHARE = 200, 0.15
@@ -288,3 +290,36 @@ def _solution(utility: Utility, chosen: Mask, bound: float, complete: bool, **in
         if utility(smaller)[0] >= value:
             chosen, value = smaller, float(utility(smaller)[0])
     return Solution(chosen, value, max(bound, value), complete, info)
+
+
+class WarmStarted:
+    """An exact optimizer that begins with the best of the sets it found before.
+
+    For utilities that differ in their importances only. Under random importances no two sets are equally good, so that
+    the beginning changes the time and not the answer.
+    """
+
+    def __init__(self, optimizer: Exact) -> None:
+        self._optimizer = optimizer
+        self._sets: list[Mask] = []
+        self._admissibility_part: list[float] = []  # of the score of each set: lambda * kappa
+
+    def maximize(self, utility: Utility, random_state: Any = None) -> Solution:
+        """Return the best set."""
+        solution = self._beginning(utility).maximize(utility, random_state)
+        if len(self._sets) < _MOST_SETS and not any(np.array_equal(solution.chosen, chosen) for chosen in self._sets):
+            self._sets.append(solution.chosen)
+            self._admissibility_part.append(solution.value - float(utility.theta[solution.chosen].sum()))
+        return solution
+
+    def _beginning(self, utility: Utility) -> Exact:
+        if not self._sets:
+            return self._optimizer
+        # u = theta^T delta + lambda kappa: the second term does not depend on theta, so it is evaluated once per set.
+        values = as_sparse_sets(np.array(self._sets)) @ utility.theta + np.array(self._admissibility_part)
+        return replace(self._optimizer, begin_with=np.flatnonzero(self._sets[int(np.argmax(values))]))
+
+
+def warm_started(optimizer: Optimizer) -> Optimizer:
+    """Return an optimizer for many utilities that differ in their importances only; any but Exact is returned as is."""
+    return WarmStarted(optimizer) if isinstance(optimizer, Exact) else optimizer

@@ -30,8 +30,6 @@ def minimize(gram: Floats, c: Floats, weights: Floats, penalty: Floats) -> Float
     `gram` has shape (n_problems, k, k), `c` and `weights` have shape (n_problems, k). Columns with a weight must not
     determine each other.
 
-    Examples
-    --------
     >>> gram = np.array([[[1.0, 0.5], [0.5, 1.0]]])
     >>> minimize(gram, np.array([[1.0, 0.7]]), np.zeros((1, 2)), np.array([0.4]))
     array([[0.6, 0. ]])

@@ -68,8 +68,6 @@ def column_ranks(X: Array) -> Array:
 
     Rows are contiguous: where some of them are read, far more memory is read otherwise.
 
-    Examples
-    --------
     >>> column_ranks(np.array([[1e9 + 1, 0.5], [1e9, 0.5], [1e9 + 2, -1e-9]]))
     array([[1, 1],
            [0, 1],

@@ -149,8 +149,6 @@ def shuffled(target: Target, groups: Ints | None, rng: np.random.Generator) -> T
     With groups, those in which the target is constant exchange theirs as a whole, whatever their sizes; in others
     samples of the group exchange theirs.
 
-    Examples
-    --------
     >>> target = Target("binary", np.array([0, 0, 0, 1, 1]), np.array(list("aaabb")))
     >>> shuffled(target, np.array([0, 0, 1, 2, 2]), np.random.default_rng(1)).labels.tolist()
     ['b', 'b', 'a', 'a', 'a']
@@ -175,8 +173,6 @@ def draw_half(plan: SubsamplePlan, rng: np.random.Generator) -> Mask:
 
     Both halves of a stratum differ by at most one sample (or group), and so do both halves altogether.
 
-    Examples
-    --------
     >>> plan = SubsamplePlan(np.array([0, 0, 0, 0, 1, 1, 1]), np.array([2, 1]))
     >>> draw_half(plan, np.random.default_rng(0))
     array([False,  True, False,  True, False, False,  True])

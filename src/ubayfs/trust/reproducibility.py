@@ -376,8 +376,6 @@ def agreement(first: Mask, second: Mask, n_varying: int) -> Floats:
 
     The sets have shape (n_pairs, n_features); `n_varying` features could be selected.
 
-    Examples
-    --------
     >>> agreement(np.array([[1, 1, 0, 0]] * 3, dtype=bool), np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]]) > 0, 4)
     array([ 1.,  0., nan])
     >>> agreement(np.ones((1, 4), dtype=bool), np.ones((1, 4), dtype=bool), 4)  # nothing else could be selected

@@ -34,18 +34,6 @@ def stand_in_agreement(X: Array, members: Mask, sets: Mask, candidates: Mask) ->
     With m the number of pairs of S and S' and e its mean over random sets in place of either, the agreement is
     (m - e) / ((k + k')/2 - e), NaN where a set is empty. `members` is the set that was selected on all samples; `sets`
     are those of halves, of shape (n_pairs, 2, n_features); random ones have `candidates` only.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> values = rng.normal(size=(50, 10))
-    >>> X = np.hstack([values, values + 0.01 * rng.normal(size=(50, 10))])  # each feature has a stand-in
-    >>> one, other = np.arange(20) < 3, (np.arange(20) >= 10) & (np.arange(20) < 13)
-    >>> chance, agreements = stand_in_agreement(X, one, np.array([[one, other], [one, one]]), np.ones(20, dtype=bool))
-    >>> agreements
-    array([1., 1.])
-    >>> 0.2 < chance < 0.5
-    True
     """
     # A fixed seed: the same sets have the same agreement.
     rng = np.random.default_rng(0)
