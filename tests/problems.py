@@ -1,5 +1,7 @@
 """Random problems and the brute-force answer to them."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
@@ -73,3 +75,9 @@ def random_utility(rng, n=None):
     rows = [random_row(rng, n, n_blocks) for _ in range(rng.integers(1, 7))]
     selectable = rng.random(n) < (0.8 if rng.random() < 0.2 else 2.0)
     return utility_of(theta, rows, 10 ** rng.uniform(np.log10(0.05), np.log10(50)), blocks, selectable)
+
+
+def all_selectable(seed, n=8):
+    """The same without features that may not be selected."""
+    utility = random_utility(np.random.default_rng(seed), n)
+    return replace(utility, selectable=np.ones(n, dtype=bool))

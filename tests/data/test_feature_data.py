@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 
-from ubayfs.data.feature_data import FeatureData, feature_chunks
+from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import InputError, UBayFSError
 
 read = FeatureData.from_table
@@ -120,13 +120,6 @@ def test_constant_columns_are_marked_exactly(rng):
     X[:, 3] = 1e-300
     X[7, 3] = 2e-300
     assert_array_equal(read(X).constant, [False, True, False, False])
-
-
-@pytest.mark.parametrize("n_features", [1, 9, 10, 11, 25])
-def test_chunks_cover_every_feature_once(n_features):
-    chunks = [np.arange(n_features)[part] for part in feature_chunks(n_features, size=10)]
-    assert_array_equal(np.concatenate(chunks), np.arange(n_features))
-    assert max(map(len, chunks)) <= 10
 
 
 # Tables that are refused

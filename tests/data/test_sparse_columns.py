@@ -98,14 +98,6 @@ def test_other_numbers_become_doubles(dtype):
     assert_array_equal(X[:], dense)
 
 
-@pytest.mark.parametrize("n_features", [12, 2**19])
-def test_blocks_of_rows_are_all_rows_in_order(n_features):
-    X = sparse.random_array((7, n_features), density=0.001, rng=np.random.default_rng(0), format="csr")
-    blocks = list(SparseColumns.from_matrix(X).row_blocks())
-    assert max(block.size for block in blocks) <= 2**20
-    assert_array_equal(np.concatenate(blocks), X.toarray())
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_feature_data_are_those_of_the_dense_table(dtype):
     dense, y = table(dtype=dtype), np.arange(30) % 2

@@ -244,13 +244,6 @@ def test_without_a_seed_the_stored_one_is_used(table, tmp_path):
     assert rows_of(evidence) == rows_of(collect(table, random_state=seed))
 
 
-def test_an_equal_generator_continues(table, tmp_path):
-    collect(table, tmp_path, random_state=np.random.default_rng(1))
-    selector = Counting()
-    collect(table, tmp_path, selector, random_state=np.random.default_rng(1))
-    assert selector.n_runs == 0
-
-
 def test_failed_runs_are_remembered(table, tmp_path):
     def fail(run):
         if run == 3:
@@ -385,22 +378,6 @@ def test_a_directory_that_cannot_be_written_is_refused_before_any_work(table, tm
         collect(table, tmp_path, selector)
     assert selector.n_runs == 0
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_checkpoint_that_became_read_only_is_noticed_before_any_work(table, tmp_path, monkeypatch):
-    collect(table, tmp_path, n_models=25)
-    stored = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-
-    def refuse(*_):
-        raise PermissionError("read-only")
-
-    selector = Counting()
-    with monkeypatch.context() as patch:
-        patch.setattr("os.replace", refuse)
-        with pytest.raises(InputError, match=r"checkpoint must be a directory that can be written.*read-only"):
-            collect(table, tmp_path, selector)
-    assert selector.n_runs == 0
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == stored
 
 
 def test_a_full_disk_keeps_the_runs_before_it(table, tmp_path, monkeypatch):
@@ -569,7 +546,6 @@ def watched(path, last):
     os.replace, os.fsync = watch(os.replace), watch(os.fsync)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize(

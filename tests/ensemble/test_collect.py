@@ -6,7 +6,6 @@ import warnings
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_classification
@@ -14,7 +13,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from ubayfs.data import TASKS, FeatureData
 from ubayfs.ensemble import collect as ensemble
-from ubayfs.ensemble.batches import EnsembleTask, run_batch
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.ensemble.subsampling import plan_subsamples
 from ubayfs.exceptions import EnsembleError, EnsembleWarning, InputError
@@ -112,42 +110,9 @@ def test_runs_do_not_depend_on_how_many_there_are(table):
     assert rows_of(collect(table, n_models=130))[:60] == rows_of(collect(table)) == rows_of(collect(table, n_models=60))
 
 
-def test_runs_do_not_depend_on_batches_and_their_order(table):
-    X, y = table
-    data = FeatureData.from_table(X, y)
-    task = EnsembleTask(data.target, plan_subsamples(data, 0.75), (Noisy(),), 4, 3)
-    found = {}
-    for runs in [range(40, 60), (7,), range(8, 40, 2), range(9, 40, 2), (0, 1, 2, 4, 6), (3, 5)]:
-        batch = run_batch(X, task, runs)
-        assert tuple(batch) == tuple(runs)
-        found |= {run: tuple(outcome.columns) for run, outcome in batch.items()}
-    assert [found[run] for run in range(60)] == rows_of(collect(table))
-
-
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
 def test_threads_do_not_change_the_result(table, n_jobs):
     assert rows_of(collect(table, n_jobs=n_jobs)) == rows_of(collect(table))
-
-
-def test_threads_are_used_when_asked_for(table):
-    barrier = threading.Barrier(2, timeout=600)
-
-    class Meeting(Noisy):
-        def select_many(self, *arguments):
-            barrier.wait()  # passes only when two workers are here at once
-            return super().select_many(*arguments)
-
-    selector = Meeting()
-    collect(table, selector, n_models=100, n_jobs=2)
-    assert len(selector.threads) == 2
-    with joblib.parallel_config(n_jobs=2):
-        collect(table, Meeting(), n_models=50)
-
-
-def test_processes_find_the_same(table):
-    with joblib.parallel_config(backend="loky", n_jobs=2):
-        evidence = collect(table, ["fisher", "mrmr"])
-    assert rows_of(evidence) == rows_of(collect(table, ["fisher", "mrmr"]))
 
 
 def test_blas_threads_and_workers_do_not_multiply(table):
@@ -194,16 +159,6 @@ def test_no_random_state_is_fresh_and_recorded(table):
     first, second = collect(table, random_state=None), collect(table, random_state=None)
     assert rows_of(first) != rows_of(second)
     assert rows_of(collect(table, random_state=first.settings["seed"]["entropy"])) == rows_of(first)
-
-
-def test_children_of_one_seed_differ(table):
-    first, second = np.random.SeedSequence(5).spawn(2)
-    assert rows_of(collect(table, random_state=first)) != rows_of(collect(table, random_state=second))
-
-
-def test_a_seed_sequence_is_not_used_up(table):
-    sequence = np.random.SeedSequence(5)
-    assert rows_of(collect(table, random_state=sequence)) == rows_of(collect(table, random_state=sequence))
 
 
 # Mixed ensembles
@@ -411,32 +366,12 @@ def test_memory_errors_of_a_batch_are_mended_by_single_runs(table):
     ("answer", "message"),
     [
         ([0, 12], "distinct column indices from 0 to 11; got 12"),
-        ([-1], "from 0 to 11; got -1"),
-        ([3, 3], "index 3 came more than once"),
-        ([0, 1, 2, 3, 4], "at most n_features=4 of them; got 5"),
-        ([0.5], "got list of float64 and shape"),
-        (["a"], "got list of <U1 and shape"),
-        ([True, False], "got list of bool and shape"),
         (None, r"got NoneType of object and shape \(\)"),
-        ([[0, 1]], r"got list of int64 and shape \(1, 2\)"),
     ],
 )
 def test_nonsense_from_a_selector_is_an_input_error(table, answer, message):
     with pytest.raises(InputError, match=rf"every elementary run failed: selector 'returning'.*{message}"):
         collect(table, Returning(answer))
-
-
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        ([99], "from 0 to 11; got 99"),
-        ([1, 1], "index 1 came more than once"),
-        ("nonsense", "must return distinct column"),
-    ],
-)
-def test_nonsense_from_a_callable_is_an_input_error(table, answer, message):
-    with pytest.raises(InputError, match=message):
-        collect(table, lambda X, y, n_features, rng: answer)
 
 
 def test_nonsense_in_some_runs_is_a_failure_of_those(table):
@@ -569,19 +504,6 @@ def test_arguments_that_break_a_rule(table, arguments, message):
     assert selector.calls == []
 
 
-@pytest.mark.parametrize(
-    ("selector", "message"),
-    [
-        ("mrmmr", r"selector must be one of .*'mrmr'.*Did you mean 'mrmr'\?"),
-        ([], "selector is an empty list"),
-        (5, "selector must be one of"),
-    ],
-)
-def test_selectors_that_do_not_exist(table, selector, message):
-    with pytest.raises(InputError, match=message):
-        collect(table, selector)
-
-
 def test_a_selector_that_cannot_do_the_task_is_refused_before_any_work(table):
     class Picky(Noisy):
         name = "picky"
@@ -591,25 +513,3 @@ def test_a_selector_that_cannot_do_the_task_is_refused_before_any_work(table):
     with pytest.raises(InputError, match=r"selector 'picky' cannot do task 'binary'.*Selectors that can: .*'mrmr'"):
         collect(table, [Noisy(), selector])
     assert selector.calls == []
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda X, y: (X.assign(b=np.nan), y), r"X contains missing values \(NaN\) in column\(s\) 'b'.*SimpleImputer"),
-        (lambda X, y: (X.assign(b=np.inf), y), r"X contains infinite values \(inf\) in column\(s\) 'b'.*mark them"),
-        (lambda X, y: (X[:0], y[:0]), "X has 0 samples"),
-        (lambda X, y: (X[[]], y), "X has no columns"),
-        (lambda X, y: (X[:1], y[:1]), "X has only 1 sample"),
-        (lambda X, y: (X, [0] * 20), r"y has only one class \(0\)"),
-        (lambda X, y: (X, ["rare"] + ["b"] * 19), r"class 'rare' of y has 1 sample\(s\), but a class needs at least 2"),
-        (lambda X, y: (X, y[:-1]), "y must have one entry per sample of X, 20; got 19"),
-        (lambda X, y: (X.assign(b=[f"t{i}" for i in range(20)]), y), "column 'b' of X has 20 different labels"),
-        (lambda X, y: (X.set_axis(["a", "a"], axis=1), y), "X has duplicate feature names: 'a'"),
-    ],
-    ids=["NaN", "inf", "no rows", "no columns", "one row", "one class", "small class", "length", "text", "duplicates"],
-)
-def test_data_that_cannot_be_used(change, message, rng):
-    X, y = change(pd.DataFrame(rng.normal(size=(20, 2)), columns=["a", "b"]), [0, 1] * 10)
-    with pytest.raises(InputError, match=message):
-        collect((X, y), n_features_per_model=1)

@@ -10,7 +10,6 @@ import time
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -21,7 +20,6 @@ from ubayfs.ensemble import workers
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.ensemble.workers import on_cluster
 from ubayfs.exceptions import EnsembleError, EnsembleWarning, MissingDependencyError
-from ubayfs.selectors.base import ElementarySelector
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -112,14 +110,6 @@ def test_all_threads_of_a_cluster_find_the_same_as_a_serial_run(table, client, n
     assert asked == [sum(client.nthreads().values())]
 
 
-def test_frames_travel_too(table, client):
-    X, y = table
-    frame = pd.DataFrame(X).add_prefix("gene").astype(np.float32)
-    evidence = on_dask((frame, y), "mrmr")
-    assert rows_of(evidence) == rows_of(collect((frame, y), "mrmr"))
-    assert list(evidence.feature_names[:2]) == ["gene0", "gene1"]
-
-
 def test_the_work_is_done_by_the_workers(table, client):
     caller = os.getpid()
 
@@ -127,39 +117,6 @@ def test_the_work_is_done_by_the_workers(table, client):
         return [int(os.getpid() == caller)]
 
     assert set(rows_of(on_dask(table, choose))) == {(0,)}
-
-
-@pytest.mark.filterwarnings("ignore:Creating scratch directories")  # on a busy machine
-@pytest.mark.parametrize(("n_models", "n_tasks"), [(20, 20), (100, 50)])
-def test_sixteen_threads_of_a_cluster_are_busy(table, n_models, n_tasks):
-    """Sixteen workers meet in their first run: with fewer of them at work the barrier would not open."""
-    barrier, tasks = threading.Barrier(16), {}
-
-    class Busy(ElementarySelector):
-        name, tasks = "busy", frozenset({"binary"})
-
-        def select_many(self, X, target, subsamples, n_features, rngs):
-            worker = distributed.get_worker().address
-            tasks[worker] = tasks.get(worker, 0) + 1
-            if tasks[worker] == 1:
-                barrier.wait(600)
-            return [np.array([0])] * len(rngs)
-
-        def __reduce__(self):  # workers are threads here, and meet at one barrier
-            return _same.get, (id(self),)
-
-    selector = Busy()
-    _same[id(selector)] = selector
-    options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
-    cluster = distributed.LocalCluster(n_workers=16, threads_per_worker=1, processes=False, **options)
-    with cluster, distributed.Client(cluster):
-        evidence = on_dask(table, selector, n_models=n_models)
-    assert evidence.n_models == n_models
-    assert len(tasks) == 16
-    assert sum(tasks.values()) == n_tasks
-
-
-_same = {}
 
 
 def test_no_failed_run_is_a_lost_worker(table, client):
@@ -384,23 +341,6 @@ def test_workers_that_take_long_to_come_back_are_waited_for(table, client, monke
     answers[:] = [TimeoutError("none")]
     with pytest.raises(EnsembleError, match=r"the Dask cluster has no workers \(none\)"):
         on_dask(table)
-
-
-def test_a_selector_that_cannot_travel(table, client):
-    lock = threading.Lock()
-
-    def choose(X, y, n_features, rng):
-        with lock:
-            return [0]
-
-    message = r"the selector cannot be sent to other processes \(TypeError: cannot pickle .*Write it without open files"
-    with pytest.raises(EnsembleError, match=message):
-        on_dask(table, choose)
-    with (
-        joblib.parallel_config(backend="loky", n_jobs=2),
-        pytest.raises(EnsembleError, match="cannot be sent to other processes"),
-    ):
-        collect(table, choose)
 
 
 def test_errors_in_this_process_are_not_taken_for_losses(table, monkeypatch):

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.ensemble.subsampling import SubsamplePlan, allocate, plan_subsamples
+from ubayfs.ensemble.subsampling import allocate, plan_subsamples
 from ubayfs.exceptions import InputError
 
 
@@ -86,25 +86,6 @@ def test_every_row_is_drawn_with_the_same_chance():
     plan = plan_subsamples(table(["a"] * 4 + ["b"] * 12), 0.5)
     counts = sum(plan.draw(rng).astype(int) for _ in range(2000))
     assert np.abs(counts - 1000).max() < 112
-
-
-@pytest.mark.parametrize("sizes", [[7], [5, 11], [2, 3, 40]])
-def test_those_of_the_lowest_lots_of_each_stratum_are_inside(sizes):
-    strata = np.random.default_rng(1).permutation(np.repeat(np.arange(len(sizes)), sizes))
-    plan = SubsamplePlan(strata, np.maximum(np.array(sizes) * 2 // 3, 1))
-    lots = np.random.default_rng(5).random(len(strata))
-    expected = set()
-    for stratum, take in enumerate(plan.takes):
-        members = [unit for unit in range(len(strata)) if strata[unit] == stratum]
-        expected.update(sorted(members, key=lambda unit: lots[unit])[:take])
-    assert set(np.flatnonzero(plan.draw(np.random.default_rng(5)))) == expected
-
-
-def test_the_same_generator_draws_the_same_subsample():
-    plan = plan_subsamples(table([0, 1] * 20), 0.6)
-    first, second = (plan.draw(np.random.default_rng(5)) for _ in range(2))
-    np.testing.assert_array_equal(first, second)
-    assert (plan.draw(np.random.default_rng(6)) != first).any()
 
 
 @given(st.data(), st.integers(0, 2**32 - 1))

@@ -1,24 +1,21 @@
 """Workers on this machine: runs done together, threads, limits of numerical libraries."""
 
 import os
-import sys
 import threading
 import time
 import tracemalloc
-import types
 import warnings
 from contextlib import ExitStack
 from pkgutil import resolve_name
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from ubayfs.data import TASKS, FeatureData
-from ubayfs.ensemble import batches, workers
+from ubayfs.ensemble import workers
 from ubayfs.ensemble.batches import EnsembleTask, thread_limit
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.ensemble.subsampling import plan_subsamples
@@ -144,47 +141,10 @@ def test_errors_in_threads_over_columns_are_those_of_the_runs(table, always_wort
         collect(table, Broken(), n_models=10, n_jobs=2)
 
 
-@pytest.mark.parametrize(
-    ("selector", "n_runs", "n_workers", "recorded", "expected"),
-    [
-        ("rfe", 100, 1, False, 25),
-        ("rfe", 100, 2, False, 13),
-        ("rfe", 100, 16, False, 2),
-        ("rfe", 20, 16, False, 1),
-        ("rfe", 1, 1, False, 1),
-        ("rfe", 10**9, 16, False, 25),
-        ("rfe", 10**9, 1, True, 1),
-        ("tree", 10, 1, False, 50),
-        ("tree", 10, 2, False, 2),
-        ("tree", 100, 1, True, 5),
-        ("tree", 100, 16, True, 2),
-        ("fisher", 100, 1, True, 100),
-        ("fisher", 110, 1, False, 55),
-        ("fisher", 100, 16, False, 7),
-        ("fisher", 10**9, 16, False, 100),
-        (["fisher", "rfe"], 100, 16, False, 2),
-    ],
-)
-def test_the_unit_of_work_follows_the_work(selector, n_runs, n_workers, recorded, expected):
-    assert runs_per_unit((60, 12), selector, n_runs, n_workers, recorded) == expected
-
-
 def runs_per_unit(shape, selector, n_runs, n_workers, recorded=False):
     names = [selector] if isinstance(selector, str) else selector
     task = EnsembleTask(None, None, tuple(SELECTORS[name] for name in names), 10, 3)
     return workers.runs_per_unit(task, shape, n_runs, n_workers, recorded)
-
-
-@pytest.mark.parametrize("n_workers", [1, 2, 3, 16, 40])
-@pytest.mark.parametrize("n_runs", [1, 2, 15, 16, 17, 20, 64, 100, 1000])
-@pytest.mark.parametrize("selector", ["rfe", "fisher"])
-def test_every_worker_has_a_task_while_there_are_runs(selector, n_workers, n_runs):
-    size = runs_per_unit((60, 12), selector, n_runs, min(n_workers, n_runs))
-    n_tasks = -(-n_runs // size)
-    if selector == "rfe":
-        assert n_tasks >= min(n_workers, n_runs)
-    # Joint selectors lose with every further call; at worst a share is empty because all others are of whole runs.
-    assert size <= -(-n_runs // min(n_workers, n_runs))
 
 
 def test_large_tables_are_done_in_small_units():
@@ -195,37 +155,6 @@ def test_large_tables_are_done_in_small_units():
         assert 25 <= size <= 100
         assert size * max(shape) <= max(2**23, shape[0] * shape[1] // 4)
     assert [runs_per_unit((n, 10**6), "mrmr", 10**6, 1) for n in (40, 200, 400)] == [25, 50, 100]
-
-
-def test_units_are_made_when_they_are_fetched():
-    fetched = []
-
-    def runs():
-        for run in range(10):
-            fetched.append(run)
-            yield run
-
-    left = workers.Units(runs(), 10)
-    left.size = 3
-    assert next(left) == (0, 1, 2)
-    assert fetched == [0, 1, 2]
-    assert next(left) == (3, 4, 5)
-    left.finish((0, 1, 2))
-    assert left.n_left == 7
-    left.take_back()
-    assert list(left) == [(3, 4, 5), (6, 7, 8), (9,)]
-    for unit in [(3, 4, 5), (6, 7, 8), (9,)]:
-        assert not left.done
-        left.finish(unit)
-    assert left.done
-
-
-def test_nothing_is_handed_out_once_it_is_not_wanted():
-    left = workers.Units(range(10), 10)
-    assert next(left) == (0,)
-    left.stopped = True
-    assert list(left) == []
-    assert left.done
 
 
 @pytest.mark.parametrize("selector", ["fisher", "tree"])
@@ -363,36 +292,7 @@ def test_parallel_config_is_heard(table):
     assert len(selector.threads) > 1
 
 
-def test_selectors_see_aligned_tables(table):
-    seen = []
-
-    class Looking(Separate):
-        def select_many(self, X, *arguments):
-            seen.append(X)
-            return super().select_many(X, *arguments)
-
-    data = FeatureData.from_table(*table)
-    task = EnsembleTask(data.target, plan_subsamples(data, 0.75), (Looking(),), 4, 3)
-    for order in "CF":
-        raw = np.zeros(data.X.nbytes + 1, dtype=np.uint8)[1:]
-        askew = np.ndarray(data.X.shape, dtype=np.float64, buffer=raw.data, order=order)
-        askew[...] = data.X
-        assert not askew.flags.aligned
-        found, expected = (list(batches.run_batch(X, task, range(3)).values()) for X in (askew, data.X))
-        np.testing.assert_array_equal(*[[run.columns for run in runs] for runs in (found, expected)])
-        assert seen[-2].flags.aligned
-        assert seen[-2].strides == askew.strides
-        assert seen[-1] is data.X
-
-
 # Seeds
-
-
-def test_generators_are_children_of_the_seed_of_the_run():
-    task = EnsembleTask(None, None, (), 1, [5, 6], (7,))
-    children = np.random.SeedSequence([5, 6], spawn_key=(7, 11)).spawn(2)
-    for generator, child in zip(task.generators(11), children, strict=True):
-        assert generator.bit_generator.state == np.random.default_rng(child).bit_generator.state
 
 
 # Limits
@@ -413,16 +313,6 @@ def test_a_limit_is_for_one_kind_of_libraries(kind, other):
                     pass
                 assert set(n_threads(other)) == {2}
         assert set(n_threads(kind)) == {3}
-
-
-def test_libraries_are_looked_for_again_when_modules_were_loaded(monkeypatch):
-    def known():
-        return batches._libraries(len(sys.modules))
-
-    first = known()
-    assert known() is first
-    monkeypatch.setitem(sys.modules, "a_module_with_a_library", types.ModuleType("a_module_with_a_library"))
-    assert known() is not first
 
 
 def test_overlapping_ensembles_leave_no_limit_behind(table):
@@ -480,21 +370,6 @@ def test_columns_are_sorted_once_for_all_trees(table, selector, n_jobs, monkeypa
     monkeypatch.setattr(tree.Tree, "prepared", lambda self, X: self)
     assert rows_of(collect(table, selector, n_models=9, n_jobs=2)) == found
     assert len(calls) > 3
-
-
-def test_trees_without_covariates_sort_what_they_see(table, monkeypatch):
-    found = rows_of(collect(table, "tree", n_models=4, adjust_for=table[0][:, :1] + table[0][:, 1:2]))
-    assert found != rows_of(collect(table, "tree", n_models=4))
-    monkeypatch.setattr(tree.Tree, "prepared", lambda self, X: self)
-    assert rows_of(collect(table, "tree", n_models=4, adjust_for=table[0][:, :1] + table[0][:, 1:2])) == found
-
-
-def test_trees_sort_coded_columns(table, monkeypatch):
-    X = pd.DataFrame(table[0][:, :3]).assign(group=np.array(["a", "b", "c"])[np.digitize(table[0][:, 4], [-0.5, 0.5])])
-    found = rows_of(collect((X, table[1]), "tree", n_models=6, n_features_per_model=2))
-    assert any(3 in features for features in found)
-    monkeypatch.setattr(tree.Tree, "prepared", lambda self, X: self)
-    assert rows_of(collect((X, table[1]), "tree", n_models=6, n_features_per_model=2)) == found
 
 
 def test_trees_that_see_samples_of_their_own_sort_them(table):

@@ -35,6 +35,7 @@ from ubayfs.constraints.constraint import Inequalities
 from ubayfs.decision.selection import Selection
 from ubayfs.exceptions import OptimizationWarning, UBayFSError
 from ubayfs.explain.attribution import Attribution, attribution
+from ubayfs.explain.left_out import constraint_costs
 from ubayfs.optimize import Exact, Solution
 
 NAMES = list("abcdefgh")
@@ -284,10 +285,11 @@ def test_a_genetic_search_is_repeatable():
     assert attribution(selection) == attribution(selection)
 
 
-def test_a_selection_from_a_file_cannot_be_attributed():
+@pytest.mark.parametrize("explain", [attribution, constraint_costs, Selection.substitutes])
+def test_a_selection_from_a_file_cannot_be_explained(explain):
     selection = decide(evidence_of(1), constraints=max_size(3))
-    with pytest.raises(UBayFSError, match="the attribution needs the constraints, which a selection read from"):
-        attribution(Selection.from_dict(selection.to_dict()))
+    with pytest.raises(UBayFSError, match="needs the constraints, which a selection read from"):
+        explain(Selection.from_dict(selection.to_dict()))
 
 
 def with_votes(*counts, n_models=6):

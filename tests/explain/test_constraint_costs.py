@@ -8,8 +8,7 @@ import pytest
 from amounts import seeds
 from decisions import best_sets, decided_without, random_decision
 from ubayfs import Evidence, cannot_link, cost_budget, decide, decorrelate, exact_size, max_size, maximize, must_link
-from ubayfs.decision.selection import Selection
-from ubayfs.exceptions import OptimizationError, UBayFSError
+from ubayfs.exceptions import OptimizationError
 from ubayfs.explain import ConstraintCost, constraint_costs, left_out
 from ubayfs.optimize import Solution
 
@@ -153,9 +152,3 @@ def test_plain_fields():
         "gain": pytest.approx(0.4), "gain_votes": None, "gain_bound": pytest.approx(0.4), "gain_bound_votes": None,
         "added": ("x1",), "removed": (), "proved": True,
     }  # fmt: skip
-
-
-def test_a_selection_from_a_file_has_no_constraints():
-    selection = Selection.from_dict(random_decision(0)[0].to_dict())
-    with pytest.raises(UBayFSError, match="costs of constraints needs"):
-        constraint_costs(selection)

@@ -5,8 +5,7 @@ import pytest
 
 from decisions import NAMES, best_sets, random_decision
 from ubayfs import Evidence, Exact, Genetic, decide, max_size, maximize, require
-from ubayfs.decision.selection import Selection
-from ubayfs.exceptions import OptimizationWarning, UBayFSError
+from ubayfs.exceptions import OptimizationWarning
 from ubayfs.explain import substitutes
 
 SEEDS = range(20, 40)
@@ -94,12 +93,6 @@ def test_importances_that_were_given_have_no_votes():
 
 def test_an_empty_set_has_no_members():
     assert maximize([0.5, 0.4], max_size(0)).substitutes() == ()
-
-
-def test_a_selection_from_a_file_has_no_constraints():
-    selection = Selection.from_dict(random_decision(0)[0].to_dict())
-    with pytest.raises(UBayFSError, match="substitutes needs the constraints"):
-        selection.substitutes()
 
 
 @pytest.mark.parametrize("optimizer", [Exact(time_limit=60.0), Genetic(n_sets=20, n_generations=20)])

@@ -29,7 +29,7 @@ from ubayfs.constraints import (
 from ubayfs.constraints.system import ConstraintSystem
 from ubayfs.constraints.utility import Utility
 from ubayfs.optimize import algorithm1
-from ubayfs.optimize.algorithm1 import NO_CHANGE, Chains, draw_offers, feasible_start, initial_sets
+from ubayfs.optimize.algorithm1 import Chains, draw_offers, feasible_start, initial_sets
 from ubayfs.optimize.presolve import LinkedUtility
 
 N = 8
@@ -96,32 +96,6 @@ def test_chains_do_what_the_printed_algorithm_does(utility, narrow, seed):
     assert_array_equal(found, literal(utility, order, log_uniform))
 
 
-@settings(max_examples=examples(50))
-@given(random_problems(), st.integers(0, 2**16))
-def test_the_record_of_a_chain_is_the_utility_of_its_sets(utility, seed):
-    order, log_uniform = draw_offers(utility, 4, np.random.default_rng(seed))
-    run = Chains(utility, 4)
-    run.run(order, log_uniform)
-    passed = [
-        np.isin(np.arange(N), [f for f in row if s[f]][:k])
-        for row, s in zip(order, run.chosen, strict=True)
-        for k in range(N)
-    ]
-    violated = np.isneginf(utility.admissibility.log_admissibility(run.chosen))
-    assert_array_equal(run.violation > NO_CHANGE, violated)
-    if not np.isneginf(utility(np.zeros(N))).any():
-        best = utility(run.best)
-        values = utility(np.array(passed)).reshape(4, -1)
-        np.testing.assert_allclose(best, np.maximum(values.max(axis=1), utility(run.chosen)), rtol=1e-12)
-
-
-def test_windows_do_not_matter(monkeypatch):
-    utility = problem([max_size(3, rho=0.4), must_link([0, 5]), max_blocks(2, rho=2.0)])
-    wide = initial_sets(utility, 30, np.random.default_rng(0))
-    monkeypatch.setattr(algorithm1, "_CANDIDATES", 1)
-    assert_array_equal(initial_sets(utility, 30, np.random.default_rng(0)), wide)
-
-
 def test_sets_have_the_probabilities_of_algorithm_1():
     """All permutations and acceptances of three features enumerated, against a sample."""
     theta = np.array([0.6, 0.3, 0.1])
@@ -149,17 +123,6 @@ def test_sets_have_the_probabilities_of_algorithm_1():
     possible = [s for s, p in expected.items() if p > 0]
     assert set(found) <= set(possible)
     assert stats.chisquare([found[s] for s in possible], [n * expected[s] for s in possible]).pvalue > 1e-3
-
-
-def test_permutations_are_drawn_without_replacement_in_proportion_to_importance():
-    theta = np.array([0.5, 0.3, 0.2, 0.0])
-    order, log_uniform = draw_offers(problem([], 4, theta, None), 20_000, np.random.default_rng(0))
-    assert (np.sort(order, axis=1) == np.arange(4)).all()
-    assert (order[:, 3] == 3).all()  # importance 0 comes last
-    pairs = Counter(zip(order[:, 0].tolist(), order[:, 1].tolist(), strict=True))
-    expected = {(i, j): 20_000 * theta[i] * theta[j] / (1 - theta[i]) for i in range(3) for j in range(3) if i != j}
-    assert stats.chisquare([pairs[p] for p in expected], list(expected.values())).pvalue > 1e-3
-    assert stats.kstest(np.exp(log_uniform[:, 0]), "uniform").pvalue > 1e-3
 
 
 def test_features_that_cannot_be_selected_are_never_offered():

@@ -34,40 +34,6 @@ def test_nodes_are_used_up_and_end_the_search_with_an_honest_bound():
     assert 0 < plenty.nodes < 10**6
 
 
-def test_without_limits_nothing_is_reached():
-    limit = Limit()
-    limit.spend(10**9)
-    assert not limit.reached()
-    with limit.solver_options() as options:
-        assert options == {}
-    assert Limit(deadline=0.0).reached()
-    with Limit(deadline=0.0, nodes=3).solver_options() as options:
-        assert options == {"time_limit": 1e-3, "node_limit": 3}
-
-
-def test_what_a_part_of_the_work_takes_is_taken_from_the_whole():
-    whole = Limit(nodes=50)
-    part = whole.share(0.5, nodes=20)
-    part.spend(15)
-    assert (part.nodes, whole.nodes, part.deadline) == (5, 35, None)
-    assert whole.share(0.5).nodes == 35
-
-
-def test_a_solver_that_came_too_late_is_told_to_stop_earlier(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr("ubayfs.optimize.base.time.monotonic", lambda: now[0])
-    whole = Limit(deadline=110.0)
-    part = whole.share(0.2)
-    with part.solver_options() as options:
-        assert options["time_limit"] == 2.0
-        now[0] = 103.5  # 1.5 s too late
-    assert part.reached()
-    with whole.solver_options() as options:
-        assert options["time_limit"] == 5.0
-        now[0] = 108.5
-    assert whole.reached()
-
-
 @pytest.mark.parametrize("seed", seeds(40))
 def test_few_pairs_at_once_bound_the_best_set(seed):
     """Fillers of little importance in many pairs, against all sets."""

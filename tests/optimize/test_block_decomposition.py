@@ -1,5 +1,3 @@
-from itertools import combinations
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -92,45 +90,6 @@ def two_of_four(rho=INF, **changes):
     blocks = sparse.csr_array(np.kron(np.eye(4), np.ones(2)) > 0)
     theta = np.array([0.2, 0.1, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1])
     return utility_of(theta, [one_row(np.ones(4), 2, rho, on_blocks=True)], blocks=blocks, **changes)
-
-
-def test_the_groups_of_a_hard_row_are_all_pairs_of_blocks():
-    groups = block_groups(two_of_four(), -INF)
-    expected = [{2 * a, 2 * a + 1, 2 * b, 2 * b + 1} for a, b in combinations(range(4), 2)]
-    assert [set(np.flatnonzero(group)) for group in groups.members] == expected
-    assert (groups.log_kappa == 0).all()
-
-
-def test_a_soft_row_adds_larger_groups_at_their_price():
-    groups = block_groups(two_of_four(rho=1.0), np.log(0.5))  # one block more leaves kappa = 2 / (1 + e) = 0.54
-    assert groups.members.sum(axis=1).tolist() == [4] * 6 + [6] * 4
-    np.testing.assert_allclose(groups.log_kappa, [0.0] * 6 + [np.log(2 / (1 + np.e))] * 4)
-
-
-def test_features_in_no_counted_block_are_in_every_group():
-    blocks = sparse.csr_array(np.array([[1, 0, 0, 1], [0, 1, 0, 1]]) > 0)
-    utility = utility_of([0.4, 0.3, 0.2, 0.1], [one_row([1, 1], 1, INF, on_blocks=True)], blocks=blocks)
-    members = block_groups(utility, -INF).members
-    assert members.tolist() == [[True, False, True, False], [False, True, True, False]]
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        one_row([1, 1, 1, 1], 2, 1.0, on_blocks=True),  # soft: without a set to beat, every number of blocks may do
-        one_row([1, 2, 1, 1], 2, INF, on_blocks=True),  # blocks do not count alike
-        one_row([1, -1, 0, 0], 0, INF, on_blocks=True),
-        one_row([1, 1, 1, 1, 0, 0, 0, 0], 2, INF),  # on features
-    ],
-)
-def test_other_rows_are_not_decomposed(row):
-    blocks = sparse.csr_array(np.kron(np.eye(4), np.ones(2)) > 0)
-    assert block_groups(utility_of(np.full(8, 0.1), [row], blocks=blocks), -INF) is None
-
-
-def test_too_many_groups_are_not_listed(monkeypatch):
-    monkeypatch.setattr(block_decomposition, "_MOST_ENTRIES", 6 * 8 - 1)
-    assert block_groups(two_of_four(), -INF) is None
 
 
 def test_the_bounds_of_groups_alone_may_prove_the_best_set():

@@ -2,21 +2,15 @@ import numpy as np
 import pytest
 
 from amounts import seeds
-from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
-from ubayfs.constraints.utility import Utility, score_tolerance
+from problems import all_selectable, all_sets, one_row, random_utility, selectable_sets, utility_of
+from ubayfs.constraints.utility import score_tolerance
 from ubayfs.exceptions import InfeasibleError
 from ubayfs.optimize import Exact
-from ubayfs.optimize.base import Limit
-from ubayfs.optimize.cells import CellSearch, best_of_all, few_sets, has_extreme_range
+from ubayfs.optimize.cells import CellSearch, best_of_all, has_extreme_range
 from ubayfs.optimize.program import Programs
 from ubayfs.optimize.solver import Answer
 
 INF = np.inf
-
-
-def all_selectable(seed, n=7):
-    utility = random_utility(np.random.default_rng(seed), n)
-    return Utility(utility.theta, utility.system, utility.constraint_strength, np.ones(n, dtype=bool))
 
 
 def search(utility, cutoff=-INF, limit=None):
@@ -25,7 +19,7 @@ def search(utility, cutoff=-INF, limit=None):
 
 @pytest.mark.parametrize("seed", seeds(40))
 def test_cells_find_the_best_set_without_knowing_one(seed):
-    utility = all_selectable(seed)
+    utility = all_selectable(seed, 7)
     optimum = utility(selectable_sets(utility)).max()
     result = search(utility)
     if np.isneginf(optimum):
@@ -36,27 +30,6 @@ def test_cells_find_the_best_set_without_knowing_one(seed):
     assert optimum - score_tolerance(optimum) <= result.value <= optimum
     assert optimum <= result.bound + 1e-12 * max(1.0, optimum)
     assert result.bound <= optimum + score_tolerance(optimum)
-
-
-@pytest.mark.parametrize("seed", seeds(40))
-def test_with_the_best_value_known_nothing_is_found_and_the_bound_proves_it(seed):
-    utility = all_selectable(seed)
-    optimum = utility(selectable_sets(utility)).max()
-    if np.isneginf(optimum):
-        return
-    result = search(utility, cutoff=float(optimum))
-    assert result.chosen is None
-    assert result.bound <= optimum + score_tolerance(optimum)
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_without_time_the_bound_still_holds(seed):
-    utility = all_selectable(seed)
-    optimum = utility(selectable_sets(utility)).max()
-    result = search(utility, limit=Limit(deadline=0.0))
-    assert result.n_programs == 0
-    assert result.chosen is None
-    assert result.bound >= optimum
 
 
 def test_when_the_solver_gives_up_the_bound_stays_honest(monkeypatch):
@@ -93,24 +66,6 @@ def test_rows_of_extreme_range_are_enumerated_where_that_is_possible():
     assert Exact().search(extreme).value == pytest.approx(extreme(all_sets(14)).max(), abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", seeds(60))
-def test_enumeration_agrees_with_programs(seed):
-    rng = np.random.default_rng(seed)
-    utility = random_utility(rng, n=int(rng.integers(2, 9)))
-    utility = Utility(utility.theta, utility.system, utility.constraint_strength, np.ones(utility.n_features, bool))
-    values = utility(selectable_sets(utility))
-    cutoff = rng.choice([-INF, float(np.median(values)), float(values.max())])
-    found, by_programs = (
-        best_of_all(utility, cutoff),
-        CellSearch(utility, cutoff, float(utility.theta.sum()), None).run(),
-    )
-    assert found.value == pytest.approx(by_programs.value, rel=2e-9, abs=2e-9)
-    assert found.bound == pytest.approx(by_programs.bound, rel=2e-9, abs=2e-9)
-    assert (found.chosen is None) == (values.max() <= cutoff)
-    if found.chosen is not None:
-        assert found.value == found.bound == values.max() == utility(found.chosen)[0]
-
-
 @pytest.mark.parametrize("block", seeds(8))
 def test_small_problems_are_solved_without_programs(block):
     for seed in range(25 * block, 25 * (block + 1)):
@@ -126,12 +81,6 @@ def test_small_problems_are_solved_without_programs(block):
         assert solution.info["n_programs"] == 0
 
 
-def test_many_features_or_rows_are_not_few_sets():
-    assert few_sets(utility_of(np.ones(12), [one_row(np.ones(12), 3, 1.0)]))
-    assert not few_sets(utility_of(np.ones(13), [one_row(np.ones(13), 3, 1.0)]))
-    assert not few_sets(utility_of(np.ones(12), [one_row(np.ones(12), 3, 1.0)] * 65))
-
-
 def test_no_features_leave_the_empty_set():
     assert best_of_all(utility_of([], []), -INF).chosen.shape == (0,)
 
@@ -139,7 +88,7 @@ def test_no_features_leave_the_empty_set():
 @pytest.mark.parametrize("seed", seeds(20))
 def test_all_sets_are_tried_when_the_solver_gives_up_although_there_is_time(seed, monkeypatch):
     monkeypatch.setattr(Programs, "solve", lambda *_: Answer(None, INF, False))
-    utility = all_selectable(seed)
+    utility = all_selectable(seed, 7)
     optimum = utility(selectable_sets(utility)).max()
     result = search(utility)
     assert result.value == optimum

@@ -2,7 +2,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from amounts import seeds
 from problems import one_row, random_utility, selectable_sets, utility_of
@@ -35,26 +34,6 @@ def test_no_set_of_two_excluding_features_is_more_admissible(seed):
     for i, j in itertools.combinations(range(7), 2):
         both = sets[:, i] & sets[:, j]
         assert (log_kappa[both] <= bound[i, j] + 1e-12).all()
-
-
-def test_pairs_and_small_groups_exclude_and_other_rows_do_not():
-    rows = [
-        one_row([1, 1, 0, 0, 0], 1, 2.0),
-        one_row([1, 1, 0, 0, 0], 1, 1.0),  # the same two once more
-        one_row([0, 1, 1, 1, 0], 1, INF),
-        one_row([2, 0, 0, 0, 3], 4, 1.0),
-        one_row([1, 0, 0, 1, 0], 2, 1.0),  # both are allowed
-        one_row([1, 0, 1, -1, 0], 1, 1.0),  # the third makes up for them
-    ]
-    bound = exclusions(utility_of(np.ones(5), rows).system)
-    one, two = (np.log(2 / (1 + np.exp(rho))) for rho in (1.0, 2.0))
-    expected = np.zeros((5, 5))
-    expected[0, 1], expected[0, 4] = one + two, one
-    expected[1, 2] = expected[1, 3] = expected[2, 3] = -INF
-    np.testing.assert_allclose(bound, expected + expected.T)
-    blocks = sparse.csr_array(np.eye(2, dtype=bool))
-    on_blocks = utility_of(np.ones(2), [one_row([1, 1], 1, INF, on_blocks=True)], blocks=blocks)
-    assert (exclusions(on_blocks.system) == 0).all()
 
 
 @pytest.mark.parametrize("grouped", [0, 4, 300])

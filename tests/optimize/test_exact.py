@@ -203,12 +203,6 @@ def test_a_time_limit_without_any_admissible_set_says_so(monkeypatch):
         Exact(time_limit=1e-9).maximize(utility)
 
 
-@pytest.mark.parametrize("limit", [0, -1, "long", float("nan")])
-def test_time_limit_must_be_positive(limit):
-    with pytest.raises(InputError, match="time_limit must be a number in"):
-        Exact(time_limit=limit)
-
-
 def test_contradicting_rows_have_no_best_set():
     rows = [one_row([-1, -1, 0], -2, np.inf), one_row([1, 1, 0], 1, np.inf)]
     assert Exact().search(utility_of([0.5, 0.3, 0.2], rows)) is None
@@ -264,11 +258,6 @@ def test_positions_to_begin_with_must_exist():
     utility = utility_of([0.6, 0.4], [one_row([1, 1], 1, 5.0), one_row([1, 0], 0, 5.0)])
     with pytest.raises(InputError, match="begin_with must contain positions of features, from 0 to 1; got 2"):
         Exact(begin_with=[0, 2]).maximize(utility)
-
-
-def test_what_it_began_with_does_not_show():
-    assert repr(Exact(begin_with=np.array([2, 0]))) == "Exact(time_limit=None)"
-    assert Exact(begin_with=np.array([2, 0])) == Exact(begin_with=[2, 0])
 
 
 @pytest.mark.usefixtures("enumeration")

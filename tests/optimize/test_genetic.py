@@ -19,7 +19,6 @@ from ubayfs.constraints import (
 from ubayfs.constraints.utility import Utility
 from ubayfs.exceptions import InputError
 from ubayfs.optimize.algorithm1 import initial_sets
-from ubayfs.optimize.base import Optimizer
 from ubayfs.optimize.genetic import STARTS, Genetic
 
 N = 10
@@ -73,32 +72,6 @@ def test_generations_improve_on_the_start():
     assert found.value > found.info["best_by_generation"][0] + 1e-4
 
 
-def test_the_same_seed_gives_the_same_set():
-    utility = problem(PROBLEMS["links"], n=200)
-    few = Genetic(n_sets=10, n_generations=5)
-    one, same = few.maximize(utility, 7), few.maximize(utility, np.random.default_rng(np.random.SeedSequence(7)))
-    assert one.info == same.info
-    assert (one.chosen == same.chosen).all()
-    assert one.info["best_by_generation"] != few.maximize(utility, 8).info["best_by_generation"]
-
-
-def test_only_selectable_features_are_selected():
-    utility = problem([max_size(4)], seed=3)
-    utility.selectable[np.argsort(-utility.theta)[:3]] = False
-    allowed = ALL_SETS[~ALL_SETS[:, ~utility.selectable].any(axis=1)]
-    found = Genetic(n_sets=30, n_generations=30).maximize(utility, 0)
-    assert not found.chosen[~utility.selectable].any()
-    assert found.value == pytest.approx(utility(allowed).max())
-
-
-def test_nothing_selectable_gives_the_empty_set():
-    utility = problem([max_size(4)])
-    utility.selectable[:] = False
-    found = Genetic(n_sets=4, n_generations=3).maximize(utility, 0)
-    assert not found.chosen.any()
-    assert found.value == found.bound == 1.0
-
-
 def test_hard_rows_are_reached_from_a_start_that_violates_them():
     """Feature 3 is in two blocks of which only one may be selected beside the required third; the start only adds."""
     utility = problem([require("mid", on="blocks"), require("high", on="blocks"), max_blocks(2)])
@@ -145,19 +118,10 @@ def test_the_bound_knows_sizes():
     assert Genetic(n_sets=40, n_generations=40).maximize(alone, 0).gap == pytest.approx(0.0, abs=1e-12)
 
 
-def test_the_settings_are_in_the_repr():
-    assert repr(Genetic(start="paper")).endswith("start='paper')")
-
-
 def test_progress_is_reported():
     calls = []
     Genetic(n_sets=4, n_generations=3).maximize(problem([]), 0, on_progress=lambda *c: calls.append(c))
     assert calls == [(1, 3), (2, 3), (3, 3)]
-
-
-def test_it_is_an_optimizer():
-    assert isinstance(Genetic(), Optimizer)
-    assert (Genetic().n_sets, Genetic().n_generations) == (100, 100)  # as in the paper
 
 
 @pytest.mark.parametrize(

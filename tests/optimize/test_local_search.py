@@ -3,16 +3,11 @@ import pytest
 from scipy import sparse
 
 from amounts import seeds
-from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
+from problems import all_selectable, all_sets, one_row, random_utility, selectable_sets, utility_of
 from ubayfs.constraints.utility import Utility
 from ubayfs.optimize.local_search import LocalSearch, good_set
 
 INF = np.inf
-
-
-def all_selectable(seed, n=8):
-    utility = random_utility(np.random.default_rng(seed), n)
-    return Utility(utility.theta, utility.system, utility.constraint_strength, np.ones(n, dtype=bool))
 
 
 def literal_merit(utility, sets):

@@ -1,24 +1,17 @@
-import itertools
-
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from amounts import seeds
-from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
+from problems import one_row, selectable_sets, utility_of
 from ubayfs.constraints import max_per_block, must_link, resolve
 from ubayfs.constraints.utility import Utility
-from ubayfs.optimize.exact import Exact
 from ubayfs.optimize.presolve import (
     Fillers,
     LinkedUtility,
     column_classes,
-    pair_rows,
-    reduce,
-    rows_within,
     within_bounds,
 )
 
@@ -28,16 +21,6 @@ INF = np.inf
 sparse_matrices = hnp.arrays(
     np.float64, st.tuples(st.integers(1, 4), st.integers(1, 9)), elements=st.sampled_from([0.0, 0.0, 1.0, -1.0, 0.5])
 )
-
-
-@given(sparse_matrices, st.data())
-def test_column_classes_are_the_classes_of_equal_columns(matrix, data):
-    n = matrix.shape[1]
-    importance = data.draw(st.none() | hnp.arrays(np.float64, n, elements=st.sampled_from([0.0, 0.1])))
-    labels = column_classes(sparse.csc_array(matrix), importance)
-    for i, j in itertools.combinations(range(n), 2):
-        same = (matrix[:, i] == matrix[:, j]).all() and (importance is None or importance[i] == importance[j])
-        assert (labels[i] == labels[j]) == same
 
 
 def test_columns_with_equal_projections_are_told_apart():
@@ -65,31 +48,6 @@ def test_representatives_keep_an_optimum(seed):
     assert values[inside].max() == values.max()
     labels = column_classes(sparse.csc_array(utility.system.A))
     assert np.bincount(labels[features]).max() <= size
-
-
-@pytest.mark.parametrize("seed", seeds(20))
-def test_a_reduced_utility_values_sets_like_the_full_one(seed):
-    utility = random_utility(np.random.default_rng(seed), n=8)
-    features = np.flatnonzero(np.random.default_rng(seed).random(8) < 0.6)
-    reduced = reduce(utility, np.arange(utility.system.n_inequalities), features)
-    sets = selectable_sets(reduced.utility)
-    lifted = np.array([reduced.lift(row, 8) for row in sets])
-    np.testing.assert_allclose(reduced.utility(sets), utility(lifted), rtol=1e-12)
-
-
-def test_pair_rows_ask_for_at_most_one_of_two():
-    rows = [
-        one_row([1, 1, 0], 1, 1.0),
-        one_row([2, 0, 3], 3, 1.0),
-        one_row([0, 2, 3], 2, 1.0),  # the last alone violates it
-        one_row([1, -1, 0], 1, 1.0),
-        one_row([1, 1, 1], 1, 1.0),
-        one_row([1, 0, 0], 0, 1.0),
-    ]
-    np.testing.assert_array_equal(pair_rows(utility_of(np.ones(3), rows).system), [0, 1])
-    blocks = sparse.csr_array(np.ones((2, 3), dtype=bool))
-    on_blocks = utility_of(np.ones(3), [one_row([1, 1], 1, 1.0, on_blocks=True)], blocks=blocks)
-    assert len(pair_rows(on_blocks.system)) == 0
 
 
 def filler_utility(n=70, important=3):
@@ -121,20 +79,6 @@ def test_fillers_are_exchanged_for_tied_ones_without_violations():
     assert utility(completed)[0] > utility(chosen)[0]
 
 
-@pytest.mark.parametrize("seed", seeds(20))
-def test_rows_within_some_features_are_all_that_their_sets_can_violate(seed):
-    rng = np.random.default_rng(seed)
-    pairs = [one_row(np.isin(np.arange(6), rng.choice(6, 2, replace=False)), 1, 1.0) for _ in range(8)]
-    utility = utility_of(rng.random(6), [one_row(np.ones(6), 2, 1.0), *pairs])
-    features = np.flatnonzero(rng.random(6) < 0.6)
-    rows = rows_within(utility.system, features)
-    inside = [0, *(1 + k for k, pair in enumerate(pairs) if np.isin(pair.A.indices, features).all())]
-    assert rows.tolist() == inside
-    part = reduce(utility, rows, features)
-    sets = selectable_sets(part.utility)
-    np.testing.assert_allclose(part.utility(sets), utility(np.array([part.lift(one, 6) for one in sets])))
-
-
 def resolved(constraints):
     blocks = {"low": [0, 1, 2], "mid": [2, 3, 4, 5], "high": [6]}
     system = resolve(constraints, [f"x{i}" for i in range(8)], blocks)
@@ -155,16 +99,6 @@ def test_a_group_with_a_member_that_cannot_be_selected_cannot_be():
     utility.selectable[4] = False
     linked = LinkedUtility.from_utility(utility)
     assert linked.utility.selectable.tolist() == [False, True, True, True, True, True, True]
-
-
-def test_a_part_of_a_problem_judges_its_rows_as_the_whole_does():
-    """Also a row that has lost its largest coefficient, and one whose terms of both signs cancel."""
-    rows = [one_row([0.1, 0.2, -1e14], 0.3, np.inf), one_row([1, 1, 0], 1, 1.0), one_row([0.1, -0.1, 0.5], 0, np.inf)]
-    utility = utility_of([0.3, 0.3, 0.4], rows, 5.0, selectable=[True, True, False])
-    part = reduce(utility, np.arange(3), np.arange(2)).utility
-    sets = all_sets(2)
-    np.testing.assert_array_equal(part(sets), utility(np.column_stack([sets, np.zeros(4)])))
-    assert Exact().maximize(utility).value == pytest.approx(5.3)
 
 
 def test_a_feature_dearer_than_a_hard_bound_is_fixed_before_anything_else():

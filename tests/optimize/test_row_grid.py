@@ -15,26 +15,6 @@ def grid_of(coefficients, bound, rho=1.0):
     return RowGrid.from_utility(utility_of(np.full(len(coefficients), 0.1), [one_row(coefficients, bound, rho)]))
 
 
-@pytest.mark.parametrize(
-    ("coefficients", "unit"),
-    [([1, 2, -3], 1.0), ([0.1, 0.2, 0.3], 0.1), ([7, 14, 0], 7.0), ([-2.5, 5, 5], 2.5), ([1e-9, 3e-9, 0], 1e-9)],
-)
-def test_multiples_of_one_coefficient_are_a_grid(coefficients, unit):
-    grid = grid_of(coefficients, 0.0)
-    assert grid.on_grid.all()
-    assert grid.unit[0] == unit
-    np.testing.assert_array_equal(grid.A.toarray()[0], np.round(np.array(coefficients) / unit))
-
-
-@pytest.mark.parametrize(
-    ("coefficients", "bound"), [([1, 1.5, 0], 0.7), ([1, np.pi, 2], 0.7), ([1, 1 + 1e-9, 0], 0.7), ([1, 2e6, 3], 2e6)]
-)
-def test_other_coefficients_are_not_a_grid_and_scaled_to_one(coefficients, bound):
-    grid = grid_of(coefficients, bound)
-    assert not grid.on_grid.any()
-    assert abs(grid.A).max() == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize(("coefficients", "largest"), [([1, 2, 1e12, 2], 6.0), ([1, 2, 3, -1e15], 3.0)])
 def test_coefficients_beyond_what_decides_are_cut_to_multiples_of_the_smallest(coefficients, largest):
     grid = grid_of(coefficients, 3.0, np.inf)
@@ -42,20 +22,6 @@ def test_coefficients_beyond_what_decides_are_cut_to_multiples_of_the_smallest(c
     assert abs(grid.A).max() == largest
     sets = all_sets(4)
     np.testing.assert_array_equal(sets @ grid.A.toarray()[0] <= grid.ceiling[0], sets @ coefficients <= 3.0)
-
-
-def test_the_ceiling_is_the_bound_rounded_down_with_tolerance():
-    assert grid_of([1, 1, 1], 1.5).ceiling[0] == 1
-    assert grid_of([1, 1, 1], -0.5).ceiling[0] == -1
-    # 0.3 / 0.1 is below 3 in floating point
-    assert grid_of([0.1, 0.2, 0.3], 0.3).ceiling[0] == 3
-    assert grid_of([1, 1, 1], 1.5).offset[0] == -0.5
-    assert grid_of([0.1, 0.2, 0.3], 0.3).offset[0] == 0
-
-
-def test_rows_that_no_set_can_violate_are_left_out():
-    rows = [one_row([1, 1], 2, 1.0), one_row([1, 1], 1, 1.0), one_row([-1, -1], 0, 1.0), one_row([0, 0], 0, INF)]
-    assert RowGrid.from_utility(utility_of([0.5, 0.5], rows)).A.shape[0] == 1
 
 
 @given(st.floats(-700, -1e-6), st.floats(1e-4, 1e6))
@@ -91,27 +57,6 @@ def test_grid_count_what_the_utility_counts(seed):
             assert (level[inside, column] <= grid.highest_level(log_kappa)[row]).all()
 
 
-@pytest.mark.parametrize(("coefficients", "bound"), [([1] * 30, 4), ([1] * 30, 4.3), ([2.0] * 30, 7), ([0.3] * 30, 0)])
-@pytest.mark.parametrize("rho", [1e-3, 0.7, 40.0])
-def test_penalties_are_convex_on_the_grid(coefficients, bound, rho):
-    grid = grid_of(coefficients, bound, rho)
-    penalty = grid.penalty(0, np.arange(20))
-    assert penalty[0] == 0
-    assert (np.diff(penalty, 2) >= -1e-12 * penalty.max()).all()
-
-
-@pytest.mark.parametrize("bound", [4, 4.3])
-def test_the_slope_is_the_derivative_of_the_penalty(bound):
-    grid = grid_of([1] * 30, bound, 0.8)
-    at, step = np.array([1.0, 2.0, 7.0]), 1e-6
-    numeric = (grid.penalty(0, at + step) - grid.penalty(0, at - step)) / (2 * step)
-    np.testing.assert_allclose(grid.penalty_slope(0, at), numeric, rtol=1e-6)
-
-
-def test_hard_rows_have_no_grid():
-    assert grid_of([1, 1, 1], 1, INF).highest_level(-5.0)[0] == 0
-
-
 def test_a_row_with_an_enormous_rho_is_hard_within_a_cell():
     assert grid_of([0.3, 0.5, 1.0], 0.6, 1e300).highest_level(-20.0)[0] == 0
     assert grid_of([0.3, 0.5, 1.0], 0.6, 1e3).highest_level(-20.0)[0] > 0
@@ -143,11 +88,3 @@ def test_rows_nearly_on_a_grid_are_split_into_equivalent_ones(seed):
     if len(grid.ceiling) == 3:
         # The solver accepts what exceeds a bound by 1e-6: sets that do not hold exceed one by much more.
         assert products.max(axis=1)[~holds].min() > 1e-4
-
-
-@pytest.mark.parametrize("rho", [INF, 1.0])
-def test_only_hard_rows_nearly_on_a_grid_are_split(rho):
-    utility = utility_of(np.full(4, 0.25), [one_row([0.31, 0.47, 0.73, 0.11], 1.0, rho)])
-    assert len(RowGrid.from_utility(utility).ceiling) == 1
-    utility = utility_of(np.full(4, 0.25), [one_row([1, 1 + 1e-7, 1 - 2e-7, 1 + 1e-7], 2, rho)])
-    assert len(RowGrid.from_utility(utility).ceiling) == (3 if np.isinf(rho) else 1)

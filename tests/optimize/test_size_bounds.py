@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy import sparse
 
 from amounts import seeds
 from problems import one_row, random_utility, selectable_sets, utility_of
@@ -48,15 +47,6 @@ def test_size_bounds_are_attained_when_rows_see_only_the_size(seed):
     for size in range(selectable.sum() + 1):
         assert sizes.value[size] == pytest.approx(values[sets.sum(axis=1) == size].max(), abs=1e-12)
     assert sizes.value[sizes.best_size()] == pytest.approx(values.max())
-
-
-def test_rows_on_some_features_or_on_blocks_are_not_about_size():
-    blocks = sparse.csr_array(np.ones((4, 4), dtype=bool))
-    assert not SizeBounds.from_utility(utility_of(np.ones(4), [one_row([1, 1, 1, 0], 1, 1.0)])).only_size
-    assert not SizeBounds.from_utility(utility_of(np.ones(4), [one_row([1, 1, 1, 2], 1, 1.0)])).only_size
-    assert not SizeBounds.from_utility(
-        utility_of(np.ones(4), [one_row(np.ones(4), 1, 1.0, on_blocks=True)], 1.0, blocks)
-    ).only_size
 
 
 @pytest.mark.parametrize("seed", seeds(30))

@@ -4,17 +4,12 @@ import numpy as np
 import pytest
 
 from amounts import seeds
-from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
-from ubayfs.constraints.utility import Utility, score_tolerance
+from problems import all_selectable, all_sets, one_row, selectable_sets, utility_of
+from ubayfs.constraints.utility import score_tolerance
 from ubayfs.optimize.local_search import LocalSearch
 from ubayfs.optimize.tabu_search import Flips, TabuSearch
 
 INF = np.inf
-
-
-def all_selectable(seed, n=8):
-    utility = random_utility(np.random.default_rng(seed), n)
-    return Utility(utility.theta, utility.system, utility.constraint_strength, np.ones(n, dtype=bool))
 
 
 def assert_right(flips, search):

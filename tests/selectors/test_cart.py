@@ -289,31 +289,6 @@ def test_no_split_exceeds_the_bound_of_its_column(seed, n_outputs, bin_rows, sma
         assert bounds[1][feature] <= max(shares) * (1 + 1e-5) + 1e-12  # each value has a bin: nothing is in doubt
 
 
-@pytest.mark.parametrize(("n_classes", "fewest"), [(2, 10), (3, 10), (8, 60)])
-def test_nodes_of_many_classes_are_counted_where_they_are_large(n_classes, fewest, monkeypatch):
-    rng = np.random.default_rng(0)
-    X, classes = rng.normal(size=(200, 9)), rng.integers(n_classes, size=200)
-    y = (classes[:, None] == np.arange(n_classes)).astype(float)
-    everything = np.ones((1, 200), dtype=bool)
-    expected, widths = tree_importances(X, y, everything, generators(1)), []
-    monkeypatch.setattr(_cart, "_COUNTED_ROWS", 10)
-    monkeypatch.setattr(_cart, "_COUNTED_ENTRIES", 0)
-    monkeypatch.setattr(_cart, "_PASS_ENTRIES", 1)  # nodes one by one
-    found = _cart._Trees._best_of_promising
-    monkeypatch.setattr(
-        _cart._Trees, "_best_of_promising", lambda self, *a: widths.append(a[0].rows.shape[1]) or found(self, *a)
-    )
-    assert_same(tree_importances(X, y, everything, generators(1)), expected)
-    assert fewest <= min(widths) < fewest + 20
-
-
-def test_outputs_of_different_height_are_not_counted():
-    assert Kinds.from_outputs(np.array([[0.0, 1.0], [1.0, 3.0], [1.0, 1.0]])) is None
-    assert Kinds.from_outputs(np.array([[0.0], [1.0], [2.0]])) is None
-    kinds = Kinds.from_outputs(np.array([[0.0, 5.0, 1.0], [1.0, 5.0, 0.0], [1.0, 5.0, 0.0]]))
-    np.testing.assert_array_equal(kinds.row_kinds[1:], 1 - kinds.row_kinds[0])
-
-
 def test_ranks_of_the_table_are_all_that_is_held_of_it():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(8000, 300)), rng.integers(0, 2, size=(8000, 1)).astype(float)

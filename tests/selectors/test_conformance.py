@@ -4,11 +4,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ubayfs import Survival
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.target import TASKS
-from ubayfs.selectors import SELECTORS, ElementarySelector
+from ubayfs.exceptions import UBayFSError
+from ubayfs.selectors import SELECTORS, ElementarySelector, Lasso
 
 N_SAMPLES, N_COLUMNS, N_MODELS, N_FEATURES = 48, 12, 5, 4
 
@@ -159,3 +162,39 @@ def test_call_on_a_table(name, cancer):
     X, y = cancer
     picks = SELECTORS[name](X.iloc[::4], y.iloc[::4], 3, np.random.default_rng(0))
     assert 1 <= len(picks) <= 3
+
+
+# What looks at each run by itself: a run that lacks samples of a class has nothing to say on it.
+RUN_BY_RUN = [SELECTORS["hsic"], Lasso(order="entry"), SELECTORS["rfe"], SELECTORS["tree"]]
+
+
+@pytest.mark.parametrize("selector", RUN_BY_RUN)
+@given(
+    seed=st.integers(0, 10**6), n=st.integers(3, 10), p=st.integers(1, 8), task=st.sampled_from(["two", "three", "y"])
+)
+def test_coarse_data_with_many_ties_never_fail(selector, seed, n, p, task):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, size=(n, p)).astype(float)
+    y = {"two": np.arange(n) % 2, "three": np.arange(n) % 3, "y": np.arange(n) + 0.5}[task]
+    chosen = selector(X, y, p, rng)
+    assert len(set(chosen)) == len(chosen) <= p
+    assert (X[:, chosen] != X[0, chosen]).any(axis=0).all()
+
+
+@pytest.mark.parametrize("selector", RUN_BY_RUN)
+def test_an_absent_class_is_ignored_and_nothing_to_explain_is_refused(selector, rng):
+    X, y = rng.normal(size=(30, 12)), np.repeat([0, 1, 2], 10)
+
+    def choose(target, rows):
+        data = FeatureData.from_table(X, target)
+        return selector.select_many(data.X, data.target, rows[None], 4, [np.random.default_rng(0)])[0]
+
+    alone = selector(X[y < 2], y[y < 2], 4, np.random.default_rng(0))
+    np.testing.assert_array_equal(choose(y, y < 2), alone)
+    with pytest.raises(UBayFSError, match="one class only"):
+        choose(y, y == 1)
+    with pytest.raises(UBayFSError, match="target is constant"):
+        choose(np.where(y == 2, 0.5, X[:, 0]), y == 2)
+    if "multilabel" in selector.tasks:
+        with pytest.raises(UBayFSError, match="every label is constant"):
+            choose(np.column_stack([y == 0, y == 1]).astype(int), y == 1)

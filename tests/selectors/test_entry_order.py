@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression, lars_path
 from sklearn.utils.fixes import parse_version
 
-from ubayfs.data.feature_data import FeatureData
-from ubayfs.exceptions import InputError, UBayFSError
+from ubayfs.exceptions import InputError
 from ubayfs.selectors._lasso_path import LassoPath, squares
 from ubayfs.selectors._lasso_path import logistic as logistic_loss
 from ubayfs.selectors.entry_order import EntryOrder
@@ -178,28 +177,6 @@ def test_few_rows_and_few_columns(rng):
     # A column that separates the classes perfectly.
     X[:, 9] = [0, 0, 0, 1, 1, 1]
     assert EntryOrder()(X, [0, 0, 0, 1, 1, 1], 3, rng)[0] == 9
-
-
-@given(
-    seed=st.integers(0, 10**6), n=st.integers(3, 10), p=st.integers(1, 8), task=st.sampled_from(["two", "three", "y"])
-)
-def test_coarse_data_with_many_ties_never_fail(seed, n, p, task):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 2, size=(n, p)).astype(float)
-    y = {"two": np.arange(n) % 2, "three": np.arange(n) % 3, "y": np.arange(n) + 0.5}[task]
-    chosen = EntryOrder()(X, y, p, rng)
-    assert len(set(chosen)) == len(chosen) <= p
-    assert (X[:, chosen] != X[0, chosen]).any(axis=0).all()
-
-
-def test_absent_class_is_ignored_and_a_single_one_refused(rng):
-    X = rng.normal(size=(30, 12))
-    y = np.repeat([0, 1, 2], 10)
-    data = FeatureData.from_table(X, y)
-    two = EntryOrder().select_many(data.X, data.target, (y < 2)[None], 4, [rng])[0]
-    np.testing.assert_array_equal(two, EntryOrder()(X[y < 2], y[y < 2], 4, rng))
-    with pytest.raises(UBayFSError, match="one class only"):
-        EntryOrder().select_many(data.X, data.target, (y == 1)[None], 4, [rng])
 
 
 def test_smallest_penalty_ends_the_walk(rng):

@@ -6,7 +6,6 @@ from sklearn.linear_model import lars_path
 
 from amounts import examples
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.exceptions import UBayFSError
 from ubayfs.selectors import _kernel_bounds, _kernels, hsic
 from ubayfs.selectors._kernel_bounds import KernelBounds, kernel_factor
 from ubayfs.selectors._kernels import FeatureKernels
@@ -79,23 +78,6 @@ def test_order_is_that_of_lars_on_all_kernels(seed, n, p, task):
     assert n_features > 1
 
 
-@given(seed=st.integers(0, 10**6), n=st.integers(2, 20), p=st.integers(1, 10), coarse=st.booleans())
-def test_products_without_dense_kernels(seed, n, p, coarse):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 2, size=(n, p)).astype(float) if coarse else rng.normal(size=(n, p)) ** 3
-    X[0], X[1] = 0.0, 1.0  # no column is constant
-    K, L = literal_kernels(X, np.arange(n) % 2, regression=False)
-    everything = np.concatenate([np.ones(n, dtype=bool), np.zeros(3, dtype=bool)])
-    kernels = FeatureKernels(np.vstack([X, rng.normal(size=(3, p))]), everything)
-    weights, traces = zip(*(kernels.weights(B.reshape(n, n)) for B in (L, K[:, 0])), strict=True)
-    for feature in range(p):
-        products = kernels.products(feature, np.array(weights), np.array(traces))
-        np.testing.assert_allclose(products, np.array([L, K[:, 0]]) @ K[:, feature], atol=1e-12)
-    np.testing.assert_allclose(kernels.centered(0).ravel(), K[:, 0], atol=1e-12)
-    # The bound on residual correlations rests on this.
-    assert (K.T @ K).min() >= -1e-12
-
-
 def target_kernel(y, task):
     return literal_kernels(np.arange(len(y))[:, None], y, task == "regression")[1].reshape(len(y), len(y))
 
@@ -104,22 +86,6 @@ def raw_norms(X):
     """Norms of the centered Gaussian kernels of all columns before they are normalized."""
     H = np.eye(len(X)) - 1 / len(X)
     return np.array([np.linalg.norm(H @ np.exp(-((x[:, None] - x) ** 2) / 2) @ H) for x in standardize(X).T])
-
-
-@pytest.mark.parametrize("pairs_at_once", [1, 50, 1024])
-@pytest.mark.parametrize("n", [2, 41, 150])
-def test_lower_products_are_lower_and_close(rng, monkeypatch, n, pairs_at_once):
-    monkeypatch.setattr(_kernels, "_BLOCK_PAIRS", pairs_at_once)
-    X = rng.normal(size=(n, 30)) ** np.arange(1, 31)  # the last ones are all outliers
-    X[0], X[1] = 0.0, 1.0
-    K, L = literal_kernels(X, np.arange(n) % 2, regression=False)
-    kernels = FeatureKernels(X, np.ones(n, dtype=bool))
-    weights, traces = zip(*(kernels.weights(B.reshape(n, n)) for B in (L, *K.T[:5])), strict=True)
-    features = rng.permutation(30)
-    lower = kernels.lower_products(features, np.array(weights), np.array(traces))
-    exact = (np.vstack([L, K.T[:5]]) @ K[:, features] * raw_norms(X)[features]).T
-    assert (lower <= exact).all()
-    np.testing.assert_allclose(lower, exact, atol=1e-4 * n)
 
 
 @given(
@@ -150,31 +116,6 @@ def test_bounds_hold_in_every_run(seed, n, task, scale, offset, single):
         assert (raw_norms(part) <= norms[run, varying]).all()
         assert (relevance <= 1).all()
         assert (norms[run] <= rows.sum()).all()
-
-
-@pytest.mark.parametrize("single_rows", [0, 512])
-@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-def test_bounds_are_close(task, single_rows, monkeypatch):
-    monkeypatch.setattr(_kernel_bounds, "_SINGLE_ROWS", single_rows)
-    X, y = problem(0, 100, 50, task)
-    rows = np.arange(100) < 75
-    K, L = literal_kernels(X[rows], y[rows], task == "regression")
-    relevance, norms = KernelBounds(rows[None], [kernel_factor(target_kernel(y[rows], task))]).bound(X)[:, 0]
-    assert (relevance >= L @ K).all()
-    np.testing.assert_allclose(relevance, L @ K, atol=2e-3)
-    np.testing.assert_allclose(norms, raw_norms(X[rows]), rtol=5e-3)
-
-
-def test_factor_of_a_kernel(rng):
-    x = rng.normal(size=30)
-    for similarity, most in ((np.equal.outer(x > 0, x > 0), 1), (np.exp(-((x[:, None] - x) ** 2) / 2), 20)):
-        B = literal_kernel(similarity.astype(float)).reshape(30, 30)
-        factor, remainder = kernel_factor(B)
-        assert len(factor) <= most
-        assert 0 <= remainder <= 1e-6
-        left = B - factor.T @ factor
-        np.testing.assert_allclose(np.trace(left), remainder, atol=1e-12)
-        assert np.linalg.eigvalsh(left).min() >= -1e-12
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
@@ -262,31 +203,6 @@ def test_few_rows_and_few_columns(rng):
     assert 1 <= len(HSIC()(X, rng.normal(size=6), 20, rng)) <= 20
     assert set(HSIC()(X[:, :2], [0, 0, 0, 1, 1, 1], 10, rng)) <= {0, 1}
     assert HSIC()(np.array([[0.0, 3.0], [1.0, 5.0]]), [0, 1], 2, rng).tolist() == [0]
-
-
-@given(
-    seed=st.integers(0, 10**6), n=st.integers(3, 10), p=st.integers(1, 8), task=st.sampled_from(["two", "three", "y"])
-)
-def test_coarse_data_with_many_ties_never_fail(seed, n, p, task):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 2, size=(n, p)).astype(float)
-    y = {"two": np.arange(n) % 2, "three": np.arange(n) % 3, "y": np.arange(n) + 0.5}[task]
-    chosen = HSIC()(X, y, p, rng)
-    assert len(set(chosen)) == len(chosen) <= p
-    assert (X[:, chosen] != X[0, chosen]).any(axis=0).all()
-
-
-def test_absent_class_is_ignored_and_a_single_one_refused(rng):
-    X = rng.normal(size=(30, 12))
-    y = np.repeat([0, 1, 2], 10)
-    data = FeatureData.from_table(X, y)
-    two = HSIC().select_many(data.X, data.target, (y < 2)[None], 4, [rng])[0]
-    np.testing.assert_array_equal(two, HSIC()(X[y < 2], y[y < 2], 4, rng))
-    with pytest.raises(UBayFSError, match="one class only"):
-        HSIC().select_many(data.X, data.target, (y == 1)[None], 4, [rng])
-    numbers = FeatureData.from_table(X, np.where(y == 2, 0.5, X[:, 0]))
-    with pytest.raises(UBayFSError, match="target is constant"):
-        HSIC().select_many(numbers.X, numbers.target, (y == 2)[None], 4, [rng])
 
 
 def test_breast_cancer(cancer):

@@ -24,13 +24,10 @@ from ubayfs.exceptions import InputError, UBayFSWarning
 from ubayfs.report import render_markdown, summarize
 from ubayfs.selectors import SELECTORS, Lasso, Wide, _lasso_fits, _score_columns
 from ubayfs.selectors._active_sets import minimize
-from ubayfs.selectors._lasso_columns import LassoColumns
-from ubayfs.selectors._lasso_fits import LassoFits
 from ubayfs.selectors._score_columns import ScoreColumns
 from ubayfs.selectors.adjusted import without_covariates
 from ubayfs.selectors.base import CURVE, STRAIGHT, UNSAID
 from ubayfs.selectors.category_numbers import numbers_of_several
-from ubayfs.selectors.lasso import _targets
 from ubayfs.selectors.threads import column_threads
 from ubayfs.trust.ensembles import HalfEnsembles
 from ubayfs.trust.repeats import ARRAYS
@@ -358,27 +355,6 @@ def test_optimality_conditions_hold(seed, n, k, share):
     active = weights != 0
     gap = (left - penalty[:, None] * np.sign(weights)) / scale
     assert np.abs(gap[active]).max(initial=0.0) < 1e-8
-
-
-def test_all_columns_satisfy_the_conditions_of_every_run():
-    X, y, subsamples = make_table(4, "multiclass", n=60, p=400)
-    data = FeatureData.from_table(X, y)
-    scores = ScoreColumns.from_table(X, np.empty(0, dtype=np.intp))
-    bases = [np.full((rows.sum(), 1), rows.sum() ** -0.5) for rows in subsamples]
-    none = np.empty((3, 0, 60)), np.empty(0, dtype=np.intp)
-    columns = LassoColumns(scores, subsamples, bases, True, 1.5, none)
-    targets, of_run = _targets(data.target, columns)
-    fits = LassoFits(columns, targets, of_run)
-    top = fits.top_penalties()
-    assert (top[:3] == top[0]).all()  # one penalty for all outputs
-    fits.descend(top, 0.2 * top)
-    assert np.all(columns.largest(fits.residuals(), of_run) <= 0.2 * top * (1 + 1e-8))
-    for lasso, (members, weights) in enumerate(zip(fits.members, fits.weights, strict=True)):
-        active = np.flatnonzero(weights)
-        run = of_run[lasso]
-        Z = columns.take(run, members[active])
-        correlations = Z @ fits.residuals()[lasso, subsamples[run]] / Z.shape[1]
-        np.testing.assert_allclose(correlations, 0.2 * top[lasso] * np.sign(weights[active]), atol=1e-12)
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from ubayfs.selectors import concordance as concordance_module
 from ubayfs.selectors import scoring
 from ubayfs.selectors.concordance import Concordance, Contrast
 from ubayfs.selectors.fisher import Fisher
-from ubayfs.selectors.mrmr import MRMR, mutual_information
+from ubayfs.selectors.mrmr import MRMR
 
 # Published tests of the R package: breast cancer data, 100 models, 75 % subsamples, 10 features per model.
 R_COUNTS = [0, 9, 76, 0, 0, 0, 100, 100, 0, 0, 0, 0, 3, 100, 0, 0, 4, 0, 0, 0, 100, 89, 100, 100, 1, 18, 100, 100, 0, 0]
@@ -156,16 +156,6 @@ def test_chunk_size_changes_nothing(cancer, stratified, monkeypatch):
         np.testing.assert_array_equal(a, b)
 
 
-def test_all_columns_of_a_run_may_be_chosen(awkward):
-    X = awkward(3)[:, :9]
-    data = FeatureData.from_table(X, np.arange(len(X)) % 2)
-    subsamples = np.ones((2, len(X)), dtype=bool)
-    subsamples[1, np.argmax(X[:, 4])] = False
-    with_outlier, without = MRMR().select_many(data.X, data.target, subsamples, 9, [])
-    assert sorted(with_outlier) == [0, 1, 2, 4, 5, 6, 7, 8]
-    assert sorted(without) == [0, 1, 2, 5, 6, 7, 8]
-
-
 def test_class_absent_from_a_subsample():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 5))
@@ -182,15 +172,6 @@ def test_class_absent_from_a_subsample():
         order = literal_turns(data, subsamples[0], 0, selector)
         assert two.tolist() == literal_mrmr(X[subsamples[0]], data.target.take(subsamples[0]), 3, order)
         assert one[0] == 0
-
-
-def test_a_run_that_may_choose_more_continues_where_it_would_have_stopped(awkward):
-    """So that runs of different sizes can be done together."""
-    data = FeatureData.from_table(awkward(4), np.arange(30) % 4)
-    everything = np.ones((3, 30), dtype=bool)
-    few, many = (MRMR().select_many(data.X, data.target, everything, n, generators(3)) for n in (3, 9))
-    for picks, more in zip(few, many, strict=True):
-        np.testing.assert_array_equal(picks, more[:3])
 
 
 @pytest.mark.parametrize("selector", [MRMR(), Fisher(classes="turns")])
@@ -286,11 +267,6 @@ def test_concordance_is_twice_the_area_under_the_curve_minus_one(cancer):
     np.testing.assert_allclose(somers, [2 * roc_auc_score(y, x) - 1 for x in X.T], atol=1e-12)
 
 
-def test_information_is_clipped():
-    assert mutual_information(np.array([1.0]))[0] == pytest.approx(literal_information(1.0), abs=1e-9)
-    np.testing.assert_allclose(mutual_information(np.array([-0.5, 0.0])), [-0.5 * np.log(0.75), 0.0], atol=1e-15)
-
-
 def test_counts_of_the_r_package(cancer, stratified):
     """Agreement up to sampling error.
 
@@ -307,15 +283,6 @@ def test_counts_of_the_r_package(cancer, stratified):
     # The vote totals agree as well: the overlap of both distributions of votes over features.
     overlap = np.minimum(counts / n_models, np.array(R_COUNTS) / 100).sum() / 10
     assert overlap > 0.97
-
-
-def test_pearson_relevance_would_not_agree(cancer, stratified):
-    """The test above can fail: the same data with the class as a number, so with Pearson relevance, disagree."""
-    data = FeatureData.from_table(cancer[0], cancer[1].astype(float), task="regression")
-    chosen = MRMR().select_many(data.X, data.target, stratified(cancer[1], 100, 0.75, 1), 10, [])
-    counts = np.bincount(np.concatenate(chosen), minlength=30)
-    tables = [[[ours, 100 - ours], [theirs, 100 - theirs]] for ours, theirs in zip(counts, R_COUNTS, strict=True)]
-    assert min(fisher_exact(table).pvalue for table in tables) < 1e-20
 
 
 def test_two_features_per_model(cancer, stratified):

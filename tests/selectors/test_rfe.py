@@ -4,11 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC, SVR, LinearSVC
 
-from ubayfs.data.feature_data import FeatureData
-from ubayfs.exceptions import InputError, UBayFSError
-from ubayfs.selectors._subsample import ranking
+from ubayfs.exceptions import InputError
 from ubayfs.selectors._svm import EPSILON, LinearMachines
-from ubayfs.selectors.rfe import RFE, _largest
+from ubayfs.selectors.rfe import RFE
 
 
 def literal_weights(X, outputs, regression, C):
@@ -127,22 +125,6 @@ def test_few_columns_and_few_rows(rng):
     assert 7 in RFE()(X, [0, 0, 0, 1, 1, 1], 10, rng)
 
 
-def test_absent_class_is_ignored_and_a_single_one_refused(rng):
-    X = rng.normal(size=(30, 12))
-    y = np.repeat([0, 1, 2], 10)
-    data = FeatureData.from_table(X, y)
-    two = RFE().select_many(data.X, data.target, (y < 2)[None], 4, [rng])[0]
-    np.testing.assert_array_equal(two, RFE()(X[y < 2], y[y < 2], 4, rng))
-    with pytest.raises(UBayFSError, match="one class only"):
-        RFE().select_many(data.X, data.target, (y == 1)[None], 4, [rng])
-    labels = FeatureData.from_table(X, np.column_stack([y == 0, y == 1]).astype(int))
-    with pytest.raises(UBayFSError, match="every label is constant"):
-        RFE().select_many(labels.X, labels.target, (y == 1)[None], 4, [rng])
-    numbers = FeatureData.from_table(X, np.where(y == 2, 0.5, X[:, 0]))
-    with pytest.raises(UBayFSError, match="target is constant"):
-        RFE().select_many(numbers.X, numbers.target, (y == 2)[None], 4, [rng])
-
-
 def test_parameters_are_checked():
     with pytest.raises(InputError, match=r"C must be a number in \(0, inf\); got -1"):
         RFE(C=-1)
@@ -157,34 +139,3 @@ def test_breast_cancer_agrees_with_liblinear(cancer):
     other = LinearSVC(C=1.0, dual=False, tol=1e-10, intercept_scaling=1e3, max_iter=10**5).fit(Z, y)
     np.testing.assert_allclose(machines.weights()[:, 0], other.coef_[0], atol=1e-4)
     assert len(RFE()(X, y, 10, np.random.default_rng(0))) == 10
-
-
-@given(
-    seed=st.integers(0, 10**6), n=st.integers(2, 30), regression=st.booleans(), C=st.sampled_from([0.01, 1.0, 100.0])
-)  # fmt: skip
-def test_line_search_finds_the_least_objective(seed, n, regression, C):
-    rng = np.random.default_rng(seed)
-    y = rng.normal(size=n) if regression else np.where(np.arange(n) % 2, 1.0, -1.0)
-    gap, df = rng.normal(size=n), rng.normal(size=n) * rng.integers(0, 2, size=n)
-    slope, curvature = rng.normal(), rng.uniform(0, 3)
-    machines = LinearMachines(np.zeros((n, 1)), y[:, None], C, regression)
-
-    def objective(step):
-        left = gap - step * df
-        loss = np.maximum(np.abs(left) - EPSILON, 0) if regression else np.where(y * left > 0, left, 0)
-        return slope * step + curvature * step**2 / 2 + C * float(loss @ loss)
-
-    step = machines._line_search(y, gap, df, slope, curvature)
-    assert 0 <= step <= 1
-    least = min(objective(s) for s in np.linspace(0, 1, 1001))
-    assert objective(step) <= least + 1e-12 * (1 + abs(least))
-
-
-@given(
-    scores=st.lists(st.sampled_from([0.0, 0.3, 0.3 + 4e-10, 0.3 + 8e-10, 0.7, 0.7 + 5e-10, 1.0]), min_size=2),
-    data=st.data(),
-)  # fmt: skip
-def test_largest_are_the_first_of_the_ranking(scores, data):
-    n_kept = data.draw(st.integers(1, len(scores) - 1))
-    scores = np.array(scores)
-    np.testing.assert_array_equal(_largest(scores, n_kept), np.sort(ranking(scores)[:n_kept]))

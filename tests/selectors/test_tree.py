@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.exceptions import InputError, UBayFSError
+from ubayfs.exceptions import InputError
 from ubayfs.selectors.tree import Tree
 
 
@@ -35,14 +35,6 @@ def test_order_is_that_of_a_tree_fitted_directly(task, rng):
     assert (np.diff(importances[chosen]) <= 1e-9).all()
     assert 2 < len(chosen) < 25
     np.testing.assert_array_equal(tree(X, y, 2, np.random.default_rng(3)), chosen[:2])
-
-
-def test_a_class_without_rows_in_the_subsample(rng):
-    X = rng.normal(size=(60, 6))
-    y = np.digitize(X[:, 2], [-0.4, 0.4])
-    data, rows = FeatureData.from_table(X, y), y != 1
-    (chosen,) = Tree().select_many(data.X, data.target, rows[None], 6, [rng])
-    np.testing.assert_array_equal(chosen, [2])
 
 
 def test_features_without_importance_are_never_chosen(rng):
@@ -89,13 +81,6 @@ def test_parameters_limit_the_tree(rng):
         Tree(max_depth=0)
     with pytest.raises(InputError, match=r"min_samples_leaf must be a whole number >= 1; got 0\.5"):
         Tree(min_samples_leaf=0.5)
-
-
-def test_subsample_with_one_class_is_refused(rng):
-    data = FeatureData.from_table(rng.normal(size=(10, 3)), [0] * 5 + [1] * 5)
-    rows = np.arange(10) < 5
-    with pytest.raises(UBayFSError, match="one class only"):
-        Tree().select_many(data.X, data.target, rows[None], 2, [rng])
 
 
 def test_breast_cancer(cancer):

@@ -271,14 +271,6 @@ def test_ensembles_that_fail_are_left_out_and_named(table):
     assert "cannot do that" in found.failures[0]
 
 
-def test_too_many_failures_are_an_error(table):
-    def never(X, y, n_features, rng):
-        raise ValueError("cannot do that")
-
-    with pytest.raises(EnsembleError, match=r"3 of 4 splits could not be used.*cannot do that"):
-        collect_halves(table, {**SMALL, "selector": never}, 4, random_state=0)
-
-
 def test_threads_leave_the_warning_filters_alone(table):
     """Many estimators of scikit-learn set them for a while, and two threads at a time cannot restore them."""
 

@@ -80,45 +80,6 @@ def test_delong_is_that_of_all_comparisons(rng, levels):
     assert delong(found[positive, 1], found[~positive, 0]) == pytest.approx(variance)
 
 
-def test_delong_by_hand():
-    """Scores 2, 4, 5 beside 1, 3: placements 1/2, 1, 1 and 1, 2/3, so that s^2 / n is 1/36 for both classes."""
-    found = placements(np.array([False, True, False, True, True]), np.array([1.0, 2, 3, 4, 5]))
-    assert found[[1, 3, 4], 1].tolist() == [0.5, 1, 1]
-    assert found[[0, 2], 0] == pytest.approx([1, 2 / 3])
-    assert delong(found[[1, 3, 4], 1], found[[0, 2], 0]) == pytest.approx(1 / 18)
-    assert math.isnan(delong([1.0], [0.5, 1.0]))
-
-
-def test_hanley_and_mcneil():
-    """At 1/2 Q1 = Q2 = 1/3, so that it is the variance of the Mann-Whitney statistic, (n1 + n0 + 1) / (12 n1 n0)."""
-    assert hanley_mcneil(0.5, 7, 11) == pytest.approx(19 / (12 * 7 * 11))
-    assert hanley_mcneil(1.0, 7, 11) == hanley_mcneil(0.0, 7, 11) == 0
-    # Scores of exponential distributions, for which the formula is exact.
-    rng = np.random.default_rng(0)
-    drawn = [literal_delong(3 * rng.exponential(size=8), rng.exponential(size=6))[0] for _ in range(2000)]
-    assert np.var(drawn) == pytest.approx(hanley_mcneil(0.75, 8, 6), rel=0.1)
-
-
-def test_the_interval_of_an_auc_takes_the_largest_variance():
-    def half(variance, A=0.8):
-        return 1.96 * math.sqrt(1.5 * variance) / (A * (1 - A))
-
-    def expected(variance, A=0.8):
-        x = math.log(A / (1 - A))
-        return [1 / (1 + math.exp(-(x + sign * half(variance, A)))) for sign in (-1, 1)]
-
-    spread = SampleSpread("ubayfs", "ridge", "auc", 0.01, 20, 20)
-    by_value = hanley_mcneil(0.8, 20, 20)
-    assert 0.001 < by_value < 0.01
-    assert logit_interval(0.8, 0.2, 40, spread) == pytest.approx(expected(0.04))
-    assert logit_interval(0.8, 0.05, 40, spread) == pytest.approx(expected(0.01))
-    small = SampleSpread("ubayfs", "ridge", "auc", 0.001, 20, 20)
-    assert logit_interval(0.8, 0.01, 40, small) == pytest.approx(expected(by_value))
-    unknown = SampleSpread("ubayfs", "ridge", "auc", math.nan, 20, 1)
-    assert logit_interval(0.8, 0.01, 40, unknown) == pytest.approx(expected(hanley_mcneil(0.8, 20, 1)))
-    assert logit_interval(0.8, 0.01, 40, None) == pytest.approx(expected(0.0001))
-
-
 @pytest.mark.parametrize("value", [0.0, 0.5, 0.99, 1.0])
 @pytest.mark.parametrize("error", [0.0, 0.1, 5.0])
 def test_intervals_on_the_logit_scale_hold_the_value_and_stay_between_0_and_1(value, error):

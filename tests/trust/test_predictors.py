@@ -102,13 +102,6 @@ def test_rotated_features_give_the_predictions_of_all_features(rng, form):
     assert LogisticRegression(**options).fit(R, y[train]).decision_function(T) == pytest.approx(direct, abs=1e-5)
 
 
-def test_few_features_are_not_rotated(rng):
-    data = FeatureData.from_table(rng.random((9, 3)), np.arange(9) / 7)
-    train, test = np.arange(6), np.arange(6, 9)
-    for found, expected in zip(rotated(data, train, test), standardized(data, train, test, [0, 1, 2]), strict=True):
-        assert found == pytest.approx(expected)
-
-
 def test_units_and_medians_are_those_of_the_training_samples():
     X = np.array([[1.0, 2.0, np.nan], [3.0, 2.0, np.nan], [np.nan, 2.0, np.nan], [100.0, 7.0, 5.0], [np.nan, 1.0, 1.0]])
     data = FeatureData.from_table(X, [0.1, 0.2, 0.3, 0.4, 0.5], missing="available", max_missing=1.0)

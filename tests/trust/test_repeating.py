@@ -106,16 +106,6 @@ def test_halves_are_decided_like_the_whole(signals, arguments):
     assert found.selected.tolist() == whole.mask.tolist()
 
 
-def test_a_changed_decision_needs_decisions_only(signals):
-    data = FeatureData.from_table(*signals)
-    evidence, halves = collect_evidence(data, **FISHER, random_state=0), collect_halves(data, FISHER, 4, random_state=0)
-    for size in (2, 4):
-        decision = Decision(constraints=max_size(size))
-        found = reproducibility_of(decision.make(evidence), halves)
-        assert found.size == size
-        assert found.n_used == 4
-
-
 def test_halves_without_a_set_are_counted(signals):
     data = FeatureData.from_table(*signals)
     evidence, halves = collect_evidence(data, **FISHER, random_state=0), collect_halves(data, FISHER, 4, random_state=0)
@@ -137,21 +127,6 @@ def test_a_cancel_says_what_it_rests_on(signals):
             *signals, **FISHER, constraints=FIVE, random_state=0, on_progress=lambda done, total: done < 3
         )
     assert (found.n_used, found.n_splits, found.complete) == (3, 20, False)
-
-
-def test_finished_splits_are_not_repeated(signals, tmp_path):
-    runs = []
-
-    def first_two(X, y, n_features, rng):
-        runs.append(len(y))
-        return [0, 1]
-
-    selection, others = decided(*signals, selector=first_two, n_models=3, constraints=FIVE)
-    for n_splits, n_runs in ((2, 12), (2, 0), (3, 6)):
-        runs.clear()
-        found = estimate_reproducibility(selection, *signals, n_splits=n_splits, checkpoint=tmp_path, **others)
-        assert len(runs) == n_runs
-        assert found.complete
 
 
 # Arguments

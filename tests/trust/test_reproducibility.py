@@ -126,10 +126,6 @@ def test_numbers_stay_in_their_range(agreements):
     assert 0 <= found.selected_again[0] <= found.selected_again[1] <= found.size
 
 
-def test_projection_is_that_of_twice_the_samples():
-    assert [projected(x) for x in (-0.2, 0.0, 0.5, 1.0)] == pytest.approx([-0.2, 0.0, 2 / 3, 1.0])
-
-
 def test_without_a_usable_split_nothing_is_claimed():
     found = of([np.nan], n_splits=3, failures=("no set",))
     assert math.isnan(found.lower)

@@ -14,7 +14,7 @@ from ubayfs.exceptions import EnsembleError, InputError, UBayFSWarning
 from ubayfs.selectors.registry import SELECTORS
 from ubayfs.trust.ensembles import collect_halves
 from ubayfs.trust.related import Related, related_of
-from ubayfs.trust.trust import LEVELS, Trust, higher, level_for
+from ubayfs.trust.trust import Trust, level_for
 from ubayfs.trust.validation import Validation
 
 ENSEMBLE = {"selector": "fisher", "n_models": 5, "n_features_per_model": 2}
@@ -144,14 +144,3 @@ def test_the_level_follows_from_the_counted_work():
     assert level_for(100, 102, 12600, [SELECTORS["fisher"]]) == "quick"
     assert level_for(100, 102, 12600, tree) == "none"
     assert level_for(10, 20, 10, tree) == "full"
-
-
-def test_more_work_never_asks_for_more():
-    for selector in SELECTORS.values():
-        levels = [level_for(100, n, 1000, [selector]) for n in (2, 20, 200, 2000, 20_000, 10**7)]
-        assert levels == sorted(levels, key=LEVELS.index, reverse=True)
-        assert levels[-1] == "none"
-
-
-def test_the_higher_of_two_levels():
-    assert (higher("none", "quick"), higher("full", "quick")) == ("quick", "full")

@@ -38,15 +38,8 @@ class PairSums:
     def from_columns(cls, w: Array, v: Array, x: Array, present: Mask) -> PairSums:
         """Compute them in six products.
 
-        Parameters
-        ----------
-        w : ndarray of shape (n_runs, n_samples)
-            1 for samples of the run that have the vector, 0 for others.
-        v : ndarray of shape (n_runs, n_samples)
-            The vectors, about centered; 0 where `w` is.
-        x : ndarray of shape (n_samples, k)
-            The columns, about centered; 0 where not `present`.
-        present : ndarray of bool of shape (n_samples, k)
+        The vectors `v` and columns `x`, of shapes (n_runs, n_samples) and (n_samples, k), are about centered, and 0
+        where `w` is (samples outside of the run, or without the vector), and where not `present`.
         """
         both, there = np.concatenate([w, v]).astype(x.dtype, copy=False), present.astype(x.dtype)
         (n, sum_v), (sum_x, products) = (np.split(both @ columns, 2) for columns in (there, x))
@@ -64,8 +57,6 @@ def pairwise_correlations(v: Floats, block: Floats) -> Floats:
 
     NaN marks gaps. It is 0 where either is constant over these samples. Slower than sums and safe against cancellation.
 
-    Examples
-    --------
     >>> block = np.array([[2.0, 1.0], [4.0, np.nan], [8.0, 1.0], [0.0, 2.0]])
     >>> pairwise_correlations(np.array([1.0, 2.0, 4.0, np.nan]), block)
     array([1., 0.])
@@ -137,8 +128,6 @@ def correlated_pairs(X: Array, threshold: float, method: str = "spearman") -> Pa
     Three arrays of shape (n_pairs,): first < second, in lexicographic order, and the absolute correlation, which is
     exactly 1 when it differs from 1 by rounding only.
 
-    Examples
-    --------
     >>> X = np.array([[1.0, 2.0, 5.0], [2.0, 4.0, 1.0], [3.0, 9.0, 4.0]])
     >>> first, second, strength = correlated_pairs(X, threshold=0.6, method="spearman")
     >>> first, second, strength
@@ -166,18 +155,8 @@ def correlated_pairs(X: Array, threshold: float, method: str = "spearman") -> Pa
 def correlated(X: Array, first: Ints, second: Ints, threshold: float, method: str = "spearman") -> Mask:
     """Return which of some features are the same as others, or correlate with them above a threshold.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-    first, second : ndarray of int of shape (n_first,) and (n_second,)
-        Positions of features; not twice in one of them.
+    The result has shape (n_first, n_second); no position stands twice in one of them.
 
-    Returns
-    -------
-    correlated : ndarray of bool of shape (n_first, n_second)
-
-    Examples
-    --------
     >>> X = np.array([[1.0, 2.0, 5.0], [2.0, 4.0, 1.0], [3.0, 9.0, 4.0]])
     >>> correlated(X, np.array([0, 2]), np.array([1, 2]), threshold=0.6)
     array([[ True, False],

@@ -26,8 +26,6 @@ def symbols_before_damage(name: str, serials: bool = False) -> tuple[str, ...]:
 
     With `serials`, a number of days since 1900 counts as well, where its date may come from a known gene.
 
-    Examples
-    --------
     >>> symbols_before_damage("2-Sep"), symbols_before_damage("1-Mar")
     (('SEPT2', 'SEPTIN2'), ('MARCH1', 'MARCHF1', 'MARC1', 'MTARC1'))
     >>> symbols_before_damage("01. Mär") == symbols_before_damage("1-Mar")

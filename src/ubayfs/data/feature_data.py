@@ -138,16 +138,9 @@ class FeatureData:
     ) -> FeatureData:
         """Read the data that features were chosen on: one column per feature, in their order.
 
-        Parameters
-        ----------
-        X : array-like, DataFrame or FeatureData of shape (n_samples, n_features)
-            Columns of a frame are put into the order of the features by name. When they share no name with the
-            features (those of an array are made up), columns count by position.
-        feature_names : array-like of str of shape (n_features,)
-        missing : str, optional
-            The rule for missing values at the fit; all features with any value stay.
-        adjust_for : sequence of str
-            The covariates of the fit; columns of X of these names are not features.
+        Columns of a frame are put into this order by name. When they share no name with the features (those of an array
+        are made up), columns count by position. `missing` and `adjust_for` are the rule for missing values and the
+        covariates of the fit; all features with any value stay, and columns with the names of covariates are none.
         """
         data = X
         if not isinstance(X, FeatureData):

@@ -47,8 +47,6 @@ class RiskSets:
     def at_risk(self, values: Array) -> Floats:
         """Return, for the time of each sample, the sum over samples of this time or a later one.
 
-        Examples
-        --------
         >>> RiskSets.from_times([3, 1, 1, 2], [1, 1, 0, 1]).at_risk(np.ones(4))
         array([1., 4., 4., 2.])
         """
@@ -73,8 +71,6 @@ class RiskSets:
 
         Those of a subsample have the sum 0.
 
-        Examples
-        --------
         >>> RiskSets.from_times([1, 2, 3], [1, 0, 1]).null_residuals(np.ones((1, 3))).round(3)
         array([[ 0.667, -0.333, -0.333]])
         """
@@ -120,21 +116,9 @@ class CoxFit(NamedTuple):
 def fit_cox(Z: Floats, time: Array, event: Array, penalty: float = 0.0) -> CoxFit:
     """Fit Cox's proportional hazards by Newton's method: minus log-likelihood + penalty / 2 * |coefficients|^2.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n_samples, n_features)
-        About centered and of order one; columns that others determine need a penalty.
-    time, event : ndarray of shape (n_samples,)
-    penalty : float
-        Without one the fit fails where hazards can be told apart perfectly.
+    `Z`, of shape (n_samples, n_features), is about centered and of order one. Columns that others determine need a
+    penalty; without one the fit fails (UBayFSError) where hazards can be told apart perfectly.
 
-    Raises
-    ------
-    UBayFSError
-        If it does not converge.
-
-    Examples
-    --------
     >>> fit_cox(np.array([[1.0], [0.0], [1.0], [0.0]]), [1, 2, 3, 4], [1, 1, 1, 1]).coefficients.round(4)
     array([0.9406])
     """
@@ -172,8 +156,6 @@ def fit_cox(Z: Floats, time: Array, event: Array, penalty: float = 0.0) -> CoxFi
 def median_follow_up(time: Array, event: Array) -> float | None:
     """Return the median time for which samples were followed, had there been no events; None if it is not reached.
 
-    Examples
-    --------
     >>> median_follow_up([1, 2, 3, 4], [1, 0, 0, 0])
     3.0
     """
@@ -198,8 +180,6 @@ def kaplan_meier(time: Array, event: Array, censoring: bool = False) -> Curve:
 
     At equal times events come before censoring.
 
-    Examples
-    --------
     >>> kaplan_meier([1, 2, 2, 3], [1, 1, 0, 0])
     Curve(times=array([1., 2., 3.]), values=array([0.75, 0.5 , 0.5 ]))
     """

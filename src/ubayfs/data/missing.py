@@ -95,8 +95,6 @@ def samples_of(values: Any, rows: Mask) -> Any:
 def varying_columns(values: Array) -> Mask:
     """Return which columns have different values among those that are present, of shape (n_columns,).
 
-    Examples
-    --------
     >>> varying_columns(np.array([[1.0, 1.0, np.nan], [np.nan, 2.0, np.nan], [1.0, np.nan, np.nan]]))
     array([False,  True, False])
     """
@@ -108,8 +106,6 @@ def filled(values: Array, how: str) -> Array:
 
     A column without any value becomes 0, so that it is constant; one whose values are all the same stays constant.
 
-    Examples
-    --------
     >>> filled(np.array([[1.0, np.nan], [np.nan, np.nan], [4.0, np.nan]]), "mean")
     array([[1. , 0. ],
            [2.5, 0. ],

@@ -27,8 +27,6 @@ class OrderedPairs:
     def from_times(cls, time: Array, event: Array) -> OrderedPairs:
         """Find the pairs of samples with times and events of shape (n_samples,).
 
-        Examples
-        --------
         >>> pairs = OrderedPairs.from_times([2, 1, 2, 3], [1, 1, 0, 0])
         >>> pairs.order, pairs.partners, pairs.n_pairs(np.ones((1, 4)))
         (array([1, 0, 2, 3]), array([1, 2]), array([5.]))
@@ -63,8 +61,6 @@ class OrderedPairs:
 
         The result has the shape of the weights, 0 and 1: (n_runs, n_samples).
 
-        Examples
-        --------
         >>> OrderedPairs.from_times([2, 1, 2, 3], [1, 1, 0, 0]).net(np.ones((1, 4)))
         array([[ 1.,  3., -2., -2.]])
         """
@@ -79,21 +75,10 @@ class OrderedPairs:
         return net
 
     def agreement(self, block: Array, weights: Array, event_weights: Floats | None = None) -> Floats:
-        """Return the pairs whose event has the higher value minus those whose event has the lower one.
+        """Return the pairs whose event has the higher value minus those whose event has the lower one, (n_runs, k).
 
-        Parameters
-        ----------
-        block : ndarray of shape (n_samples, k)
-            Ties count nothing, and neither do missing values (NaN).
-        weights : ndarray of shape (n_runs, n_samples)
-            1 for samples of the run, 0 for others.
-        event_weights : ndarray of shape (n_samples,), optional
-            How much the pairs of an event count, instead of 1.
-
-        Returns
-        -------
-        agreement : ndarray of shape (n_runs, k)
-            Whole numbers, exact, without `event_weights`.
+        Ties in the columns of `block` count nothing, and neither do missing values (NaN). `weights` are 1 for samples
+        of a run, 0 for others; the pairs of an event count `event_weights`, or 1: then the results are exact.
         """
         x = np.ascontiguousarray(block[self.order])
         higher, lower = np.empty((2, *x.shape), dtype=np.bool_)

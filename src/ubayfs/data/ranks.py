@@ -12,8 +12,6 @@ from .target import Target
 def centered_ranks(block: Array) -> Floats:
     """Return the average ranks of the present values of each column minus their mean, 0 where a value is missing.
 
-    Examples
-    --------
     >>> centered_ranks(np.array([[3.0, 1.0], [np.nan, 1.0], [5.0, 0.0]])).tolist()
     [[-0.5, 0.5], [0.0, 0.5], [0.5, -1.0]]
     """

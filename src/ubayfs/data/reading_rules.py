@@ -84,8 +84,6 @@ class SurvivalColumns(dict[str, str]):
 def as_target(name: str, columns: Any) -> str | tuple[str, ...] | SurvivalColumns:
     """Return the column of a target, several of a multi-label one, or time and event of survival.
 
-    Examples
-    --------
     >>> as_target("target", ["time=days", "event=status"])
     {'time': 'days', 'event': 'status'}
     """
@@ -111,8 +109,6 @@ def target_columns(target: str | Iterable[str] | None) -> list[str]:
 def check_orders(name: str, orders: Any) -> dict[str, tuple[str, ...]]:
     """Return the labels of ordered scales by their columns, lowest first.
 
-    Examples
-    --------
     >>> check_orders("ordered", {"grade": [1, 2, 3]})
     {'grade': ('1', '2', '3')}
     """

@@ -30,8 +30,6 @@ def features_per_model(per_model: int | str | None, n_features: int) -> int | st
 
     Where nothing is given that is a quarter of the features, at least 1 and at most 10.
 
-    Examples
-    --------
     >>> [features_per_model(None, n_features) for n_features in (3, 8, 30, 1000)]
     [1, 2, 7, 10]
     """
@@ -49,8 +47,6 @@ def features_per_model(per_model: int | str | None, n_features: int) -> int | st
 def most_features(per_model: int | str, n_features: int) -> int:
     """Return the most that any run may choose; numbers drawn at random are from 1 to 20, or to half of the features.
 
-    Examples
-    --------
     >>> [most_features("random", n_features) for n_features in (1, 8, 30, 1000)]
     [1, 4, 15, 20]
     """

@@ -23,8 +23,6 @@ from .evidence import Evidence, check_failures, joined_carriers
 def part_runs(part: Any, n_models: int) -> range:
     """Return the runs of a part, given as (number, of how many), of `n_models` runs.
 
-    Examples
-    --------
     >>> [part_runs((number, 3), 100) for number in (1, 2, 3)]
     [range(0, 33), range(33, 66), range(66, 100)]
     """

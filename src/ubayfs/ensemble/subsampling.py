@@ -206,8 +206,6 @@ def _share_error(n_units: int, train_size: float, units: str) -> InputError | No
 def allocate(sizes: Array, total: int) -> Ints:
     """Share `total` places, fewer than units, among strata by size: largest remainders, and at least one place each.
 
-    Examples
-    --------
     >>> allocate(np.array([6, 3, 1]), 7)
     array([4, 2, 1])
     """

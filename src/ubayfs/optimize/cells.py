@@ -56,16 +56,8 @@ class CellResult(NamedTuple):
 class CellSearch:
     """Maximizes the score by splitting the range of log kappa into cells.
 
-    Parameters
-    ----------
-    utility : Utility
-        All its features are selectable.
-    cutoff : float
-        Score already reached (-inf if none): only better sets are searched for.
-    largest_importance : float
-        An upper bound of the importance of any set.
-    limit : Limit, optional
-        When to stop; the bound returned then still holds.
+    Only sets with a score above `cutoff` (-inf if none is known) are searched for; `largest_importance` bounds the
+    importance of any set. The bound holds also where the limit ends the search.
     """
 
     def __init__(self, utility: Utility, cutoff: float, largest_importance: float, limit: Limit | None = None) -> None:

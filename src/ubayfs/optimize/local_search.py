@@ -67,12 +67,8 @@ def _before_and_after(terms: Floats, gains: Floats, owner: Ints, n_changes: int)
 class LocalSearch:
     """Adds, drops and swaps features, all of them selectable, as long as the merit rises.
 
-    Parameters
-    ----------
-    utility : Utility
-    linear : bool
-        Whether the merit has ``1 + log kappa`` in place of kappa: its tangent where all rows hold, never above it.
-        Among sets that violate much kappa is nearly 0 and shows no way out; its logarithm does.
+    If `linear`, the merit has ``1 + log kappa`` in place of kappa: its tangent where all rows hold, never above it.
+    Among sets that violate much kappa is nearly 0 and shows no way out; its logarithm does.
     """
 
     def __init__(self, utility: Utility, linear: bool = False) -> None:

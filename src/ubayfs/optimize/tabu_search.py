@@ -40,17 +40,11 @@ _SAME_SIDE, _PRICE_FACTOR = 10, 2.0
 
 
 class TabuSearch:
-    """Improves a set by flipping one feature at a time.
+    """Improves a set by flipping one feature at a time, all of them selectable.
 
-    Parameters
-    ----------
-    utility : Utility
-        All its features are selectable.
-    start : ndarray of bool of shape (n_features,)
-    largest_importance : float, optional
-        An upper bound of the importance of sets better than the start. Sets whose kappa is too low to be better are
-        avoided like those that violate hard inequalities: otherwise the search ends up among sets so large that only
-        their importance counts.
+    `largest_importance` bounds the importance of sets better than the start. Sets whose kappa is too low to be better
+    are avoided like those that violate hard inequalities: otherwise the search ends up among sets so large that only
+    their importance counts.
     """
 
     def __init__(self, utility: Utility, start: Mask, largest_importance: float | None = None) -> None:
@@ -188,13 +182,9 @@ class Flips:
     changes only the rows that contain it or one of its blocks, so that only the features of these rows have to be
     looked at again: a flip costs the entries of a few rows, not of all.
 
-    Attributes
-    ----------
-    chosen : ndarray of bool of shape (n_features,)
-    importance, log_kappa, violation : float
-        Of the set: theta^T delta, log kappa by the soft rows alone, and the measure of violated hard rows.
-    log_gain, violation_gain : ndarray of float of shape (n_features,)
-        Their changes with one feature flipped.
+    Of the set these are known: `importance` theta^T delta, `log_kappa` by the soft rows alone, and the measure
+    `violation` of violated hard rows; `log_gain` and `violation_gain` are the changes of the latter two with one
+    feature flipped, of shape (n_features,).
     """
 
     def __init__(self, search: LocalSearch, chosen: Mask) -> None:

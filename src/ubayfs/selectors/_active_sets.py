@@ -27,16 +27,9 @@ _ROOM = 8  # free slots to begin with, and each time that there are too few
 def minimize(gram: Floats, c: Floats, weights: Floats, penalty: Floats) -> Floats:
     """Return the weights at the least, from others that are nearby.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (n_problems, k, k)
-    c : ndarray of shape (n_problems, k)
-    weights : ndarray of shape (n_problems, k)
-        To begin with; columns with a weight must not determine each other.
-    penalty : ndarray of shape (n_problems,)
+    `gram` has shape (n_problems, k, k), `c` and `weights` have shape (n_problems, k). Columns with a weight must not
+    determine each other.
 
-    Examples
-    --------
     >>> gram = np.array([[[1.0, 0.5], [0.5, 1.0]]])
     >>> minimize(gram, np.array([[1.0, 0.7]]), np.zeros((1, 2)), np.array([0.4]))
     array([[0.6, 0. ]])

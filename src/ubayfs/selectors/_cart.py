@@ -68,8 +68,6 @@ def column_ranks(X: Array) -> Array:
 
     Rows are contiguous: where some of them are read, far more memory is read otherwise.
 
-    Examples
-    --------
     >>> column_ranks(np.array([[1e9 + 1, 0.5], [1e9, 0.5], [1e9 + 2, -1e-9]]))
     array([[1, 1],
            [0, 1],
@@ -100,21 +98,11 @@ def tree_importances(
     max_depth: int | None = None,
     min_samples_leaf: int = 1,
 ) -> list[tuple[Ints, Floats]]:
-    """Grow a tree on each subsample and say what its features contribute.
+    """Return, of a tree on each subsample, the features that remove impurity, and their shares in what all remove.
 
-    Parameters
-    ----------
-    ranks : ndarray of shape (n_samples, n_features)
-        As :func:`column_ranks` makes them.
-    outputs : ndarray of shape (n_samples, n_outputs), or (n_outputs, n_trees, n_samples)
-        A continuous target, or indicators of classes or labels; or one continuous target per tree.
-    rngs : sequence of Generator, one per tree
-        Decides between features that split a node equally well, uniformly and anew in every node.
-
-    Returns
-    -------
-    importances : list of (features, shares), one per tree
-        The features that remove impurity, in ascending order, and the share of each in what all of them remove.
+    `outputs` are a continuous target, or indicators of classes or labels, of shape (n_samples, n_outputs); or one
+    continuous target per tree, (n_outputs, n_trees, n_samples). The generator of a tree decides between features that
+    split a node equally well, uniformly and anew in every node.
     """
     importances = []
     for group in feature_chunks(len(subsamples), max(_GROUP_ENTRIES // ranks.size, 1)):

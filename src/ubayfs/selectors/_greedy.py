@@ -43,8 +43,6 @@ CategoryRelevance = tuple[Ints, Array]
 def mutual_information(rho: Array) -> Array:
     """Return -0.5 ln(1 - rho^2), with abs(rho) clipped at 1 - 1e-7.
 
-    Examples
-    --------
     >>> mutual_information(np.array([0.0, 0.6, -1.0])).round(6)
     array([-0.      ,  0.223144,  7.712474])
     """

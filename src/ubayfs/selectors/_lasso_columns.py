@@ -28,22 +28,11 @@ Pairs = Sequence[tuple[int, int]]  # the features of products
 
 
 class LassoColumns:
-    """The columns of several runs.
+    """The columns of several runs, of `scores` of all samples; bent ones and products are divided by `factor`.
 
-    Parameters
-    ----------
-    scores : ScoreColumns
-        Of all samples.
-    subsamples : ndarray of bool of shape (n_models, n_samples)
-    bases : sequence of ndarray of shape (n_samples_of_run, rank)
-        Orthonormal bases of the constant and the covariates, one for each run.
-    curves : bool
-        Whether there are bent columns.
-    factor : float
-        What bent columns and products are divided by.
-    run_columns : ndarray of shape (n_models, k, n_samples), and ndarray of int of shape (k,)
-        Straight columns that differ from run to run, of variance 1 there and 0 outside, and their features, which have
-        no bent columns.
+    `bases`, of shape (n_samples_of_run, rank), are orthonormal, of the constant and the covariates. `run_columns`, of
+    shape (n_models, k, n_samples), are straight columns that differ from run to run, of variance 1 there and 0 outside;
+    with them come their features, which have no bent columns.
     """
 
     def __init__(
@@ -189,21 +178,8 @@ class LassoColumns:
     def best_products(self, vectors: Floats, runs: Ints, heads: Ints, levels: Floats, n_most: int) -> list[Pairs]:
         """Return the products with one of the first features of a run that correlate most with each vector.
 
-        Parameters
-        ----------
-        vectors : ndarray of shape (n_vectors, n_samples)
-        runs : ndarray of int of shape (n_vectors,)
-        heads : ndarray of int of shape (n_models, n_heads)
-            The first features of each run, -1 where there are fewer.
-        levels : ndarray of shape (n_vectors,)
-            Products count whose correlation is above.
-        n_most : int
-            For each vector.
-
-        Returns
-        -------
-        pairs : list of lists of (int, int)
-            Features in ascending order, and so are the pairs; each once.
+        At most `n_most` for each vector of which the correlation is above its level. `heads` are the first features, of
+        shape (n_models, n_heads), -1 where there are fewer. Features of pairs, and these, are in ascending order.
         """
         parts: list[tuple[Ints, Ints, Ints, Floats]] = []
         head_values = np.zeros((*heads.shape, self.subsamples.shape[1]))

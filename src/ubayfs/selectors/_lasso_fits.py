@@ -35,26 +35,10 @@ _UNRELATED = 1e-12
 class LassoFits:
     """One lasso for each output of each run.
 
-    Parameters
-    ----------
-    columns : LassoColumns
-    targets : ndarray of shape (n_lassos, n_samples)
-        Outside of the bases of the runs, 0 outside of these.
-    runs : ndarray of int of shape (n_lassos,)
-        The run of each.
-
-    Attributes
-    ----------
-    members : list of ndarray of int
-        Positions of the columns of each working set; see :class:`~ubayfs.selectors._lasso_columns.LassoColumns`.
-    weights : list of ndarray
-        Of the columns of each working set.
-    pairs : list of sequences of (int, int)
-        The products that each lasso has.
-    heads : ndarray of int of shape (n_models, n_heads)
-        The features that products were made with, of largest weight first, -1 where there are fewer.
-    lassos_of_runs : list of lists of int
-        The lassos of each run.
+    `targets`, of shape (n_lassos, n_samples), lie outside of the bases of their `runs`, and are 0 outside of these.
+    Of each lasso, `members` are the positions of the columns of its working set, `weights` theirs, and `pairs` the
+    features of its products. Of each run, `heads` are the features that products were made with, of largest weight
+    first, -1 where there are fewer, and `lassos_of_runs` its lassos.
     """
 
     def __init__(self, columns: LassoColumns, targets: Floats, runs: Ints) -> None:

@@ -103,14 +103,7 @@ def _times(curvature: Floats) -> Callable[[Floats], Floats]:
 
 
 class LassoPath:
-    """The path of one output.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Standardized columns.
-    loss : Loss
-        Of the target of these samples.
+    """The path of one output, by the loss of its target; `X` has standardized columns.
 
     Attributes
     ----------

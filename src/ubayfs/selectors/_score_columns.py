@@ -32,23 +32,14 @@ BLOCK_ENTRIES = 1 << 17
 
 @dataclass(frozen=True, eq=False)
 class ScoreColumns:
-    """Straight and bent columns of a table, a row for each feature.
+    """Straight and bent columns of a table, a row for each feature."""
 
-    Attributes
-    ----------
-    straight : ndarray or csr_array of shape (n_features, n_samples)
-        In the precision of the table, NaN where a value is missing. Of a sparse table, only what it stores.
-    at_zero : ndarray of shape (n_features,) or None
-        Of a sparse table: the straight column where the value is 0.
-    bend : ndarray of shape (3, n_features)
-        The bent column is ``(clipped square - bend[0] - bend[1] * straight) * bend[2]``.
-    with_gaps : ndarray of bool of shape (n_features,)
-    """
-
+    # (n_features, n_samples), in the precision of the table, NaN where a value is missing; csr_array of what a sparse
+    # table stores.
     straight: Any
-    at_zero: Floats | None
-    bend: Floats
-    with_gaps: Mask
+    at_zero: Floats | None  # of a sparse table: the straight column where the value is 0, (n_features,)
+    bend: Floats  # (3, n_features): the bent column is (clipped square - bend[0] - bend[1] * straight) * bend[2]
+    with_gaps: Mask  # (n_features,)
 
     @classmethod
     def from_table(cls, X: Array, without: Ints) -> ScoreColumns:

@@ -21,8 +21,6 @@ def power_of_two(largest: Array) -> Array:
 
     Products with it are exact, so that scaling rounds nothing that is not tiny beside the largest value.
 
-    Examples
-    --------
     >>> power_of_two(np.array([0.75, 5.0, 0.0])) * [0.75, 5.0, 0.0]
     array([0.75 , 0.625, 0.   ])
     """
@@ -33,8 +31,6 @@ def power_of_two(largest: Array) -> Array:
 def standardized(X: Array) -> Floats:
     """Return the columns of `X`, none of them constant, with mean 0 and (population) variance 1.
 
-    Examples
-    --------
     >>> standardized(np.array([[1.0, 1e-300, -1e308], [3.0, 3e-300, 1.5e308]]))
     array([[-1., -1., -1.],
            [ 1.,  1.,  1.]])
@@ -87,8 +83,6 @@ def standardized_target(values: Array) -> Floats:
 def ranking(scores: Floats) -> Ints:
     """Return all positions, highest score first; scores of order one, ties (see ``TIE``) by position.
 
-    Examples
-    --------
     >>> ranking(np.array([0.5, 0.9 - 1e-12, 0.9, 0.1]))
     array([1, 2, 0, 3])
     """
@@ -103,8 +97,6 @@ def solve_positive(matrix: Floats, right: Floats) -> Floats:
     Where rounding errors have made the matrix not quite positive definite, elimination with pivots takes over; where
     they have made it singular, the shortest of the nearest solutions is returned.
 
-    Examples
-    --------
     >>> solve_positive(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([3.0, 3.0]))
     array([1., 1.])
     >>> solve_positive(np.zeros((1, 1)), np.ones(1))

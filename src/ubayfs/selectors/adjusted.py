@@ -35,14 +35,7 @@ _CACHE_ENTRIES = 1 << 15
 
 
 class Residuals(Runs):
-    """The samples of several runs without what covariates explain in each.
-
-    Parameters
-    ----------
-    design : ndarray of float of shape (n_samples, n_columns)
-        The coded covariates.
-    subsamples : ndarray of bool of shape (n_models, n_samples)
-    """
+    """The samples of several runs without what covariates, coded in a `design`, explain in each."""
 
     def __init__(self, design: Floats, subsamples: Mask) -> None:
         super().__init__(subsamples)
@@ -251,13 +244,8 @@ def associations_beyond(
 def without_covariates(values: Array, basis: Floats) -> Array:
     """Return the samples of one run without what covariates explain, in their precision; a gap becomes 0.
 
-    A gap is filled with what covariates predict from the samples that have the feature, of which nothing is left.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples_of_run, n_features)
-    basis : ndarray of shape (n_samples_of_run, rank)
-        Orthonormal, see :func:`~ubayfs.data.covariates.basis_of`.
+    A gap is filled with what covariates predict from the samples that have the feature, of which nothing is left. The
+    orthonormal basis is that of :func:`~ubayfs.data.covariates.basis_of`.
     """
     remainders = np.empty_like(values)
     for part in feature_chunks(values.shape[1], max(1, _CACHE_ENTRIES // max(len(values), 1))):

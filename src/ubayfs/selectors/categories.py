@@ -43,8 +43,6 @@ def unexplained(share: Array, d1: Array, d2: Array, c1: Array, c2: Array) -> Flo
     as Beta(d1/2, d2/2), hence p = I(1 - share; d2/2, d1/2). Where p is 0 in floating point it is the adjusted share;
     where nothing is left to compare with, nothing is explained.
 
-    Examples
-    --------
     >>> unexplained(np.array([0.3, 0.3]), np.array([1.0, 4.0]), np.array([28.0, 25.0]), 1.0, 28.0).round(3)
     array([0.7  , 0.875])
     """
@@ -186,17 +184,11 @@ def _by_codes(members: Floats, y: Floats, codes: Floats, y_sums: Floats, n: Floa
 
 @dataclass(frozen=True, eq=False)
 class NetScores:
-    """Pairs of samples that are compared, as a number for each sample.
+    """Pairs of samples that are compared, as a number for each sample."""
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n_models, n_samples)
-        The pairs of the run in which a sample is the upper one minus those in which it is the lower one; 0 outside.
-    n_pairs : ndarray of shape (n_models,)
-    """
-
-    scores: Floats
-    n_pairs: Floats
+    # The pairs of the run in which a sample is the upper one minus those in which it is the lower one; 0 outside.
+    scores: Floats  # (n_models, n_samples)
+    n_pairs: Floats  # (n_models,)
 
     @classmethod
     def from_contrasts(cls, contrasts: Sequence[Contrast], subsamples: Mask) -> NetScores:

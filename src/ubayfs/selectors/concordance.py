@@ -45,8 +45,6 @@ class Contrast:
 class Concordance:
     """Counts concordant minus discordant pairs of `contrasts` in all `subsamples`, block by block of columns.
 
-    Examples
-    --------
     >>> everything = np.ones((1, 4), dtype=bool)
     >>> upper = np.array([False, False, True, True])
     >>> Concordance(everything, [Contrast(upper, ~upper)])(np.array([[1.0], [2.0], [2.0], [3.0]]))

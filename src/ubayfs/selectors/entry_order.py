@@ -26,12 +26,7 @@ class EntryOrder(PerRunSelector):
     A feature that leaves the path on the way is not chosen unless it comes back. Regression uses the squared loss,
     binary classes the logistic loss, survival Cox's partial likelihood (which has no intercept). Several classes have
     one logistic model each, that class against the rest, all under one common penalty: a feature is active when it is
-    in any of them.
-
-    Parameters
-    ----------
-    min_penalty : float
-        Where the walk ends at the latest, as a share of the penalty at which the first feature enters.
+    in any of them. `min_penalty` is a share of the penalty at which the first feature enters.
     """
 
     name: ClassVar[str] = "lasso"

@@ -30,8 +30,6 @@ def class_turns(target: Target, subsamples: Mask, rngs: Generators, n_steps: int
 
     Classes that a subsample lacks have no turn in it, unless it has a single class, and nothing to tell apart.
 
-    Examples
-    --------
     >>> target = Target("multiclass", np.array([0, 1, 2, 0]), classes=np.array(["a", "b", "c"]))
     >>> class_turns(target, np.array([[True, True, False, True]]), [np.random.default_rng(0)], 4).ravel()
     array([0, 1, 0, 1])

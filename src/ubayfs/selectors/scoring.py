@@ -83,8 +83,6 @@ def median_centering(block: Floats) -> tuple[Floats, Floats]:
     Nothing but the difference is rounded, so that values near the median (the lower of two) retain their digits beside
     absurd ones. Gaps do not count.
 
-    Examples
-    --------
     >>> block = np.array([[3.0], [2.0], [2.0**60], [5.0]])
     >>> scale, center = median_centering(block)
     >>> (block * scale - center).ravel() / scale
@@ -218,21 +216,13 @@ def _scores(statistic: Statistic, subsamples: Mask, block: Array, present: Mask 
 
 @dataclass(frozen=True, eq=False)
 class Centering:
-    """How k columns are centered so that products with them have digits enough in every run.
+    """How k columns are centered so that products with them have digits enough in every run."""
 
-    Attributes
-    ----------
-    scale, center : ndarray of shape (k,)
-        Columns x are used as ``x * scale - center``.
-    lengths : ndarray of shape (n_models, k)
-        Norms around the mean of each run; 0 for constants, and where `alone`.
-    alone : ndarray of bool of shape (n_models, k)
-        Pairs without digits enough, not constant: they are computed from what :meth:`Runs.unit_columns` gives.
-    """
-
+    # Columns x are used as x * scale - center; both of shape (k,).
     scale: Floats
     center: Floats
-    lengths: Floats
+    lengths: Floats  # norms around the mean of each run, 0 for constants and where `alone`; (n_models, k)
+    # Pairs without digits enough, not constant: computed from what `Runs.unit_columns` gives; (n_models, k).
     alone: Mask
 
     def take(self, columns: Ints | slice) -> Centering:

@@ -142,38 +142,12 @@ def collect_halves(
 ) -> HalfEnsembles:
     """Run an ensemble on complementary halves of the samples, stratified like subsamples and of whole groups.
 
-    Parameters
-    ----------
-    data : FeatureData
-    ensemble : mapping
-        Arguments of :func:`~ubayfs.collect_evidence` that are not about data or how it is run: selector, n_models,
-        train_size and n_features_per_model; others are ignored.
-    n_splits : int, default 20
-        Each takes two ensembles on half of the samples, as many models each as on all of them.
-    random_state, n_jobs
-        As in :func:`~ubayfs.collect_evidence`; split b is the same for every `n_splits`.
-    on_progress : callable or bool, optional
-        True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, n_splits)``, first with 0
-        and whenever runs are finished. When it returns False, the splits that are done are returned.
-    checkpoint : path of a directory, optional
-        Every finished split is stored there, and the same call continues from there.
-    earlier : HalfEnsembles, optional
-        What a call with fewer splits returned; these are not repeated if data, ensemble and seed are the same.
-
-    Raises
-    ------
-    InputError
-        If a class has too few samples for halves, groups cannot be split, or an argument breaks a rule.
-    EnsembleError
-        If the ensembles of fewer than half of the splits could be run.
+    `ensemble` has arguments of :func:`~ubayfs.collect_evidence`, of which those about the data are ignored; the others
+    are as in :func:`~ubayfs.estimate_reproducibility`. Split b is the same for every `n_splits`, so that those of an
+    `earlier` call with fewer are not repeated if data, ensemble and seed are the same.
     """
     options = (random_state, n_jobs, on_progress, checkpoint)
-    return half_ensembles(EnsembleRepeats.from_arguments("splits", data, ensemble, n_splits, *options), earlier)
-
-
-def half_ensembles(repeats: EnsembleRepeats, earlier: HalfEnsembles | None = None) -> HalfEnsembles:
-    """Do what :func:`collect_halves` does, with arguments that are checked."""
-    data = repeats.procedure.data
+    repeats = EnsembleRepeats.from_arguments("splits", data, ensemble, n_splits, *options)
     plan = plan_halves(data, repeats.settings["train_size"])
 
     def split(number: int) -> HalfEnsembles:

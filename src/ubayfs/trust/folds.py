@@ -108,8 +108,6 @@ def fold_strata(target: Target) -> Ints:
 
     The classes; of labels, the rarest one that a sample has; nothing of numbers.
 
-    Examples
-    --------
     >>> fold_strata(Target("multilabel", np.array([[1, 1], [1, 0], [1, 0], [0, 0]])))
     array([2, 1, 1, 0])
     """

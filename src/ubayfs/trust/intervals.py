@@ -119,8 +119,6 @@ class FoldMean:
         With weights w_f, d = sum w_f x_f / sum w_f is a ratio of sums, and s^2 the variance of what each fold adds to
         it, d + w_f (x_f - d) / mean w, of which the mean is d. With equal weights these are the values x_f.
 
-        Examples
-        --------
         >>> summary = FoldMean.from_values([0.8, 0.9, 1.0, 0.9], cv=2)
         >>> round(summary.mean, 6), round(summary.standard_error, 6), round(summary.lower, 3), round(summary.upper, 3)
         (0.9, 0.091287, 0.609, 1.191)
@@ -170,8 +168,6 @@ def logit_interval(value: float, error: float, n_units: int, spread: SampleSprea
     [1/2n, 1 - 1/2n] with n units, as 1 out of n samples does not prove that no other sample would be wrong; the
     interval holds the score also where it was clipped.
 
-    Examples
-    --------
     >>> [round(end, 3) for end in logit_interval(0.8, 0.05, 40, None)]
     [0.654, 0.894]
     """
@@ -198,8 +194,6 @@ def ratio_interval(value: float, error: float, n_units: int, spread: SampleSprea
     v = 2 max(s^2(E_i/E - D_i/D) / n, (1/J + 1/(K-1)) s^2(E_f/E - D_f/D)): the variance of log(E / D) by units i and by
     folds f. The latter is the squared error of Nadeau and Bengio over (E / D)^2.
 
-    Examples
-    --------
     >>> [round(end, 3) for end in ratio_interval(0.5, 0.05, 40, None)]
     [0.34, 0.621]
     """
@@ -218,8 +212,6 @@ def delong(positive: Array, negative: Array) -> float:
     Placements are of shape (n1,) and (n0,): the shares of units of the other class that are scored on the right side
     of it (DeLong, DeLong and Clarke-Pearson 1988).
 
-    Examples
-    --------
     >>> delong([1.0, 1.0, 0.5, 1.0], [1.0, 0.75])
     0.03125
     """
@@ -233,8 +225,6 @@ def hanley_mcneil(auc: float, n_positive: int, n_negative: int) -> float:
 
     (A (1 - A) + (n1 - 1)(Q1 - A^2) + (n0 - 1)(Q2 - A^2)) / (n1 n0), Q1 = A / (2 - A), Q2 = 2 A^2 / (1 + A).
 
-    Examples
-    --------
     >>> hanley_mcneil(0.5, 1, 1)
     0.25
     """
@@ -247,8 +237,6 @@ def hanley_mcneil(auc: float, n_positive: int, n_negative: int) -> float:
 def ratio_variance(terms: Floats) -> float:
     """Return s^2(E_i/E - D_i/D) / n of terms E_i, D_i of shape (n, 2), with E and D their means; NaN if too few.
 
-    Examples
-    --------
     >>> float(ratio_variance(np.array([[1.0, 2.0], [3.0, 2.0]])))
     0.25
     """

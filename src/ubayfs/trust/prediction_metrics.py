@@ -73,8 +73,6 @@ def placements(positive: Array, score: Array) -> Floats:
     Of shape (n_samples, 2): those of samples that are not `positive` and of those that are, NaN for the other ones. The
     mean of each column is the AUC.
 
-    Examples
-    --------
     >>> placements(np.array([False, False, True]), np.array([0.1, 0.7, 0.7])).tolist()
     [[1.0, nan], [0.5, nan], [nan, 0.75]]
     """

@@ -12,7 +12,6 @@ import numpy as np
 from .._arguments import Ints, Mask
 from ..data.categories import with_levels
 from ..data.feature_data import FeatureData
-from ..data.missing import MAX_MISSING
 from ..data.sparse_columns import SparseColumns
 from ..data.target import TASKS, Target, plain
 from ..decision.selection import Selection, check_selection
@@ -53,29 +52,17 @@ class Procedure:
         return cls(data, selectors, ensemble_settings(data, selectors, n_models, train_size, per_model))
 
 
-def data_of_evidence(
-    selection: Selection,
-    X: Any,
-    y: Any = None,
-    *,
-    groups: Any = None,
-    adjust_for: Any = None,
-    target: Any = None,
-    layer: str | None = None,
-    max_missing: float = MAX_MISSING,
-) -> FeatureData:
+def data_of_evidence(selection: Selection, X: Any, y: Any = None, **reading: Any) -> FeatureData:
     """Read the data that the evidence of a selection was collected on, as :func:`~ubayfs.collect_evidence` did.
 
+    `reading` are the arguments of that function that say how, but for the task and the rule for missing values.
     InputError if features, values, target, groups or covariates differ. Sets of another ensemble do not know their
     data; then only the features are compared.
     """
     check_selection(selection)
     settings = {} if selection.posterior is None else selection.posterior.evidence.settings
     settings = settings.get("parts", [settings])[0]
-    data = as_data(
-        X, y, task=settings.get("task"), groups=groups, target=target, layer=layer,
-        missing=settings.get("missing") or "error", max_missing=max_missing, adjust_for=adjust_for,
-    )  # fmt: skip
+    data = as_data(X, y, task=settings.get("task"), missing=settings.get("missing") or "error", **reading)
     if not np.array_equal(data.feature_names, selection.feature_names):
         raise InputError.of("X", "has other features than the selection; pass the data of its evidence.")
     if settings.get("data_fingerprint", data.fingerprint) != data.fingerprint:
@@ -162,8 +149,6 @@ def shuffled(target: Target, groups: Ints | None, rng: np.random.Generator) -> T
     With groups, those in which the target is constant exchange theirs as a whole, whatever their sizes; in others
     samples of the group exchange theirs.
 
-    Examples
-    --------
     >>> target = Target("binary", np.array([0, 0, 0, 1, 1]), np.array(list("aaabb")))
     >>> shuffled(target, np.array([0, 0, 1, 2, 2]), np.random.default_rng(1)).labels.tolist()
     ['b', 'b', 'a', 'a', 'a']
@@ -188,8 +173,6 @@ def draw_half(plan: SubsamplePlan, rng: np.random.Generator) -> Mask:
 
     Both halves of a stratum differ by at most one sample (or group), and so do both halves altogether.
 
-    Examples
-    --------
     >>> plan = SubsamplePlan(np.array([0, 0, 0, 0, 1, 1, 1]), np.array([2, 1]))
     >>> draw_half(plan, np.random.default_rng(0))
     array([False,  True, False,  True, False, False,  True])

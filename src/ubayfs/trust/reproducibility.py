@@ -374,14 +374,8 @@ def _projected_alike(agreement: float, share: float) -> float:
 def agreement(first: Mask, second: Mask, n_varying: int) -> Floats:
     """Return the agreement of pairs of sets beyond chance, of shape (n_pairs,); NaN where it is undefined.
 
-    Parameters
-    ----------
-    first, second : ndarray of bool of shape (n_pairs, n_features)
-    n_varying : int
-        How many features could be selected.
+    The sets have shape (n_pairs, n_features); `n_varying` features could be selected.
 
-    Examples
-    --------
     >>> agreement(np.array([[1, 1, 0, 0]] * 3, dtype=bool), np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]]) > 0, 4)
     array([ 1.,  0., nan])
     >>> agreement(np.ones((1, 4), dtype=bool), np.ones((1, 4), dtype=bool), 4)  # nothing else could be selected
@@ -398,25 +392,10 @@ def agreement(first: Mask, second: Mask, n_varying: int) -> Floats:
 def reproducibility_of(
     selection: Selection, halves: HalfEnsembles, data: FeatureData | None = None, random_state: RandomState = None
 ) -> Reproducibility:
-    """Decide on every half as on all samples, and compare the sets.
+    """Decide on every half, with ensembles of the same settings, as on all samples, and compare the sets.
 
-    Parameters
-    ----------
-    selection : Selection
-        What was decided on all samples, and how.
-    halves : HalfEnsembles
-        Ensembles on halves of the same samples, with the same settings.
-    data : FeatureData, optional
-        All samples; needed by constraints on correlations, and for stand-ins.
-    random_state : int, Generator, SeedSequence, RandomState or None
-        Of the decisions; default: that of the selection.
-
-    Raises
-    ------
-    InputError
-        If the halves are of other data or settings, or data are needed.
-    EnsembleError
-        If more than half of the splits cannot be used, such as where no set keeps all hard constraints.
+    `data` of all samples are needed by constraints on correlations, and for stand-ins; `random_state` is that of the
+    decisions, by default that of the selection.
     """
     check_selection(selection)
     if selection.posterior is None or selection.decision is None:

@@ -25,22 +25,12 @@ from .repeats import EnsembleRepeats
 
 @dataclass(frozen=True, eq=False)
 class ShuffledVotes:
-    """Votes of an ensemble, and the most that any feature has for shuffled targets.
+    """Votes of an ensemble, and the most that any feature has for shuffled targets."""
 
-    Attributes
-    ----------
-    shares : ndarray of float of shape (n_shuffles,)
-        Of each shuffle: the largest share of the models that selected the same feature.
-    counts : ndarray of int of shape (n_features,)
-        Votes for the target itself, of `n_models` models.
-    settings : mapping
-        Of the ensemble, with the seed of the shuffles.
-    """
-
-    shares: Floats
-    counts: Ints
+    shares: Floats  # of each shuffle, the largest share of the models that selected the same feature; (n_shuffles,)
+    counts: Ints  # votes for the target itself, of `n_models` models; (n_features,)
     n_models: int
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # of the ensemble, with the seed of the shuffles
 
     def __post_init__(self) -> None:
         freeze(self.shares)
@@ -85,16 +75,9 @@ def collect_shuffled_votes(
     on_progress: Progress | bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> ShuffledVotes:
-    """Repeat an ensemble on shuffles of the target.
+    """Repeat an ensemble on shuffles of the target; arguments are those of :func:`~ubayfs.estimate_related`.
 
     Groups in which the target is constant exchange it as a whole; in others samples of the group exchange theirs.
-
-    Raises
-    ------
-    InputError
-        With covariates: a shuffle would also part the target from these, so that votes would not be comparable.
-    EnsembleError
-        If the ensembles of fewer than half of the shuffles could be run.
     """
     if data.covariates is not None:
         rule = "cannot be combined with n_vote_shuffles: a shuffle would also part the target from the covariates."

@@ -17,12 +17,6 @@ _N_RANDOM, _MOST_DRAWN = 10, 2000
 def n_matched(close: Mask) -> int:
     """Return the largest number of pairs of a row and a column that are close, each row and column in one pair.
 
-    Parameters
-    ----------
-    close : ndarray of bool of shape (n_first, n_second)
-
-    Examples
-    --------
     >>> n_matched(np.array([[1, 1, 0], [1, 0, 0], [0, 0, 0]], dtype=bool))
     2
     """
@@ -38,34 +32,8 @@ def stand_in_agreement(X: Array, members: Mask, sets: Mask, candidates: Mask) ->
     """Return which share of a set random ones match, and the agreement of pairs of sets beyond that.
 
     With m the number of pairs of S and S' and e its mean over random sets in place of either, the agreement is
-    (m - e) / ((k + k')/2 - e), NaN where a set is empty.
-
-    Parameters
-    ----------
-    X : table of shape (n_samples, n_features)
-    members : ndarray of bool of shape (n_features,)
-        The set that was selected on all samples.
-    sets : ndarray of bool of shape (n_pairs, 2, n_features)
-        Of the halves.
-    candidates : ndarray of bool of shape (n_features,)
-        Features that could be selected; random sets have only these.
-
-    Returns
-    -------
-    chance : float
-    agreements : ndarray of float of shape (n_pairs,)
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> values = rng.normal(size=(50, 10))
-    >>> X = np.hstack([values, values + 0.01 * rng.normal(size=(50, 10))])  # each feature has a stand-in
-    >>> one, other = np.arange(20) < 3, (np.arange(20) >= 10) & (np.arange(20) < 13)
-    >>> chance, agreements = stand_in_agreement(X, one, np.array([[one, other], [one, one]]), np.ones(20, dtype=bool))
-    >>> agreements
-    array([1., 1.])
-    >>> 0.2 < chance < 0.5
-    True
+    (m - e) / ((k + k')/2 - e), NaN where a set is empty. `members` is the set that was selected on all samples; `sets`
+    are those of halves, of shape (n_pairs, 2, n_features); random ones have `candidates` only.
     """
     # A fixed seed: the same sets have the same agreement.
     rng = np.random.default_rng(0)
