@@ -29,7 +29,7 @@ evidence = ubayfs.collect_evidence(X, y, selector="mrmr", n_models=100, n_featur
 
 warnings.filterwarnings("ignore", "No model voted")
 weights = [0.01, 3, 10, 30, 100, 300]
-figure, axes = plt.subplots(1, 2, sharex=True, figsize=(7.2, 3.2), layout="constrained")
+figure, axes = plt.subplots(1, 2, sharex=True, sharey=True, figsize=(7.2, 3.2), layout="constrained")
 for axis, name in zip(axes, ("worst smoothness", "error"), strict=True):
     chosen = [ubayfs.decide(evidence, max_size=10, weights={name: weight}, blocks=blocks) for weight in weights]
     members = [name] if name in evidence.feature_names else blocks[name]
