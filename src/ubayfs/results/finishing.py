@@ -95,9 +95,9 @@ def _with_data(
     """
     if study.data is not None or len(selection.features) < 2:
         return study, selection
-    known = None if before is None else known_correlations(selection, before)
-    if known is not None:
-        metrics = replace(selection.metrics, redundancy=known.among(selection.features).redundancy)
+    correlations = None if before is None else known_correlations(selection, before)
+    if correlations is not None:
+        metrics = replace(selection.metrics, redundancy=correlations.among(selection.features).redundancy)
         return study, replace(selection, best=replace(selection.best, metrics=metrics))
     try:
         data = study.study.read_data()
@@ -113,7 +113,7 @@ def _measured(selection: Selection, data: FeatureData) -> Selection:
     assert selection.problem is not None
     problem = replace(selection.problem, X=data.X)
     best, *others = (
-        replace(found, metrics=problem.measure(problem.mask(found.indices)))
-        for found in (selection.best, *selection.alternatives)
+        replace(each, metrics=problem.measure(problem.mask(each.indices)))
+        for each in (selection.best, *selection.alternatives)
     )
     return replace(selection, best=best, alternatives=tuple(others), problem=problem)
