@@ -66,18 +66,18 @@ def read_bytes(path: Path) -> bytes:
 
 def check_unpacked(path: Path, size: int, more: bool = False) -> int:
     """Refuse a file that takes so much memory, or `more`; return the limit, as it is set or by the free memory."""
-    given, limit = os.environ.get(_LIMIT), 8 * 10**9 // _SHARE  # where the system does not tell
+    setting, limit = os.environ.get(_LIMIT), 8 * 10**9 // _SHARE  # where the system does not tell
     with suppress(OSError, IndexError):
         limit = 1024 * int(Path("/proc/meminfo").read_text().partition("MemAvailable:")[2].split()[0]) // _SHARE
     with suppress(OSError, ValueError):  # of a container, if it has a limit
         limit = min(limit, int(Path("/sys/fs/cgroup/memory.max").read_text()) // _SHARE)
     try:
-        limit = int(float(given) * 10**9) if given else limit
+        limit = int(float(setting) * 10**9) if setting else limit
         if limit <= 0:
             raise ValueError("not positive")
     except (ValueError, OverflowError) as error:
-        rule = f"must be a number of gigabytes above 0, such as 16; got {repr_of(given)}."
-        raise InputError.of(_LIMIT, rule, given) from error
+        rule = f"must be a number of gigabytes above 0, such as 16; got {repr_of(setting)}."
+        raise InputError.of(_LIMIT, rule, setting) from error
     if size > limit:
         message = (
             f"{path} takes {'more than ' * more}{size / 1e9:,.2f} GB of memory when it is unpacked; the limit for one "
@@ -217,10 +217,10 @@ def load_record(
         raise EnsembleError(f"{path} is damaged and cannot be read ({type(error).__name__}: {error}).") from error
     if not isinstance(metadata, dict) or metadata.get("kind") != kind:
         raise EnsembleError(f"{path} is not {kind}: it was not written by ubayfs for this purpose.")
-    found = metadata.get("version")
-    if not isinstance(found, int) or found > version:
+    written = metadata.get("version")
+    if not isinstance(written, int) or written > version:
         raise EnsembleError(
-            f"{path} has format version {found!r}, but this ubayfs reads up to {version}; update ubayfs."
+            f"{path} has format version {written!r}, but this ubayfs reads up to {version}; update ubayfs."
         )
     return metadata, arrays
 

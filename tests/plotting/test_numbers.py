@@ -75,9 +75,9 @@ def test_intervals_are_drawn_from_end_to_end(cancer_selection):
     drawing = display.plot()
     drawn = {}
     for lines in drawing.ax.collections:
-        if lines.get_gid() in ("chosen", "not chosen"):
+        if lines.get_gid() in ("selected", "not selected"):
             for (x0, y), (x1, _) in lines.get_segments():
-                drawn[int(y)] = (x0, x1, lines.get_gid() == "chosen")
+                drawn[int(y)] = (x0, x1, lines.get_gid() == "selected")
     expected = zip(display.lower, display.upper, display.chosen, strict=True)
     assert [drawn[row] for row in range(len(display.features))] == list(expected)
     assert len(display.features) < 30  # without those that nothing speaks for
@@ -141,7 +141,7 @@ def test_pairs_of_correlated_features_are_one_band_up_to_the_one_that_they_can_b
     assert (pairs.lowest, pairs.highest) == (rho[0], rho[-1])
     assert pairs.rho == pytest.approx(np.median(rho), rel=0.01)
     assert size.kinds == ("max-size",)
-    assert display.farthest == pytest.approx(4.4)
+    assert display.farthest == pytest.approx(3.3)
     drawing = display.plot()
     (band,) = (found for found in drawing.ax.collections if str(found.get_gid()).startswith("band"))
     corners = band.get_paths()[0].vertices
@@ -322,7 +322,7 @@ def test_the_chosen_size_is_marked_and_forbidden_sizes_are_stated():
     assert [point.size for point in display.points] == [1, 2, 3, 4]
     assert display.infeasible == (5,)
     drawing = display.plot()
-    (mark,) = (line for line in drawing.ax.lines if line.get_gid() == "chosen")
+    (mark,) = (line for line in drawing.ax.lines if line.get_gid() == "selected")
     assert mark.get_data() == ([2], [selection.value])
     above, below = drawing.figure.axes
     (value,) = (line.get_ydata() for line in above.lines if line.get_gid() == "value")
@@ -443,7 +443,7 @@ def test_of_many_chosen_features_some_from_strong_to_weak_are_shown():
     assert sum(display.chosen) == 12
     ranked = sorted(selection.indices.tolist(), key=lambda i: (-evidence.counts[i], i))
     assert (display.features[0], display.features[11]) == (f"x{ranked[0]}", f"x{ranked[-1]}")
-    assert "12 of 40 chosen features shown" in display.plot().figure.get_supxlabel().replace("\n", " ")
+    assert "12 of 40 selected features shown" in display.plot().figure.get_supxlabel().replace("\n", " ")
 
 
 def test_lines_tell_chosen_from_others_and_bear_their_names():
@@ -453,7 +453,7 @@ def test_lines_tell_chosen_from_others_and_bear_their_names():
     drawing = display.plot()
     lines = [line for line in drawing.ax.lines if line.get_gid()]
     assert [(line.get_gid(), line.get_linestyle()) for line in lines] == [
-        ("chosen", "-"), ("runner-up", "--"), ("runner-up", "--")
+        ("selected", "-"), ("runner-up", "--"), ("runner-up", "--")
     ]  # fmt: skip
     assert [tuple(line.get_ydata()) for line in lines] == [
         (1, 1, 1, 1), (0, 1 / 2, 1 / 3, 1 / 2), (1, 1 / 2, 1 / 3, 1 / 4)

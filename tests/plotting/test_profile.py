@@ -104,7 +104,7 @@ def test_means_effects_and_samples_are_drawn(X, selection):
     drawing = display.plot()
     points = [line.get_xdata() for line in drawing.ax.lines if line.get_gid() == "means"]
     np.testing.assert_allclose(np.column_stack(points), display.means)
-    texts = [text.get_text() for text in drawing.ax.texts if text.get_gid() == "effect"]
+    texts = [text.get_text() for text in drawing.ax.texts if text.get_gid() == "beside"]
     assert texts == [f"{effect:+.2f}" for effect in display.effects]
     (image,) = drawing.figure.axes[1].images
     assert image.get_array().shape == (3, sum(display.shown))

@@ -1,6 +1,7 @@
 """Displays of trust against the values that they show."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -69,8 +70,18 @@ def test_halves_are_points_of_their_shares_of_votes(selection, trust):
     assert sorted(zip(display.first, display.second, display.chosen, strict=True)) == sorted(expected)
     assert sorted(display.agreements) == sorted(trust.reproducibility.agreements.tolist())
     figure = display.plot().figure
-    chosen = by_gid(figure.axes[0], "chosen on all samples")
-    assert len(chosen.get_xdata()) == sum(display.chosen)
+    for gid, selected in (("selected on all samples", True), ("not selected on all samples", False)):
+        marks = by_gid(figure.axes[0], gid)
+        pairs = [
+            sorted((a, b))
+            for a, b, c in zip(display.first, display.second, display.chosen, strict=True)
+            if c == selected
+        ]
+        counts = Counter((round(10 * high), round(10 * low)) for low, high in pairs)
+        cells = {(round(x / 10), round(y / 10)) for x, y in marks.get_offsets()}
+        assert cells == set(counts)
+        areas = np.sort(marks.get_sizes())
+        np.testing.assert_allclose(areas / areas.max(), np.sort(list(counts.values())) / max(counts.values()))
     assert by_gid(figure.axes[1], "agreements").get_ydata().tolist() == list(display.agreements)
     low, high = np.sort(by_gid(figure.axes[1], "interval").get_extents().transformed(
         figure.axes[1].transData.inverted()).get_points()[:, 1])  # fmt: skip
@@ -117,7 +128,7 @@ def test_p_values_stand_with_their_q_values(selection, trust):
         (y, x) for gid in ("selected", "not selected") for x, y in zip(*by_gid(drawing.ax, gid).get_data(), strict=True)
     )
     assert [x for _, x in points] == pytest.approx(-np.log10(display.p_values))
-    shown = [text.get_text() for text in drawing.ax.texts if text.get_gid() == "q"]
+    shown = [text.get_text() for text in drawing.ax.texts if text.get_gid() == "beside"]
     assert [float(text.strip("< ")) for text in shown] == pytest.approx(display.q_values, abs=0.0101)
     assert f"At least {related.of(selection.features).at_least} of 6" in drawing.figure.get_suptitle()
 

@@ -91,8 +91,7 @@ def _ensemble(resolved: ResolvedStudy) -> list[str]:
         per_model = f"at random 1 to {most_features(per_model, data.n_features)}"
     n = round(section.train_size * data.n_samples)
     return [
-        f"ensemble    {section.n_models:,} runs of {names} on about {n:,} samples each, {per_model} features per run",
-        f"work        {section.n_models * n * data.n_features:,} values to read",
+        f"ensemble    {section.n_models:,} runs of {names} on about {n:,} samples each, {per_model} features per run"
     ]
 
 

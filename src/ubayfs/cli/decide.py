@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
             _check_related(earlier, arguments.result)
         check_fingerprint(study, resolved.data, evidence)
         resolved = steps.votes_seen(resolved, earlier)
-        notes = [given for given in evidence.advice if given.category is None]  # `select` has shown them
+        notes = [note for note in evidence.advice if note.category is None]  # `select` has shown them
         runs = None if directory is None or level is None else runs_directory(directory, resolved)
         steps.finish(resolved.with_seeds(evidence), evidence, directory, write, earlier, notes, level, runs)
 

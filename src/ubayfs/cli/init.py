@@ -49,31 +49,31 @@ def run(arguments: argparse.Namespace) -> None:
     if output.exists() and not arguments.force:
         raise InputError(f"{output} exists already. Choose another name with -o, or replace it with --force.")
     target = _target(arguments)
-    found = inspect_files(
+    inspected = inspect_files(
         arguments.data, samples=arguments.samples, sheet=arguments.sheet,
         samples_sheet=arguments.samples_sheet, features_in=arguments.features_in, id=arguments.id,
         encoding=arguments.encoding, target=target,
     )  # fmt: skip
-    table = found.table
-    sheet = arguments.sheet or (found.sheet if found.other_sheets else None)
+    table = inspected.table
+    sheet = arguments.sheet or (inspected.sheet if inspected.other_sheets else None)
 
     def moved(path: Path) -> str:
         return moved_path(path.as_posix(), Path.cwd(), Path.cwd() / output.parent)
 
-    paths = {block: moved(path) for block, path in found.files.items()}
-    layout = found.keys if arguments.samples is None else {"samples": moved(arguments.samples), **found.keys}
+    paths = {block: moved(path) for block, path in inspected.files.items()}
+    layout = inspected.keys if arguments.samples is None else {"samples": moved(arguments.samples), **inspected.keys}
     data_path = paths if len(paths) > 1 else next(iter(paths.values()))
     text, roles = starter_text(table, data_path, target, sheet, layout)
     if not output.parent.is_dir():
         raise InputError(f"there is no directory {output.parent} to write {output.name} to; make it first.")
     write_atomically(output, text.encode())
-    for line in found.orientation:
+    for line in inspected.orientation:
         echo(line)
     echo_advice(advice_facts(table.notes))
-    if found.other_sheets:
+    if inspected.other_sheets:
         described = arguments.samples or arguments.samples_sheet
         way_out = "" if described else " If one of them describes the samples, name it with --samples-sheet."
-        echo(f"The data are those of the sheet {sheet!r}; other sheets: {quoted(found.other_sheets)}.{way_out}")
+        echo(f"The data are those of the sheet {sheet!r}; other sheets: {quoted(inspected.other_sheets)}.{way_out}")
     if roles.is_undecided:
         echo(f"Which column is the target? It may be {quoted(roles.candidates)}; name it in the file.")
     elif target is None:

@@ -141,11 +141,11 @@ def build_parser() -> argparse.ArgumentParser:
     for name in COMMANDS:
         module = import_module(f".{name}", __package__)
         summary = (module.__doc__ or "").splitlines()[0].rstrip(".")
-        own = commands.add_parser(
+        command_parser = commands.add_parser(
             name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
         )
-        own.add_options = module.add_arguments
-        own.set_defaults(run=module.run)
+        command_parser.add_options = module.add_arguments
+        command_parser.set_defaults(run=module.run)
     return parser
 
 

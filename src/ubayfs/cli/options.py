@@ -185,19 +185,19 @@ def changed_section(study: Study, key: str, arguments: argparse.Namespace, probl
     from ..study.study import moved_path
 
     section = getattr(study, key)
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, entry in section.keys().items():
         argument = "" if entry.option is None else entry.option.flag.lstrip("-").replace("-", "_")
         if argument in arguments:
             value = getattr(arguments, argument)
             is_file = entry.option.metavar == "FILE"
-            given[name] = moved_path(value, Path.cwd(), Path(os.path.abspath(study.folder))) if is_file else value
+            values[name] = moved_path(value, Path.cwd(), Path(os.path.abspath(study.folder))) if is_file else value
             problems.written_in((key, name), entry.option.flag)
-    if key == "prior" and "table" in given:
-        given["sheet"] = None  # that of the table of the study
-    if key == "data" and "samples" in given:
-        given.setdefault("samples_sheet", None)
-    return section.changed(given, problems)
+    if key == "prior" and "table" in values:
+        values["sheet"] = None  # that of the table of the study
+    if key == "data" and "samples" in values:
+        values.setdefault("samples_sheet", None)
+    return section.changed(values, problems)
 
 
 def _with_weights(prior: Any, stated: list[str] | None, problems: Problems) -> Any:
@@ -261,7 +261,7 @@ def _with_constraints(study: Study, arguments: argparse.Namespace, problems: Pro
         elif value is not None:
             removed.add(kind)
             added.append((kind, {first: value, **({} if first == "n" else _price_of(kind, price))}))
-    if price is not None and not any("price" in given for _, given in added):
+    if price is not None and not any("price" in terms for _, terms in added):
         problems(_PRICE, "softens links among the options, such as --cannot-link; there are none.")
     before = problems.origin.aliases
     made: list[Constraint] = []
@@ -270,9 +270,9 @@ def _with_constraints(study: Study, arguments: argparse.Namespace, problems: Pro
             old = ("constraints", position)
             problems.written_in(("constraints", len(made)), before.get(old, old))
             made.append(constraint)
-    for kind, given in added:
+    for kind, terms in added:
         place = ("constraints", len(made))
         problems.written_in(place, _flag(kind))
         with collect_errors(problems, place):
-            made.append(KINDS[kind].build(**given))
+            made.append(KINDS[kind].build(**terms))
     return tuple(made)

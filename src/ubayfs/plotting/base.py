@@ -22,7 +22,7 @@ from ..trust.trust import Trust
 from .figures import Drawing
 from .style import WIDTH, house_style, legend_below, wrapped
 
-_MOST_CHOSEN = 100  # that a figure lists
+_MOST_SELECTED = 100  # that a figure lists
 
 D = TypeVar("D", bound="Display")
 
@@ -107,12 +107,12 @@ def _average_ranks(values: Array) -> Floats:
 class ReportData:
     """What a report knows beside the selection."""
 
-    correlations: Correlations | None = None  # among the chosen features and others, of the data of the fit
+    correlations: Correlations | None = None  # among the selected features and others, of the data of the fit
     blocks: Blocks = field(default_factory=lambda: Blocks({}))
     level: float = 0.9  # of credible intervals
-    profile: Any = None  # the ProfileDisplay of the chosen features and others, if their samples have groups
+    profile: Any = None  # the ProfileDisplay of the selected features and others, if their samples have groups
     trust: Trust = field(default_factory=Trust)
-    max_features: int = 20  # that a figure lists; more when more are chosen
+    max_features: int = 20  # that a figure lists; more when more are selected
 
 
 @dataclass(frozen=True)
@@ -212,28 +212,28 @@ class Display:
         raise NotImplementedError
 
 
-def top_features(score: Array, chosen: Mask, max_features: int) -> Ints:
-    """Return the chosen features and those of the highest score, together `max_features` unless more are chosen.
+def top_features(score: Array, selected: Mask, max_features: int) -> Ints:
+    """Return the selected features and those of the highest score, together `max_features` unless more are selected.
 
-    They are ordered by falling score, equal ones by position. Of more than a hundred chosen ones only the highest are
+    They are ordered by falling score, equal ones by position. Of more than a hundred selected ones only the highest are
     returned: a figure must end somewhere.
     """
     max_features = check_int("max_features", max_features, low=1)
     order = np.argsort(-score, kind="stable")
-    members = order[chosen[order]][: max(max_features, _MOST_CHOSEN)]
-    further = order[~chosen[order]][: max(max_features - len(members), 0)]
+    members = order[selected[order]][: max(max_features, _MOST_SELECTED)]
+    further = order[~selected[order]][: max(max_features - len(members), 0)]
     shown = np.zeros(len(score), dtype=bool)
     shown[members] = shown[further] = True
     return order[shown[order]]
 
 
 def with_support(selection: Selection, shown: Ints, named: Mask | None = None) -> Ints:
-    """Return those of some features that are chosen, named, or have votes or weight: others would only fill a list."""
-    speaks = selection.importance > 0
+    """Return those of some features that are selected, named, or have votes or weight; others only fill a list."""
+    supported = selection.importance > 0
     if selection.counts is not None and selection.weights is not None:
-        speaks = (selection.counts > 0) | (selection.weights > selection.weights.min())
-    speaks = speaks | selection.mask | (False if named is None else named)
-    return shown[speaks[shown]]
+        supported = (selection.counts > 0) | (selection.weights > selection.weights.min())
+    supported = supported | selection.mask | (False if named is None else named)
+    return shown[supported[shown]]
 
 
 def blocks_of(blocks: Blocks, names: Array, positions: Ints) -> list[tuple[str, ...]]:
@@ -242,8 +242,13 @@ def blocks_of(blocks: Blocks, names: Array, positions: Ints) -> list[tuple[str, 
     return [tuple(name for name, inside in zip(blocks.names, column, strict=True) if inside) for column in belongs.T]
 
 
+def at(values: Array, positions: Array) -> tuple[Any, ...]:
+    """Return the values at some positions, or where a mask is true, as plain values."""
+    return tuple(np.asarray(values)[positions].tolist())
+
+
 def shown_of(n_shown: int, n_features: int) -> str:
     """Return a sentence on features left out of a figure, or nothing."""
     if n_shown == n_features:
         return ""
-    return f"{n_shown:,} of {n_features:,} features shown: the chosen and the leading ones. "
+    return f"{n_shown:,} of {n_features:,} features shown: the selected ones and those that rank highest. "

@@ -1,4 +1,4 @@
-"""Correlations among the chosen features."""
+"""Correlations among the selected features."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_NUMBERS = 16  # features up to which there is room for a number in each ce
 
 @dataclass(frozen=True)
 class CorrelationDisplay(Display):
-    """Heat map of the correlations among the chosen features, block by block."""
+    """Heat map of the correlations among the selected features, block by block."""
 
     features: tuple[str, ...]  # by block, most important first within a block
     correlation: tuple[tuple[float, ...], ...]  # signed
@@ -34,7 +34,7 @@ class CorrelationDisplay(Display):
 
     name: ClassVar[str] = "correlation"
     section: ClassVar[str] = "correlation"
-    caption: ClassVar[str] = "Correlations among the chosen features."
+    caption: ClassVar[str] = "Correlations among the selected features."
     report_arguments: ClassVar[Mapping[str, str]] = {"X": "correlations", "blocks": "blocks"}
 
     @classmethod
@@ -99,15 +99,15 @@ class CorrelationDisplay(Display):
         matrix = np.abs(np.array(self.correlation))
         n = len(self.features)
         if n < 2:
-            return f"{counted(self.n_chosen, 'feature')} chosen: there is no pair to correlate", ""
+            return f"{counted(self.n_chosen, 'feature')} selected: there is no pair to correlate", ""
         pairs = np.triu_indices(n, 1)
         first, second = (int(side[np.argmax(matrix[pairs])]) for side in pairs)
-        title = f"Correlation among the chosen features: at most {matrix[first, second]:.2f} in absolute value"
+        title = f"Correlation among the selected features: at most {matrix[first, second]:.2f} in absolute value"
         names = short_names(self.features)
         details = f"Strongest between {names[first]} and {names[second]}. {self.method.capitalize()} correlation"
         details += "; the shade is its absolute value." if n > _MOST_NUMBERS else "; numbers with sign, shade without."
         if n < self.n_chosen:
-            details += f" The {n} most important of {self.n_chosen:,} chosen features are shown."
+            details += f" The {n} most important of {self.n_chosen:,} selected features are shown."
         return title, details
 
     def _height(self) -> float:

@@ -1,4 +1,4 @@
-"""How sure the ensemble is: credible intervals of the leading features, and shares of votes by number of models."""
+"""How sure the ensemble is: credible intervals of the top features, and shares of votes by number of models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._plain import counted
 from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
-from .base import Display, shown_of, top_features, with_support
+from .base import Display, at, shown_of, top_features, with_support
 from .style import (
     BLACK,
     BLUE,
@@ -21,6 +21,7 @@ from .style import (
     LIGHT_GREY,
     VERMILION,
     divided,
+    draw_marks,
     label_lines,
     list_features,
     list_height,
@@ -28,7 +29,7 @@ from .style import (
 )
 
 _MOST_POINTS = 100
-_MOST_CHOSEN = 12
+_MOST_LINES = 12  # of selected features
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class PosteriorDisplay(Display):
 
     name: ClassVar[str] = "posterior"
     section: ClassVar[str] = "ensemble"
-    caption: ClassVar[str] = "Credible intervals of the importances; chosen features are marked."
+    caption: ClassVar[str] = "Credible intervals of the importances; selected features are marked."
     report_arguments: ClassVar[Mapping[str, str]] = {"level": "level", "max_features": "max_features"}
 
     @classmethod
@@ -81,11 +82,11 @@ class PosteriorDisplay(Display):
         lower, upper = posterior.credible_interval(level, n_draws, random_state)
         shown = with_support(selection, top_features(posterior.mean, selection.mask, max_features))
         return cls(
-            features=tuple(selection.feature_names[shown].tolist()),
-            mean=tuple(posterior.mean[shown].tolist()),
-            lower=tuple(lower[shown].tolist()),
-            upper=tuple(upper[shown].tolist()),
-            chosen=tuple(selection.mask[shown].tolist()),
+            features=at(selection.feature_names, shown),
+            mean=at(posterior.mean, shown),
+            lower=at(lower, shown),
+            upper=at(upper, shown),
+            chosen=at(selection.mask, shown),
             level=float(level),
             prior=posterior.prior,
             n_features=len(selection.feature_names),
@@ -106,21 +107,11 @@ class PosteriorDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         rows = np.arange(len(self.features))
-        mean, lower, upper, chosen = map(np.asarray, (self.mean, self.lower, self.upper, self.chosen))
+        lower, upper, selected = map(np.asarray, (self.lower, self.upper, self.chosen))
         ax.hlines(rows, 0, upper.max(initial=0.0), color=LIGHT_GREY, linewidth=0.4, zorder=0)
-        for marked, color, face, marker, width, words in (
-            (True, BLUE, BLUE, "s", 2.2, "chosen"),
-            (False, GREY, "white", "o", 1.1, "not chosen"),
-        ):
-            some = np.flatnonzero(chosen == marked)
-            if not len(some):
-                continue
-            ax.hlines(rows[some], lower[some], upper[some], color=color, linewidth=width, gid=words)
-            ax.plot(
-                mean[some], rows[some], marker, markersize=4, color=color, markerfacecolor=face, linestyle="none",
-                clip_on=False, zorder=3,
-                label=f"posterior mean, {words}",
-            )  # fmt: skip
+        for mask, color, width, words in ((selected, BLUE, 2.2, "selected"), (~selected, GREY, 1.1, "not selected")):
+            ax.hlines(rows[mask], lower[mask], upper[mask], color=color, linewidth=width, gid=words)
+        draw_marks(ax, np.asarray(self.mean), rows, selected, "posterior mean, ")
         ax.set_xlim(left=0)
         ax.set_xlabel("posterior importance (all features together: 1)")
         list_features(ax, self.features, self.chosen)
@@ -173,16 +164,16 @@ class ConvergenceDisplay(Display):
         mask = selection.mask
         order = np.argsort(-evidence.counts, kind="stable")
         members = order[mask[order]]
-        if len(members) > _MOST_CHOSEN:
-            members = members[np.linspace(0, len(members) - 1, _MOST_CHOSEN).round().astype(np.intp)]
+        if len(members) > _MOST_LINES:
+            members = members[np.linspace(0, len(members) - 1, _MOST_LINES).round().astype(np.intp)]
         shown = np.concatenate([members, order[~mask[order]][:n_runners_up]])
         n_leading = max(len(selection.features), 1)
         points, shares, agreement = _history(evidence, shown, n_leading)
         return cls(
             n_models=tuple(points.tolist()),
-            features=tuple(selection.feature_names[shown].tolist()),
+            features=at(selection.feature_names, shown),
             shares=tuple(map(tuple, shares.T.tolist())),
-            chosen=tuple(mask[shown].tolist()),
+            chosen=at(mask, shown),
             agreement=tuple(agreement.tolist()),
             n_leading=n_leading,
             n_chosen=len(selection.features),
@@ -192,12 +183,12 @@ class ConvergenceDisplay(Display):
         settled = self._settled()
         title = f"Has the ensemble converged? Share of votes after 1 to {self.n_models[-1]:,} models"
         details = (
-            "Solid line, bold: chosen; dashed: strongest of the others. "
+            "Solid line, bold: selected; dashed: strongest of the others. "
             f"Below: how many of the {counted(self.n_leading, 'feature')} with most votes in the end led already; "
             f"all of them from model {settled:,} on."
         )
         if sum(self.chosen) < self.n_chosen:
-            details += f" {sum(self.chosen)} of {self.n_chosen:,} chosen features shown."
+            details += f" {sum(self.chosen)} of {self.n_chosen:,} selected features shown."
         return title, details
 
     def _settled(self) -> int:
@@ -212,12 +203,12 @@ class ConvergenceDisplay(Display):
         last = self.n_models[-1]
         ax.set_xlim(min(1, last - 1), last)
         ax.set_ylim(0, 1.02)
-        ax.set_ylabel("share of the models\nthat chose the feature")
+        ax.set_ylabel("share of the models\nthat selected the feature")
         colors = [BLUE if marked else VERMILION for marked in self.chosen]
         for values, marked, color in zip(self.shares, self.chosen, colors, strict=True):
             ax.plot(
                 self.n_models, values, color=color, linestyle="-" if marked else "--", linewidth=1.1 if marked else 0.9,
-                gid="chosen" if marked else "runner-up",
+                gid="selected" if marked else "runner-up",
             )  # fmt: skip
         ends = [values[-1] for values in self.shares]
         label_lines(ax, ends, short_names(self.features), colors, self.chosen)

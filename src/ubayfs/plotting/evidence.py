@@ -13,7 +13,7 @@ from ..constraints import resolve
 from ..data.blocks import Blocks
 from ..decision.selection import Selection
 from . import style
-from .base import Display, blocks_of, shown_of, top_features, with_support
+from .base import Display, at, blocks_of, shown_of, top_features, with_support
 from .links import Links, draw_links, find_links, headings_height, links_width, named_members
 
 
@@ -38,7 +38,7 @@ class EvidenceDisplay(Display):
 
     name: ClassVar[str] = "evidence"
     section: ClassVar[str] = "chosen"
-    caption: ClassVar[str] = "Votes of the models and prior weight of each feature; chosen features are marked."
+    caption: ClassVar[str] = "Votes of the models and prior weight of each feature; selected features are marked."
     report_arguments: ClassVar[Mapping[str, str]] = {"blocks": "blocks", "max_features": "max_features"}
 
     @classmethod
@@ -73,10 +73,10 @@ class EvidenceDisplay(Display):
         votes = selection.importance if selection.counts is None else selection.counts
         weights = np.zeros(len(names)) if selection.weights is None else selection.weights
         return cls(
-            features=tuple(names[shown].tolist()),
-            votes=tuple(votes[shown].astype(float).tolist()),
-            weights=tuple(weights[shown].tolist()),
-            chosen=tuple(selection.mask[shown].tolist()),
+            features=at(names, shown),
+            votes=at(votes.astype(float), shown),
+            weights=at(weights, shown),
+            chosen=at(selection.mask, shown),
             blocks=tuple(blocks_of(Blocks.of(blocks), names, shown)),
             links=Links() if system is None else find_links(system, selection.mask, shown),
             n_features=len(names),
@@ -94,10 +94,10 @@ class EvidenceDisplay(Display):
         if self._has_votes:
             models = "the models" if self.n_models is None else counted(self.n_models, "model")
             basis = f"votes of {models} plus prior weight"
-        title = f"{self.n_chosen:,} of {counted(self.n_features, 'feature')} chosen: {basis}"
-        details = shown_of(len(self.features), self.n_features) + "Bold, black square: chosen. "
+        title = f"{self.n_chosen:,} of {counted(self.n_features, 'feature')} selected: {basis}"
+        details = shown_of(len(self.features), self.n_features) + "Bold, black square: selected. "
         if self.links.drawn:
-            details += "Lines join the members of a constraint; full mark: chosen member, thick: violated. "
+            details += "Lines join the members of a constraint; full mark: selected member, thick: violated. "
             details += self.links.marks
         if self.links.omitted:
             details += f"Not drawn: {', '.join(self.links.omitted)}. "
@@ -131,9 +131,9 @@ class EvidenceDisplay(Display):
         marked = np.flatnonzero(self.chosen)
         ax.plot(
             np.full(len(marked), 8.0), marked, "s", color=style.BLACK, markersize=4, transform=style.right_margin(ax),
-            clip_on=False, gid="chosen",
+            clip_on=False, gid="selected",
         )  # fmt: skip
-        style.draw_heading(ax, 8.0, "chosen")
+        style.draw_heading(ax, 8.0, "selected")
         right = 18.0
         if any(self.blocks):
             style.draw_blocks(ax, self.blocks, self.palette, right)

@@ -16,16 +16,18 @@ from .base import Display, ReportData, top_features
 from .style import BLACK, BLUE, GREY, SKY, beside, label_lines
 
 _SHOWN = 40  # features
+_CELL, _SHIFT = 10.0, 2.5  # percent: width of a cell, and how far both kinds of marks stand from its middle
+_LARGEST = 10.0  # points
 
 
 @dataclass(frozen=True)
 class HalvesDisplay(Display):
-    """Share of the models that chose a feature on one half of the samples, against that on the other half."""
+    """Share of the models that selected a feature on one half of the samples, against that on the other half."""
 
     first: tuple[float, ...]  # one point for each feature and split
     second: tuple[float, ...]
     chosen: tuple[bool, ...]
-    agreements: tuple[float, ...]  # of the sets chosen on both halves, beyond chance, by falling agreement
+    agreements: tuple[float, ...]  # of the sets selected on both halves, beyond chance, by falling agreement
     n_splits: int  # that are shown
     lower: float  # agreement of studies of half the size, and projected to the whole size
     upper: float
@@ -51,7 +53,7 @@ class HalvesDisplay(Display):
     def from_selection(
         cls, selection: Selection, halves: HalfEnsembles, reproducibility: Reproducibility
     ) -> HalvesDisplay:
-        """Compute the display; it shows the chosen features and those with most votes on all samples."""
+        """Compute the display; it shows the selected features and those with most votes on all samples."""
         votes = selection.importance if selection.counts is None else selection.counts
         shown = top_features(votes, selection.mask, _SHOWN)
         shares = np.array([[half.counts[shown] / half.n_models for half in pair] for pair in halves.pairs])
@@ -72,26 +74,30 @@ class HalvesDisplay(Display):
     def _heading(self) -> tuple[str, str]:
         title = f"Do halves of the samples agree? {counted(self.n_splits, 'split')} into halves"
         details = (
-            "Left: one mark for each feature and split. Upper right: chosen by many models on both halves; along an "
-            "axis: on one half only. Right: agreement of the sets chosen on both halves of each split, 0 by chance; "
-            "lines: mean at half the samples, and projected to all of them; band: 95 % interval."
+            "Left: features in all splits, counted in steps of 10 %; the area of a mark is their number. Upper right: "
+            "selected by many models on both halves; bottom right: on one half only. Right: agreement of the sets "
+            "selected on both halves of each split, 0 by chance; lines: mean at half the samples, and projected to all "
+            "of them; band: 95 % interval."
         )
         return title, details
 
     def _draw(self, ax: Any) -> None:
-        first, second, chosen = 100 * np.array(self.first), 100 * np.array(self.second), np.array(self.chosen)
+        shares, selected = 100 * np.array([self.first, self.second]).T, np.array(self.chosen, dtype=bool)
         ax.plot([0, 100], [0, 100], color="0.7", linewidth=0.8, linestyle="--", zorder=0)
-        for mark, color, marker, face, words in (
-            (False, GREY, "o", "none", "not chosen on all samples"),
-            (True, BLUE, "s", BLUE, "chosen on all samples"),
+        for mask, color, marker, face, shift, words in (
+            (selected, BLUE, "s", BLUE, -_SHIFT, "selected on all samples"),
+            (~selected, GREY, "o", "white", _SHIFT, "not selected on all samples"),
         ):
-            some = np.flatnonzero(chosen == mark)
-            if len(some):
-                ax.plot(first[some], second[some], marker, markersize=3.2, color=color, markerfacecolor=face, alpha=0.5,
-                        markeredgewidth=0.6, linestyle="none", clip_on=False, label=words, gid=words)  # fmt: skip
-        ax.set(xlim=(0, 100), ylim=(0, 100), aspect="equal")
-        ax.set_xlabel("models that chose it on one half (%)")
-        ax.set_ylabel("models that chose it on the other half (%)")
+            if mask.any():
+                # Halves have no order: the larger share is drawn as the one half.
+                cells, counts = np.unique(np.round(np.sort(shares[mask]) / _CELL), axis=0, return_counts=True)
+                size = _LARGEST * np.sqrt(counts / counts.max())
+                x, y = _CELL * cells[:, 1] + shift, _CELL * cells[:, 0]
+                ax.scatter(x, y, size**2, color=face, edgecolors=color, marker=marker, linewidths=0.7, clip_on=False,
+                           label=f"{words} (largest: {counts.max():,})", gid=words)  # fmt: skip
+        ax.set(xlim=(-_CELL / 2, 100 + _CELL / 2), ylim=(-_CELL / 2, 100 + _CELL / 2), aspect="equal")
+        ax.set_xlabel("models that selected it on the half with more (%)")
+        ax.set_ylabel("models that selected it on the other half (%)")
         if right := beside(ax, (5, 2)):
             self._draw_agreement(right)
 
@@ -105,5 +111,5 @@ class HalvesDisplay(Display):
         ax.axhline(0, color="0.7", linewidth=0.8, zorder=0)
         ax.set(xlim=(-1, max(n, 1)), ylim=(min([-0.2, *self.interval, *self.agreements]), 1.0), xticks=[])
         ax.set_xlabel("splits")
-        ax.set_ylabel("agreement of the chosen sets")
+        ax.set_ylabel("agreement of the selected sets")
         label_lines(ax, ends, [f"{value:.2f}" for value in ends], [BLUE, BLUE])

@@ -25,11 +25,11 @@ _STYLES: dict[str, tuple[Any, str, str]] = {
     "at least": ((0, (6, 1.5)), "o", ""),
     "found in the data": (":", "o", ""),
     "required": (None, "^", "Triangle: required. "),
-    "excluded": (None, "X", "Cross: excluded or unlikely; hollow when it is not chosen. "),
+    "excluded": (None, "X", "Cross: excluded or unlikely; hollow when it is not selected. "),
 }
 
-_MOST_LANES = 12
-_OWN_LANES = 3  # up to so many constraints of a kind are drawn in a lane each
+_MOST_LANES = 5  # more cannot be told apart
+_OWN_LANES = 2  # up to so many constraints of a kind are drawn in a lane each
 _MOST_CANDIDATES = 500
 _MOST_NOTES = 3
 LANE = 11.0  # points
@@ -210,7 +210,7 @@ def _in_lanes(links: list[Link], n_of_kind: Counter[str], omitted: Counter[str])
 
 
 def draw_links(ax: Any, links: Links, chosen: tuple[bool, ...], left: float) -> None:
-    """Draw links right of the axes: a line per link with a circle per member, full where the member is chosen."""
+    """Draw links right of the axes: a line per link with a circle per member, full where the member is selected."""
     margin = right_margin(ax)
     for link in links.drawn:
         x = left + LANE * (link.lane + 0.5)

@@ -19,12 +19,12 @@ from ..decision.problem import Violation
 from ..decision.selection import Selection, problem_of
 from .base import Display, ReportData
 from .links import kind_in_words
-from .style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, short
+from .style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, short, whole_numbers
 
 _MOST_CURVES = 7
 _MOST_VIOLATIONS = 6
 _N_POINTS = 101
-_FARTHEST = 4.0  # amount that is shown of inequalities that can be violated by any number of features
+_FARTHEST = 3.0  # amount that is shown of inequalities that can be violated by any number of features
 _COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
 _LINES: tuple[Any, ...] = ("--", "-.", ":", (0, (6, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2, 1, 2)))
 
@@ -57,7 +57,7 @@ class PenaltyCurve:
 
 @dataclass(frozen=True)
 class PenaltyDisplay(Display):
-    """Admissibility against the amount of violation, with the violated inequalities of the chosen set."""
+    """Admissibility against the amount of violation, with the violated inequalities of the selected set."""
 
     curves: tuple[PenaltyCurve, ...]  # by rising rho, which is from the highest curve to the lowest
     farthest: float  # largest amount that is shown
@@ -90,10 +90,10 @@ class PenaltyDisplay(Display):
         if self.n_inequalities == 0:
             return "There are no constraints, so nothing is penalized", ""
         number = counted(self.n_violations, "inequality", "inequalities") if self.n_violations else "nothing"
-        title = f"What a violation costs; the chosen set violates {number}"
-        details = "Numbered: what the chosen set violates." if self.violations else ""
+        title = f"What a violation costs; the selected set violates {number}"
+        details = "Numbered: what the selected set violates." if self.violations else ""
         if any(curve.whole for curve in self.curves):
-            details += " Points: possible amounts. A curve ends at the largest one."
+            details += " Dots: whole amounts; a line ends at the largest possible one."
         if any(curve.lowest < curve.highest for curve in self.curves):
             details += " Bands: from the lowest rho to the highest, with the median as a line."
         for position, violation in enumerate(self.violations, start=1):
@@ -109,6 +109,7 @@ class PenaltyDisplay(Display):
     def _draw(self, ax: Any) -> None:
         ax.set_xlim(-0.02 * self.farthest, self.farthest)  # the step of hard inequalities stands off the axis
         ax.set_ylim(-0.03, 1.05)
+        whole_numbers(ax.xaxis)
         ax.set_xlabel("amount by which an inequality is violated (in its own unit, mostly features)")
         ax.set_ylabel("its admissibility (1: holds)")
         for place, (curve, words) in enumerate(zip(self.curves, self._labels(), strict=True)):
@@ -127,14 +128,16 @@ class PenaltyDisplay(Display):
             ax.plot((0.0, 0.0, end), (1.0, 0.0, 0.0), color=color, clip_on=False, label=words, gid=name)
             return
         x = np.linspace(0.0, end, _N_POINTS)
-        ax.plot(x, _admissibility(x, curve.rho), color=color, linestyle=line, label=words, gid=name)
+        # Of whole amounts the points count, and the line only joins them.
+        weight = 0.8 if curve.whole else 1.4
+        ax.plot(x, _admissibility(x, curve.rho), color=color, linestyle=line, linewidth=weight, label=words, gid=name)
         if curve.lowest < curve.highest:
             low, high = _admissibility(x, curve.highest), _admissibility(x, curve.lowest)
             ax.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0, gid=f"band {name}")
         if curve.whole:
             at = np.arange(1, int(end) + 1)
             for rho in sorted({curve.lowest, curve.rho, curve.highest}):
-                ax.plot(at, _admissibility(at, rho), "o", markersize=3, color=color, gid=f"points {name}")
+                ax.plot(at, _admissibility(at, rho), "o", markersize=5.5, color=color, gid=f"points {name}")
 
     def _labels(self) -> list[str]:
         """Return the words of the curves, with as many digits as it takes to tell them apart."""

@@ -1,4 +1,4 @@
-"""The chosen features in the data: where they are high and low, by how much, and sample by sample.
+"""The selected features in the data: where they are high and low, by how much, and sample by sample.
 
 By how much: with two classes the difference of their means in standard deviations within them; with more, the share of
 the sum of squares between classes; with numbers the rank correlation with them, with survival that with martingale
@@ -79,7 +79,7 @@ class ProfileDisplay(Display):
 
     name: ClassVar[str] = "profile"
     section: ClassVar[str] = "chosen"
-    caption: ClassVar[str] = "The chosen features in the data: where they are high and where low, and by how much."
+    caption: ClassVar[str] = "The selected features in the data: where they are high and where low, and by how much."
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
@@ -104,7 +104,7 @@ class ProfileDisplay(Display):
         y : array-like of shape (n_samples,), optional
             Classes or numbers; default: those of the FeatureData.
         max_features : int, default 30
-            Of more chosen features, the most important ones are shown.
+            Of more selected features, the most important ones are shown.
 
         Examples
         --------
@@ -131,14 +131,14 @@ class ProfileDisplay(Display):
 
     def _heading(self) -> tuple[str, str]:
         by = {"correlation": "along the target", "risk": "by thirds of the risk"}.get(self.effect, "by class")
-        title = f"{counted(len(self.features), 'chosen feature')} in the data, {by}"
+        title = f"{counted(len(self.features), 'selected feature')} in the data, {by}"
         some = sum(self.shown)
         samples = f"{some:,} of {sum(self.sizes):,} samples" if some < sum(self.sizes) else counted(some, "sample")
         higher = f", above 0 where {self.groups[1]} is higher" if self.effect == "difference" else ""
         details = (
             "Left: means, in standard deviations from the mean of all samples. "
-            f"{EFFECTS[self.effect]}{higher}. Right: {samples}; red is above the mean, blue below. These samples "
-            "chose the features: on others the effects will be smaller."
+            f"{EFFECTS[self.effect]}{higher}. Right: {samples}; red is above the mean, blue below. The features "
+            "were selected on these samples: on others the effects will be smaller."
         )
         return title, details
 
@@ -157,13 +157,8 @@ class ProfileDisplay(Display):
             )  # fmt: skip
         ax.set_xlabel("mean (standard deviations)")
         style.list_features(ax, self.features)
-        margin = style.right_margin(ax)
-        ax.text(5, -0.75, _SYMBOLS[self.effect], size=style.SMALL, va="bottom", fontstyle="italic", transform=margin)
-        for row, effect in enumerate(self.effects):
-            sign = "" if self.effect == "share" else "+"
-            ax.text(
-                5, row, f"{effect:{sign}.2f}", size=style.SMALL, va="center_baseline", transform=margin, gid="effect"
-            )
+        sign = "" if self.effect == "share" else "+"
+        style.write_beside(ax, 5, _SYMBOLS[self.effect], [f"{effect:{sign}.2f}" for effect in self.effects])
         if right := style.beside(ax, (3, 4)):
             self._draw_samples(right)
 
@@ -171,7 +166,7 @@ class ProfileDisplay(Display):
         from matplotlib import colormaps
 
         values = np.array(self.values, dtype=np.float64).reshape(len(self.features), -1)
-        ax.imshow(
+        image = ax.imshow(
             values, aspect="auto", interpolation="nearest", vmin=-_LARGEST, vmax=_LARGEST,
             cmap=colormaps["RdBu_r"].with_extremes(bad=style.LIGHT_GREY),
         )  # fmt: skip
@@ -182,6 +177,9 @@ class ProfileDisplay(Display):
             ax.hlines(-0.72, start - 0.5, end - 0.5, color=_COLORS[place % len(_COLORS)], linewidth=4, clip_on=False)
         ax.vlines(ends[:-1] - 0.5, -0.5, len(self.features) - 0.5, color=style.BLACK, linewidth=0.8)
         ax.set_xlabel("samples, in the order of the groups")
+        bar = ax.figure.colorbar(image, ax=ax, ticks=[-2, 0, 2], aspect=12, pad=0.02, fraction=0.06)
+        bar.set_label("standard deviations\nfrom the mean", size=style.SMALL)
+        bar.outline.set_visible(False)
 
 
 def can_be_grouped(target: Target | None) -> bool:

@@ -12,7 +12,7 @@ from .._plain import counted
 from ..decision.selection import Selection
 from ..trust.related import LARGEST_Q, Related
 from . import style
-from .base import Display, ReportData, shown_of, top_features
+from .base import Display, ReportData, at, shown_of, top_features
 
 _SMALLEST = 1e-300  # p-value that is shown; smaller ones are drawn there
 
@@ -53,10 +53,10 @@ class RelatedDisplay(Display):
         """
         shown = top_features(-related.p_values, selection.mask, max_features)
         return cls(
-            features=tuple(selection.feature_names[shown].tolist()),
-            p_values=tuple(related.p_values[shown].tolist()),
-            q_values=tuple(related.q_values[shown].tolist()),
-            selected=tuple(selection.mask[shown].tolist()),
+            features=at(selection.feature_names, shown),
+            p_values=at(related.p_values, shown),
+            q_values=at(related.q_values, shown),
+            selected=at(selection.mask, shown),
             at_least=related.of(selection.features).at_least,
             n_features=len(selection.feature_names),
             n_shuffles=related.n_shuffles,
@@ -76,24 +76,12 @@ class RelatedDisplay(Display):
         return 1.5 + style.list_height(len(self.features))
 
     def _draw(self, ax: Any) -> None:
-        rows, selected = np.arange(len(self.features)), np.array(self.selected)
+        rows = np.arange(len(self.features))
         strength = -np.log10(np.maximum(self.p_values, _SMALLEST))
         ax.hlines(rows, 0, strength, color="0.8", linewidth=0.8, zorder=1)
-        for mark, color, face, marker, words in (
-            (True, style.BLUE, style.BLUE, "s", "selected"),
-            (False, style.VERMILION, "white", "o", "not selected"),
-        ):
-            some = np.flatnonzero(selected == mark)
-            if len(some):
-                ax.plot(strength[some], rows[some], marker, markersize=4.2, color=color, markerfacecolor=face,
-                        linestyle="none", clip_on=False, zorder=3, label=words, gid=words)  # fmt: skip
+        style.draw_marks(ax, strength, rows, self.selected)
         ax.set_xlim(0, max(1.0, float(strength.max(initial=0.0))) * 1.03)
         ax.set_xlabel("strength of the association, -log10 of the p-value")
         style.list_features(ax, self.features, self.selected)
-        margin = style.right_margin(ax)
-        ax.text(12, -0.9, "q", size=style.SMALL, va="bottom", fontstyle="italic", transform=margin)
-        for row, q in enumerate(self.q_values):
-            ax.text(
-                12, row, "< 0.01" if q < 0.01 else f"{q:.2f}", size=style.SMALL, va="center_baseline", transform=margin,
-                fontweight="bold" if q <= LARGEST_Q else "normal", gid="q",
-            )  # fmt: skip
+        texts = ["< 0.01" if q < 0.01 else f"{q:.2f}" for q in self.q_values]
+        style.write_beside(ax, 12, "q", texts, [q <= LARGEST_Q for q in self.q_values])

@@ -59,7 +59,7 @@ class SizeUtilityDisplay(Display):
 
     name: ClassVar[str] = "sizes"
     section: ClassVar[str] = "quality"
-    caption: ClassVar[str] = "The highest score that a set of each size can reach; the chosen size is marked."
+    caption: ClassVar[str] = "The highest score that a set of each size can reach; that of the selected set is marked."
     height: ClassVar[float] = 4.4
 
     @classmethod
@@ -102,9 +102,10 @@ class SizeUtilityDisplay(Display):
         )
 
     def _heading(self) -> tuple[str, str]:
-        title = f"{counted(self.chosen_size, 'feature')} chosen: the highest score that each size can reach"
+        title = f"{counted(self.chosen_size, 'feature')} selected: the highest score that each size can reach"
         details = (
-            f"Diamond: chosen. Score = importance + {self.constraint_strength:g} \N{MULTIPLICATION SIGN} admissibility."
+            "Diamond: selected. "
+            f"Score = importance + {self.constraint_strength:g} \N{MULTIPLICATION SIGN} admissibility."
         )
         if any(not point.complete for point in self.points):
             details += " Hollow: not proved to be the best of its size; it lies within the line above the mark."
@@ -126,7 +127,7 @@ class SizeUtilityDisplay(Display):
             ax.vlines(sizes, values, bounds, color=BLACK, linewidth=0.8, gid="bound")
             ax.plot(sizes, values, "o", markerfacecolor="white", zorder=3, gid="not proved", **style)
         ax.plot(self.chosen_size, self.chosen_value, "D", markersize=8, color=BLACK, markerfacecolor="none",
-                gid="chosen")  # fmt: skip
+                gid="selected")  # fmt: skip
         ax.margins(y=0.12)
         ax.set_ylabel("score of the best set")
         ax.tick_params(labelbottom=False)
@@ -166,7 +167,7 @@ def _spans(sizes: tuple[int, ...]) -> str:
 
 
 def _default_sizes(chosen: int, n_selectable: int) -> list[int]:
-    """Return sizes up to a quarter more than are chosen, all of them or evenly spread, the chosen one among them.
+    """Return sizes up to a quarter more than are selected, all of them or evenly spread, that of the set among them.
 
     >>> _default_sizes(8, 30)
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]

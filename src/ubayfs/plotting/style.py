@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Floats
+from .._arguments import Array, Floats, Mask
 from ..exceptions import MissingDependencyError
 
 BLUE, SKY, VERMILION, ORANGE, GREEN, PURPLE, YELLOW, BLACK = (
@@ -133,7 +133,7 @@ def wrapped(text: str, longest: int = _LONGEST_LINE) -> str:
 def list_features(
     ax: Any, names: Sequence[str], chosen: Sequence[bool] = (), numbered: bool = False, longest: int = _LONGEST_NAME
 ) -> None:
-    """Put the names of features along the vertical axis, the first one on top, chosen ones in bold.
+    """Put the names of features along the vertical axis, the first one on top, selected ones in bold.
 
     They are texts, not labels of ticks: a tick is five things to be laid out and drawn.
     """
@@ -147,6 +147,31 @@ def list_features(
             0, row, f"{name}  {row + 1}" if numbered else name, size=7.5, ha="right", va="center_baseline",
             fontweight="bold" if chosen and chosen[row] else "normal", transform=left, parse_math=False, usetex=False,
             gid="feature",
+        )  # fmt: skip
+
+
+def draw_marks(ax: Any, x: Array, y: Array, selected: Sequence[bool] | Mask, words: str = "") -> None:
+    """Draw a mark per feature, with a legend: full squares of selected ones, hollow circles of others."""
+    for mark, color, face, marker, label in (
+        (True, BLUE, BLUE, "s", "selected"),
+        (False, GREY, "white", "o", "not selected"),
+    ):
+        some = np.flatnonzero(np.asarray(selected) == mark)
+        if len(some):
+            ax.plot(
+                x[some], y[some], marker, markersize=4.2, color=color, markerfacecolor=face, linestyle="none",
+                clip_on=False, zorder=3, label=f"{words}{label}", gid=label,
+            )  # fmt: skip
+
+
+def write_beside(ax: Any, x: float, heading: str, texts: Sequence[str], bold: Sequence[bool] = ()) -> None:
+    """Write a text beside each listed feature, x points right of the axes, below an italic heading."""
+    margin = right_margin(ax)
+    ax.text(x, -0.8, heading, size=SMALL, va="bottom", fontstyle="italic", transform=margin)
+    for row, text in enumerate(texts):
+        ax.text(
+            x, row, text, size=SMALL, va="center_baseline", transform=margin, gid="beside",
+            fontweight="bold" if bold and bold[row] else "normal",
         )  # fmt: skip
 
 

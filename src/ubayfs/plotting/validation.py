@@ -1,4 +1,4 @@
-"""How sets predict samples that had no part in choosing them: beside other choices, by size, and survival by risk."""
+"""How sets predict held-out samples: compared with other selections, by size, and survival by risk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..exceptions import InputError
 from ..trust.prediction_metrics import interval_text, method_name, metric_name
 from ..trust.validation import OURS, SampleRisk, Validation
 from .base import Display, ReportData
-from .style import BLACK, BLUE, SMALL, VERMILION, divided, label_lines, list_features, right_margin, whole_numbers
+from .style import BLACK, BLUE, SMALL, VERMILION, divided, label_lines, list_features, whole_numbers, write_beside
 
 _GROUPS = (("low risk", BLUE, "-"), ("high risk", VERMILION, "--"))
 _N_TIMES = 6  # at which the numbers at risk are written
@@ -42,7 +42,25 @@ class Baseline(Scored):
 
 
 @dataclass(frozen=True)
-class ComparisonDisplay(Display):
+class ValidationDisplay(Display):
+    """What folds show of how the sets of this procedure predict."""
+
+    section: ClassVar[str] = "validation"
+    report_arguments: ClassVar[Mapping[str, str]] = {"validation": "trust.validation"}
+
+    @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Return whether a report on this selection has this figure."""
+        return data.trust.validation is not None and cls._shows(data.trust.validation)
+
+    @classmethod
+    def _shows(cls, validation: Validation) -> bool:
+        """Return whether the validation has what the figure shows."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class ComparisonDisplay(ValidationDisplay):
     """Differences of the scores from those of baselines, with intervals."""
 
     baselines: tuple[Baseline, ...]
@@ -51,14 +69,11 @@ class ComparisonDisplay(Display):
     n_folds: int
 
     name: ClassVar[str] = "comparison"
-    section: ClassVar[str] = "validation"
-    caption: ClassVar[str] = "How much better or worse the set predicts than simpler ways of choosing."
-    report_arguments: ClassVar[Mapping[str, str]] = {"validation": "trust.validation"}
+    caption: ClassVar[str] = "How much better or worse the set predicts than simpler ways of selecting features."
 
     @classmethod
-    def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Return whether a report on this selection has this figure."""
-        return data.trust.validation is not None and any(row.method != OURS for row in data.trust.validation.records)
+    def _shows(cls, validation: Validation) -> bool:
+        return any(row.method != OURS for row in validation.records)
 
     @classmethod
     def from_selection(cls, selection: Selection, validation: Validation) -> ComparisonDisplay:
@@ -79,9 +94,9 @@ class ComparisonDisplay(Display):
         ours = "; ".join(
             f"{metric} {interval_text(row.mean, row.lower, row.upper)} by {row.predictor}" for row in self.ours
         )
-        title = f"Does the choice pay? {metric} on samples not used for choosing, ours minus others"
+        title = f"Does the selection help? {metric} on held-out samples, this selection minus others"
         details = (
-            f"Ours: {ours}. Right of the line ours is better; full mark: the interval leaves out zero. "
+            f"This selection: {ours}. Right of the line it is better; full mark: the interval excludes zero. "
             f"95 % intervals; of differences, those of Nadeau and Bengio over {counted(self.n_folds, 'fold')}."
         )
         return title, details
@@ -111,16 +126,14 @@ class ComparisonDisplay(Display):
         several = len({row.predictor for row in self.baselines}) > 1
         names = [method_name(row.method) + (f", {row.predictor}" if several else "") for row in self.baselines]
         list_features(ax, names, longest=48)
-        ax.set_xlabel(f"difference in {metric_name(self.metric)} (ours minus this)")
-        margin = right_margin(ax)
-        ax.text(8, -0.7, "difference", size=SMALL, va="bottom", transform=margin)
-        for i, row in enumerate(self.baselines):
-            text = interval_text(row.difference, row.difference_lower, row.difference_upper, "+")
-            ax.text(8, i, text, size=SMALL, va="center_baseline", transform=margin, gid="difference")
+        ax.set_xlabel(f"difference in {metric_name(self.metric)} (this selection minus the other)")
+        write_beside(ax, 8, "difference", [
+            interval_text(row.difference, row.difference_lower, row.difference_upper, "+") for row in self.baselines
+        ])  # fmt: skip
 
 
 @dataclass(frozen=True)
-class PerformanceDisplay(Display):
+class PerformanceDisplay(ValidationDisplay):
     """Score on held-out samples against the size of the set."""
 
     sizes: tuple[int, ...]
@@ -134,14 +147,11 @@ class PerformanceDisplay(Display):
     n_folds: int
 
     name: ClassVar[str] = "performance"
-    section: ClassVar[str] = "validation"
     caption: ClassVar[str] = "How sets of different sizes predict."
-    report_arguments: ClassVar[Mapping[str, str]] = {"validation": "trust.validation"}
 
     @classmethod
-    def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Return whether a report on this selection has this figure: if sizes were tried."""
-        return data.trust.validation is not None and data.trust.validation.best_size is not None
+    def _shows(cls, validation: Validation) -> bool:
+        return validation.best_size is not None
 
     @classmethod
     def from_selection(cls, selection: Selection, validation: Validation) -> PerformanceDisplay:
@@ -168,10 +178,10 @@ class PerformanceDisplay(Display):
         )
 
     def _heading(self) -> tuple[str, str]:
-        title = f"How many features? {metric_name(self.metric)} on samples not used for choosing, by size of the set"
+        title = f"How many features? {metric_name(self.metric)} on held-out samples, by size of the set"
         details = (
             f"Band: 95 % interval over {counted(self.n_folds, 'fold')}. Diamond: fewest features within one standard "
-            f"error of the best size. Grey line: size of the chosen set."
+            f"error of the best size. Grey line: size of the selected set."
         )
         return title, details
 
@@ -188,7 +198,7 @@ class PerformanceDisplay(Display):
 
 
 @dataclass(frozen=True)
-class SurvivalDisplay(Display):
+class SurvivalDisplay(ValidationDisplay):
     """Kaplan-Meier curves of samples below and above the median risk, predicted by folds that they had no part in."""
 
     low_times: tuple[float, ...]  # steps of the curve: share without event from each time on
@@ -203,16 +213,12 @@ class SurvivalDisplay(Display):
     n_events: int
 
     name: ClassVar[str] = "survival"
-    section: ClassVar[str] = "validation"
-    caption: ClassVar[str] = "Survival of samples with low and high risk, predicted by folds that they had no part in."
+    caption: ClassVar[str] = "Survival of held-out samples with low and high predicted risk."
     height: ClassVar[float] = 4.2
-    report_arguments: ClassVar[Mapping[str, str]] = {"validation": "trust.validation"}
 
     @classmethod
-    def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Return whether a report on this selection has this figure: if risks were predicted."""
-        validation = data.trust.validation
-        return validation is not None and all(_group(validation.risks, high) for high in (False, True))
+    def _shows(cls, validation: Validation) -> bool:
+        return all(_group(validation.risks, high) for high in (False, True))
 
     @classmethod
     def from_selection(cls, selection: Selection, validation: Validation) -> SurvivalDisplay:
@@ -252,12 +258,11 @@ class SurvivalDisplay(Display):
             f"{word} {'not reached' if t is None else rounded(t)}"
             for (word, *_), t in zip(_GROUPS, halves, strict=True)
         ]
-        title = f"Does the risk tell who lives longer? Median: {', '.join(medians)}"
+        title = f"Does the predicted risk separate survival? Median: {', '.join(medians)}"
         n = self.low_at_risk[0] + self.high_at_risk[0]
         details = (
             f"Share without event of {counted(n, 'sample')} with {counted(self.n_events, 'event')}; ticks: censored. "
-            "Each sample is in the group that folds predicted in which it had no part in choosing features or "
-            "learning."
+            "The group of a sample is predicted by folds in which the sample was held out."
         )
         return title, details
 

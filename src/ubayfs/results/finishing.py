@@ -96,7 +96,7 @@ def _with_data(
     """
     if study.data is not None or len(selection.features) < 2:
         return study, selection
-    correlations = earlier_correlations(selection, before)
+    correlations = None if before is None else earlier_correlations(selection, before)
     if correlations is not None:
         metrics = replace(selection.metrics, redundancy=correlations.among(selection.features).redundancy)
         return study, replace(selection, best=replace(selection.best, metrics=metrics))
@@ -114,7 +114,7 @@ def _measured(selection: Selection, data: FeatureData) -> Selection:
     assert selection.problem is not None
     problem = replace(selection.problem, X=data.X)
     best, *others = (
-        replace(chosen, metrics=problem.measure(problem.mask(chosen.indices)))
-        for chosen in (selection.best, *selection.alternatives)
+        replace(each, metrics=problem.measure(problem.mask(each.indices)))
+        for each in (selection.best, *selection.alternatives)
     )
     return replace(selection, best=best, alternatives=tuple(others), problem=problem)

@@ -230,15 +230,15 @@ def check_directory(
     if os.path.lexists(figures) and (figures.is_symlink() or not figures.is_dir()):
         what = "link" if figures.is_symlink() else "file"
         raise InputError(f"{figures} is a {what}, but a result has a directory of that name. Move it away.")
-    found = [name for name in (*_OURS, MANIFEST) if os.path.lexists(directory / name)]
-    if found and not force:
-        what = "a result already" if all(name in found for name in _READ) else "files that a result would replace"
+    present = [name for name in (*_OURS, MANIFEST) if os.path.lexists(directory / name)]
+    if present and not force:
+        what = "a result already" if all(name in present for name in _READ) else "files that a result would replace"
         raise InputError(
-            f"{directory} holds {what} ({listing(found, 5)}). Name another directory, or replace these files with "
+            f"{directory} holds {what} ({listing(present, 5)}). Name another directory, or replace these files with "
             "--force (in Python: force=True)."
         )
     for path in _inputs(study, source):
-        if os.path.exists(path) and any(path == (directory / name).resolve() for name in found):
+        if os.path.exists(path) and any(path == (directory / name).resolve() for name in present):
             raise InputError(
                 f"{path} was read for this result, which would replace it. Name another directory for the result."
             )

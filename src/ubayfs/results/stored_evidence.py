@@ -140,12 +140,12 @@ def _check_directory(directory: Path, force: bool, inputs: Sequence[Path]) -> No
         raise InputError(f"{directory} is a file, so that no evidence can be written there. Name a directory.")
     if any(os.path.lexists(directory / name) for name in DECISION):
         raise InputError(f"{directory} holds a result, which evidence alone does not replace. Name another directory.")
-    found = [name for name in (STUDY, EVIDENCE) if os.path.lexists(directory / name)]
-    if any((directory / name).resolve() == path.resolve() for name in found for path in inputs):
+    existing = [name for name in (STUDY, EVIDENCE) if os.path.lexists(directory / name)]
+    if any((directory / name).resolve() == path.resolve() for name in existing for path in inputs):
         raise InputError(f"{directory} holds files that are read for this evidence. Name another directory with -o.")
-    if found and not force:
+    if existing and not force:
         raise InputError(
-            f"{directory} holds {' and '.join(found)} already. Name another directory with -o, or replace them with "
+            f"{directory} holds {' and '.join(existing)} already. Name another directory with -o, or replace them with "
             "--force."
         )
 

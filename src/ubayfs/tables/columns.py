@@ -68,6 +68,18 @@ def as_floats(column: pd.Series, decimal: str | None) -> NDArray[np.float64]:
     return np.array([_as_float(entry, decimal) for entry in column.to_numpy(dtype=object)], dtype=np.float64)
 
 
+def values_of(table: Table, frame: pd.DataFrame) -> NDArray[Any]:
+    """Return columns of a table as numbers, of shape (n_rows, n_columns); NaN where an entry is none.
+
+    float32 if all columns are that, else float64.
+    """
+    if not other_columns(frame):
+        single = frame.shape[1] > 0 and all(dtype == np.float32 for dtype in frame.dtypes)
+        return frame.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
+    signs = [table.decimal_of(str(name)) for name in frame.columns]
+    return np.column_stack([as_floats(frame.iloc[:, j], sign) for j, sign in enumerate(signs)])
+
+
 def _as_float(entry: Any, decimal: str | None) -> float:
     if isinstance(entry, Real | Decimal | np.bool_):
         return as_float(entry)
@@ -308,17 +320,11 @@ def infinite_problems(table: Table, names: Sequence[str], values: NDArray[Any]) 
     return [Problem(rule, ("path",))]
 
 
-def has_point_beside_comma(column: pd.Series) -> bool:
-    """Return whether a column has a number such as 1,234.5, whose comma separates thousands."""
-    return any(isinstance(entry, str) and "," in entry and "." in entry and reads_as_number(entry) for entry in column)
-
-
-def comma_decimals(column: pd.Series, sure: bool = False) -> NDArray[Any] | None:
+def comma_decimals(column: pd.Series) -> NDArray[Any] | None:
     """Return a column of text as numbers, of shape (n_rows,), if all of them may have a decimal comma; else None.
 
-    None also if they may have thousands separators instead: 1,234 is read as either, unless one is `sure`. Values below
-    detection stay texts, and so do words among a majority of numbers: they are what is wrong with such a column, not
-    the commas.
+    None also if they may have thousands separators instead: 1,234 is read as either. Values below detection stay texts,
+    and so do words among a majority of numbers: they are what is wrong with such a column, not the commas.
 
     Examples
     --------
@@ -333,7 +339,7 @@ def comma_decimals(column: pd.Series, sure: bool = False) -> NDArray[Any] | None
     with_comma = [entry for entry in entries if "," in entry and limit_of(entry) is None]
     if not with_comma or not all(_COMMA.fullmatch(entry.strip()) for entry in with_comma):
         return None
-    if not sure and all(_THOUSANDS.fullmatch(entry.strip()) for entry in with_comma):
+    if all(_THOUSANDS.fullmatch(entry.strip()) for entry in with_comma):
         return None
     if holds_pairs(entries):
         return None

@@ -150,7 +150,7 @@ def _in_roles(
 ) -> tuple[Table, list[str], dict[str, Levels]]:
     """Return the table with target, covariates and categories prepared, its features, and the levels of categories."""
     targets, survival = target_columns(roles), roles if isinstance(roles, SurvivalColumns) else None
-    names, problems = _feature_columns(table, target=targets, groups=groups, ignore=ignore, adjust_for=covariates)
+    names, problems = _feature_columns(table, targets, groups, ignore, covariates)
     if task is not None and (task == "survival") != (survival is not None):
         rule = f"task {task} does not fit the target {str(roles)!r}; survival has {{time: COLUMN, event: COLUMN}}."
         problems.append(Problem(rule, ("task",)))
@@ -200,7 +200,7 @@ def _orientation_notes(table: Table, targets: Sequence[str]) -> list[Advice]:
     return [Advice("looks_transposed", facts)]
 
 
-def _measurements(table: Table, names: list[str], ordered: Mapping[str, Any] = {}) -> tuple[list[str], list[Advice]]:
+def _measurements(table: Table, names: list[str], ordered: Mapping[str, Any]) -> tuple[list[str], list[Advice]]:
     """Return the columns that hold measurements or categories, and what was left out: names and numbers of samples."""
     notes = []
     texts = cells.text_columns(table, names)
@@ -234,16 +234,10 @@ def _data_problem(error: InputError, targets: Sequence[str], groups: str | None,
 
 
 def _feature_columns(
-    table: Table,
-    *,
-    target: str | Sequence[str] | Mapping[str, str] | None = None,
-    groups: str | None = None,
-    ignore: str | Iterable[str] = (),
-    adjust_for: str | Iterable[str] = (),
+    table: Table, targets: Sequence[str], groups: str | None, patterns: Sequence[str], covariates: Sequence[str]
 ) -> tuple[list[str], list[Problem]]:
     """Return the names of the columns that are left to be features, and what is wrong with the roles of the others."""
-    patterns, covariates = check_names("ignore", ignore), check_names("adjust_for", adjust_for)
-    targets, columns = target_columns(target), table.frame.columns
+    columns = table.frame.columns
     wrong = [("target", _absent(table, "target", name)) for name in targets if name not in columns]
     if groups is not None and groups not in columns:
         wrong.append(("groups", _absent(table, "groups", groups)))
@@ -338,10 +332,5 @@ def _numbers(table: Table, names: list[str]) -> tuple[list[str], NDArray[Any], l
     """Return the names of columns of numbers, their values (float32 if all are that), and problems of the others."""
     problems, refused = cells.number_problems(table, names)
     names = [name for name in names if name not in refused]
-    frame = table.frame[names]
-    if not cells.other_columns(frame):
-        single = len(names) > 0 and all(dtype == np.float32 for dtype in frame.dtypes)
-        values = frame.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
-    else:
-        values = np.column_stack([cells.as_floats(frame[name], table.decimal_of(name)) for name in names])
+    values = cells.values_of(table, table.frame[names])
     return names, values, problems + cells.infinite_problems(table, names, values)

@@ -25,7 +25,7 @@ from .._files import ReadBytes, WatchedContent, as_path, check_unpacked, protect
 from .._plain import quoted
 from ..data.reading_rules import check_encoding
 from ..exceptions import Advice, InputError, MissingDependencyError, UBayFSError
-from .columns import comma_decimals, has_point_beside_comma, is_number_type, n_title_rows, other_columns
+from .columns import comma_decimals, is_number_type, n_title_rows, other_columns
 from .table import MISSING_CODES, Table, check_distinct, file_error, tidy
 from .text import read_text, text_lines
 
@@ -286,12 +286,9 @@ def _from_cells(rows: dict[int, list[Any]], path: Path, title: str, distinct: bo
     # The constructor of a Series finds the type of each column, and keeps text as text.
     columns = {i: pd.Series([row[i] for row in body]) for i in range(width)}
     texts = {i: column for i, column in columns.items() if not is_number_type(column.dtype)}
-    for sure in (False, True):  # typed as text, in a program that takes the comma for a separator
-        decimals = {i: numbers for i, column in texts.items() if (numbers := comma_decimals(column, sure)) is not None}
-        columns |= {i: pd.Series(numbers) for i, numbers in decimals.items()}
-        if not decimals or any(map(has_point_beside_comma, texts.values())):
-            break  # else 1,234 is a number with decimals, too, as others of the sheet are
-        texts = {i: column for i, column in texts.items() if i not in decimals}
+    for i, column in texts.items():  # typed as text, in a program that takes the comma for a separator
+        if (numbers := comma_decimals(column)) is not None:
+            columns[i] = pd.Series(numbers)
     frame = pd.DataFrame(columns, index=range(len(body)))
     table = tidy(frame, names, path, "row", np.array(filled[n_titles + 1 :], dtype=np.intp) + 1, distinct=distinct)
     titles = [" ".join(str(cell) for cell in rows[i] if cell is not None) for i in filled[:n_titles]]

@@ -96,11 +96,8 @@ def transposed(table: Table, id: str | None, is_sheet: bool = False) -> Table:
     if not samples:
         rule = "no column of numbers is left beside the names of the features, so that there are no samples."
         raise table.error("features_in", rule)
-    if not cells.other_columns(body):
-        values, texts = body.to_numpy(dtype=np.float64, na_value=np.nan), np.empty(0, dtype=np.intp)
-    else:
-        values = np.column_stack([cells.as_floats(body.iloc[:, j], table.decimal) for j in range(len(samples))])
-        texts = np.flatnonzero((np.isnan(values) & body.notna().to_numpy()).any(axis=1))
+    values = cells.values_of(table, body).astype(np.float64, copy=False)
+    texts = np.flatnonzero((np.isnan(values) & body.notna().to_numpy()).any(axis=1))
     frame = pd.DataFrame(values.T, index=pd.Index(samples, dtype=object), columns=range(len(names)))
     for j, row in zip(texts, body.iloc[texts].to_numpy(dtype=object), strict=True):
         frame.isetitem(int(j), row)
@@ -206,7 +203,7 @@ def _merged(table: Table, several: dict[str, list[int]], rule: str) -> pd.DataFr
         if any(cells.offending(part, table.decimal).any() for part in parts):
             text = f"{name!r} occurs {len(places)} times and does not hold numbers only: rename or remove the others."
             raise table.error("duplicates", text)
-        values = np.column_stack([cells.as_floats(part, table.decimal) for part in parts])
+        values = cells.values_of(table, frame.iloc[:, places])
         present = ~np.isnan(values)
         if rule == "mean":
             counts, total = present.sum(axis=1), np.where(present, values, 0.0).sum(axis=1)
