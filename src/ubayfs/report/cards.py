@@ -28,7 +28,16 @@ from .sentences import constraints_hold, proof
 from .tables import related_text
 from .terminal import card_text
 from .trust_facts import related_facts, reproducibility_facts, validation_facts
-from .trust_sentences import QUESTIONS, difference_text, mean_text, predicts, related, selected_again, three_facts
+from .trust_sentences import (
+    NOT_USED,
+    QUESTIONS,
+    difference_text,
+    mean_text,
+    predicts,
+    related,
+    selected_again,
+    three_facts,
+)
 
 _MOST_ROWS = 20
 Cells = Sequence[Cell | str]  # of a column
@@ -152,7 +161,7 @@ def _validation(validation: Validation) -> Card:
         metric_name(main): [Cell(mean_text(row), Bar(row.mean or 0.0) if has_bars else None) for row in scores],
         "ours minus this": [difference_text(row) for row in scores],
     }
-    title = f"{metric_name(main)} on samples not used for choosing, {counted(validation.n_done, 'fold')}"
+    title = f"{metric_name(main)} on {NOT_USED}, {counted(validation.n_done, 'fold')}"
     return Card(title, tables=_table(columns), lines=tuple(predicts(facts)[1]))
 
 

@@ -91,9 +91,9 @@ def is_proved(best: FeatureSet) -> bool:
     return bool(best.gap <= score_tolerance(best.value))
 
 
-def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[str, Any]) -> DataFacts:
-    """Return the data at a glance."""
-    settings, section = selection.provenance.get("evidence", {}), asked.get("data")
+def data_facts(selection: Selection, data: FeatureData | None, study: Mapping[str, Any]) -> DataFacts:
+    """Return the data at a glance; `study` has the settings of the study, in plain types."""
+    ensemble, section = selection.provenance.get("evidence", {}), study.get("data")
     section = section if isinstance(section, Mapping) else {}
     path = section.get("path") or (data.path if data is not None else None)
     files = [*path.values()] if isinstance(path, Mapping) else [] if path is None else [path]
@@ -109,9 +109,9 @@ def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[st
     return DataFacts(
         file=", ".join(PurePath(str(file)).name for file in files) or None,
         target=section.get("target"),
-        n_samples=settings.get("n_samples") if data is None else data.n_samples,
+        n_samples=ensemble.get("n_samples") if data is None else data.n_samples,
         n_features=len(selection.feature_names),
-        task=settings.get("task") if target is None else target.task,
+        task=ensemble.get("task") if target is None else target.task,
         classes=() if target is None else tuple(ClassCount(label, count) for label, count in target.class_counts),
         range=spread,
         follow_up=median_follow_up(target.time, target.event) if target is not None and survival else None,

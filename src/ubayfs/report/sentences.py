@@ -28,6 +28,7 @@ from .knowledge_sentences import (
 from .trust_sentences import trust_sections
 
 _LISTED = 12
+NONE_CHOSEN = "No feature was chosen."
 _REDUNDANCY = "Mean absolute Pearson correlation over all pairs (redundancy rate): {:.2f}."
 
 
@@ -36,7 +37,7 @@ def with_sentences(facts: ReportFacts, methods: Methods, messages: Iterable[str]
     redundancy = None if facts.correlation is None else facts.correlation.redundancy
     missing, notes = facts.data.missing, [fact.message for fact in facts.advice if place_of(fact.code) == "data"]
     sentences = {
-        "chosen": [] if facts.chosen else ["No feature was chosen."],
+        "chosen": [] if facts.chosen else [NONE_CHOSEN],
         "knowledge": [*opinion_and_data(facts), *less_knowledge(facts)],
         "constraints": constraint_sentences(facts),
         "ensemble": _ensemble(facts),

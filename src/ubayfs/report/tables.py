@@ -15,6 +15,7 @@ from ..trust.related import LARGEST_Q
 from .document import Bar, Cell, Column, Table
 from .facts import (
     Alternative,
+    Associations,
     ChosenFeature,
     ConstraintFact,
     ControlScore,
@@ -52,7 +53,7 @@ from .feature_sentences import (
     with_votes,
 )
 from .sentences import constraint_state, number_text, target_words
-from .trust_sentences import difference_text, mean_text
+from .trust_sentences import NOT_USED, difference_text, mean_text
 
 R = TypeVar("R")
 S = TypeVar("S", bound=Score)
@@ -60,6 +61,9 @@ S = TypeVar("S", bound=Score)
 Field = tuple[Column, Callable[[R], Cell | str]]
 
 _LISTED = 12
+# Captions that are headings of their sections, too.
+CONSTRAINTS = "Constraints and what they cost"
+CERTAINTY = "how sure the models are on these samples"
 
 
 def as_table(
@@ -135,21 +139,15 @@ def _beyond_covariates(summary: Summary) -> tuple[Table, ...]:
     """Return how the chosen features are related to covariates, and to the target before and after adjusting."""
     pairs = [(member.feature, member.beyond) for member in summary.chosen if member.beyond is not None]
     names = summary.data.adjust_for
+    columns: list[Field[tuple[str, Associations]]] = [
+        (Column("Feature"), lambda r: r[0]),
+        *((Column(name, True), lambda r, name=name: _association(r[1].covariates.get(name))) for name in names),
+        (Column("Target, before", True), lambda r: _association(r[1].before)),
+        (Column("Target, after", True), lambda r: _association(r[1].after)),
+    ]
     them = "it" if len(names) == 1 else "them"
-    heads = ["Feature", *names, "Target, before", "Target, after"]
-    rows = tuple(
-        (
-            Cell(feature),
-            *(Cell(_association(beyond.covariates.get(name))) for name in names),
-            Cell(_association(beyond.before)),
-            Cell(_association(beyond.after)),
-        )
-        for feature, beyond in pairs
-    )
-    caption = (
-        f"Association with {listing(names, len(names))}, and with the target before and after adjusting for {them}"
-    )
-    return (Table(caption, tuple(Column(head, i > 0) for i, head in enumerate(heads)), rows),) if rows else ()
+    of_covariates = f"Association with {listing(names, len(names))}"
+    return as_table(f"{of_covariates}, and with the target before and after adjusting for {them}", pairs, columns)
 
 
 def _association(value: float | None) -> str:
@@ -243,7 +241,7 @@ def validation(facts: ValidationFacts | Unknown) -> tuple[Table, ...]:
     sizes: list[Field[SizeScore]] = [(Column("Features", True), lambda r: f"{r.size:,}")]
     controls: list[Field[ControlScore]] = [(Column("Predictor"), lambda r: r.predictor)]
     return (
-        *table("On samples not used for choosing (mean and 95 % interval)", facts.scores, methods, ours),
+        *table(f"On {NOT_USED} (mean and 95 % interval)", facts.scores, methods, ours),
         *table("The same with sets of other sizes", facts.sizes, sizes, []),
         *table("The same with a shuffled target: what chance alone reaches", facts.control, controls, []),
     )
@@ -261,7 +259,7 @@ def certainty(summary: Summary) -> tuple[Table, ...]:
         (Column("Also without prior"), lambda r: yes_no(r.without_prior)),
         (Column("Also without constraints"), lambda r: yes_no(r.without_constraints)),
     ]
-    return as_table("How sure the models are on these samples", summary.chosen, columns, drop_empty=True)
+    return as_table(CERTAINTY.capitalize(), summary.chosen, columns, drop_empty=True)
 
 
 def yes_no(holds: bool | None) -> str:
@@ -313,7 +311,7 @@ def constraints(entries: Sequence[ConstraintFact]) -> tuple[Table, ...]:
     ]
     worst = [violation for entry in entries if entry.n_inequalities != 1 for violation in entry.worst]
     return (
-        *as_table("Constraints and what they cost", entries, columns),
+        *as_table(CONSTRAINTS, entries, columns),
         *as_table("Inequalities that are violated most", worst, of_worst),
     )
 

@@ -49,6 +49,7 @@ _PARTS = {
         "ubayfs trust {} --level quick", "ubayfs.estimate_reproducibility(selection, X, y)", "split"
     ),
 }
+NOT_USED = "samples not used for choosing"
 QUESTIONS = {
     "validation": "Does it predict?",
     "related": "Are they related to the target?",
@@ -135,7 +136,7 @@ def _scored(facts: ValidationFacts) -> list[str]:
     name, scored = metric_name(facts.metric), mean_text(facts)
     metric = METRICS.get(facts.metric)
     meaning, guessing = ("more is better", None) if metric is None else (metric.meaning, metric.guessing)
-    lines = [f"On samples not used for choosing: {name} {scored}. {name[0].upper()}{name[1:]}: {meaning}."]
+    lines = [f"On {NOT_USED}: {name} {scored}. {name[0].upper()}{name[1:]}: {meaning}."]
     if guessing is not None and facts.lower is not None and facts.lower <= guessing:
         lines.append("That is not clearly better than guessing.")
     return lines

@@ -18,7 +18,7 @@ from ...exceptions import NotAnsweredError, UBayFSError
 from ...explain.questions import Question
 from ...knowledge.scale import VOTES, number_or_word
 from ...report.facts import Unknown
-from ...report.sentences import headline, proof
+from ...report.sentences import NONE_CHOSEN, headline, proof
 from ...report.trust_sentences import mean_text
 from ...trust.prediction_metrics import metric_name
 from ..view import answer_parts as parts
@@ -142,7 +142,7 @@ def _draw_members(bench: Seat) -> None:
         if answer.set is None:
             return Markup()
         if not answer.members:
-            return paragraph("No feature was chosen.", "empty")
+            return paragraph(NONE_CHOSEN, "empty")
         n_models, ready = bench.evidence.get("n_models", 0), answer.is_explained
         return parts.member_table(answer.members, bench.stated, n_models, answer.set.added, ready)
 
