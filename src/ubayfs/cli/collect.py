@@ -83,12 +83,12 @@ def slurm_part(environment: Mapping[str, str]) -> tuple[int, int] | None:
 
     if f"{_SLURM}ID" not in environment:
         return None
-    found = {name: environment.get(f"{_SLURM}{name}", default) for name, default in _VARIABLES.items()}
+    variables = {name: environment.get(f"{_SLURM}{name}", default) for name, default in _VARIABLES.items()}
     try:
-        task, first, count, step = (int(found[name]) for name in _VARIABLES if name != "MAX")
-        last = int(found["MAX"] or first + step * (count - 1))
+        task, first, count, step = (int(variables[name]) for name in _VARIABLES if name != "MAX")
+        last = int(variables["MAX"] or first + step * (count - 1))
     except ValueError:
-        shown = ", ".join(f"{_SLURM}{name}={value!r}" for name, value in found.items())
+        shown = ", ".join(f"{_SLURM}{name}={value!r}" for name, value in variables.items())
         rule = f"the variables of the Slurm array are not numbers ({shown}). Name the part by --part K/N."
         raise InputError(rule) from None
     if step != 1 or last - first + 1 != count:
@@ -132,8 +132,8 @@ def _is_finished(directory: Path, study: ResolvedStudy, part: tuple[int, int] | 
         settings, earlier = stored.evidence.settings, stored.study
     except UBayFSError:
         return False
-    found = None if "part" not in settings else (settings["part"]["number"], settings["part"]["of"])
+    stored_part = None if "part" not in settings else (settings["part"]["number"], settings["part"]["of"])
     assert study.data is not None
-    same_runs = found == part and settings["data_fingerprint"] == study.data.fingerprint
+    same_runs = stored_part == part and settings["data_fingerprint"] == study.data.fingerprint
     same_runs = same_runs and settings["n_features_per_model"] == study.features_per_model
     return same_runs and steps.asked_for(earlier) == steps.asked_for(study.standalone)

@@ -100,7 +100,7 @@ class Parser(argparse.ArgumentParser):
         if self.add_options is not None:
             add_options, self.add_options = self.add_options, None
             add_options(self)
-        known, unknown = super().parse_known_args(args, namespace)
+        arguments, unknown = super().parse_known_args(args, namespace)
         for text in unknown:
             option = text.partition("=")[0]
             if option.startswith("-") and not option.lstrip("-")[:1].isdigit():
@@ -108,7 +108,7 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"there is no option {option}.{_hint(option, options)}")
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return known, []
+        return arguments, []
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -125,10 +125,10 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}{end} See {self.prog} --help.\n")
 
 
-def _hint(text: str, known: Iterable[str]) -> str:
+def _hint(text: str, choices: Iterable[str]) -> str:
     from .._arguments import did_you_mean  # brings numpy, which --help does without
 
-    return did_you_mean(text, known)
+    return did_you_mean(text, choices)
 
 
 def build_parser() -> argparse.ArgumentParser:
