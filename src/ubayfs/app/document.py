@@ -286,10 +286,9 @@ class Document:
         if revision != self.revision:  # a later edit writes them
             return
         state = self.state
-        text = replace(state.study, versions={"ubayfs": __version__}).to_yaml().encode()
+        text = state.study.to_yaml(versions={"ubayfs": __version__}).encode()
         self._digests.append(_digest(text))  # the file may have any of these if the program ends now
-        plain = state.to_plain()
-        app = {key: plain[key] for key in ("name", "rules")}
+        app: dict[str, Any] = {"name": state.name, "rules": [rule.to_plain() for rule in state.rules]}
         changed = max((step["time"] for step in self._history.steps), default=now())  # not when it was looked at
         app |= {"changed": changed, "study_digests": self._digests}
         app |= {key: (self.facts or {}).get(key) for key in ("n_samples", "n_features")}

@@ -82,10 +82,8 @@ def _write(stages: Stages, place: Path) -> Result:
     work = stages.work(_hurried)
     outputs = replace(moved.outputs, directory=".")
     work.study = replace(work.study, study=replace(moved, folder=place, outputs=outputs))
-    if stages.judged is None or stages.judged[0] is not selection:
+    if work.trust.reproducibility is None:
         work.judge(selection)
-    else:
-        work.trust = stages.judged[1]
     known = answer(selection, study=work.study, trust=work.trust)
     result, figures = finished(work, selection, known, drawn=partial(_drawn, stages), advice=work.trust.advice)
     if not figures.missing_letters:  # which a figure that is not drawn again could not tell
@@ -161,7 +159,7 @@ def _present(stages: Stages, place: Path) -> Path:
         _write(stages, place)
         return place
 
-    return stages.written.of((stages.selection, stages.judged), written)
+    return stages.written.get((stages.selection, stages.work().trust), written)
 
 
 def _study_file(place: Path, target: Path) -> None:

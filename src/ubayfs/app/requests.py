@@ -30,18 +30,17 @@ def sizes(stages: Stages, sizes: Iterable[int]) -> list[SizePoint]:
     from ..plotting.sizes import best_of_sizes
 
     selection: Any = stages.decided
-    trust, wanted = stages.trust_of_set, set(sizes)
+    wanted, related = set(sizes), stages.work().trust.related
     utility, decision = selection.problem.utility, stages.resolve().decision
     constraints = tuple(given for given in decision.constraints if given.kind != "max_size")
     depends_on = (utility.theta, utility.selectable, utility.constraint_strength, constraints)
-    known: dict[int, Any] = stages.best_sets.of((*depends_on, Blocks.of(decision.blocks), stages.data), dict)
+    known: dict[int, Any] = stages.best_sets.get((*depends_on, Blocks.of(decision.blocks), stages.data), dict)
     limits = [utility.system.rows_of(part) for part in utility.system.parts if part.kind == "max_size"]
     rows = np.setdiff1d(np.arange(utility.system.n_inequalities), np.concatenate([*limits, np.empty(0, dtype=int)]))
     free = replace(utility, system=utility.system.take(rows))
     solutions, _, _ = best_of_sizes(selection, free, wanted - known.keys())
     known |= dict.fromkeys(wanted - known.keys())
     known |= {int(found.chosen.sum()): (found.chosen, float(free(found.chosen)[0])) for found in solutions}
-    related = None if trust is None else trust.related
     points = []
     for size in sorted(size for size in wanted if known[size] is not None):
         chosen, value = known[size]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,17 +27,28 @@ from ..ensemble.checkpoint import Checkpoint, identity, read_manifest
 from ..ensemble.collect import ensemble_settings, gather, seed_of
 from ..ensemble.evidence import Evidence
 from ..exceptions import UBayFSError
+from ..explain.attribution import Attribution, attribution
 from ..plotting import DISPLAYS, ReportData
 from ..results.finishing import ensemble_digest
 from ..results.trust_work import TrustWork, Watch
 from ..selectors import as_selector
 from ..study.diagnostics import Problems
+from ..study.inputs import FileContents
 from ..study.resolve import ResolvedStudy, draft_data, draft_study
 from ..study.study import Study
 from ..summary import Answer, advice_facts, answer
-from ..summary.answer_facts import LEVEL, alternatives, replacements, what_is_out, with_costs
+from ..summary.answer_facts import (
+    LEVEL,
+    alternatives,
+    chosen_features,
+    replacements,
+    trust_facts,
+    what_is_out,
+    with_costs,
+)
 from ..summary.facts import ChosenFeature
 from ..summary.problem_facts import constraint_facts, correlations_of, is_proved, profile_of_data
+from ..summary.trust_sentences import HERE, three_facts
 from ..trust.trust import Trust
 from .facts import data_facts, table_facts
 from .intake import too_large
@@ -47,7 +59,7 @@ EVIDENCE, TRUST, RUNS = "evidence.npz", "trust.npz", "runs"
 STAGES = ("set", "reasons", "alternatives", "left_out", "figures", "trust")
 
 
-class LastValue:
+class SingleEntryCache:
     """The last value that was computed, with the key that it depends on; another key computes a new one.
 
     Copies of its owner share it; it is replaced as a whole, so that threads need not wait for each other.
@@ -56,7 +68,7 @@ class LastValue:
     def __init__(self) -> None:
         self._last: tuple[tuple[Any, ...], Any] | None = None
 
-    def of(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    def get(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """Return the value for a key; values of the key are compared as arrays, by identity, or else as they are."""
         last = self._last
         if last is None or len(last[0]) != len(key) or not all(map(_same, key, last[0])):
@@ -79,10 +91,8 @@ class Stages:
         The one that is worked on.
     data, evidence, resolved, selection
         Of this state, as far as they are known; None where not.
-    judged : (Selection, Trust) or None
-        The set that was last judged by other samples, and what is known of it.
     trust : Trust
-        Of other samples; what belongs to other evidence is left out when it is used.
+        What is known of other samples, whatever is decided; :meth:`work` has what holds for the present set.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -90,16 +100,14 @@ class Stages:
         self.state: State | None = None
         self.data: FeatureData | None = None
         self.evidence: Evidence | None = None
-        self.resolved: ResolvedStudy | None = None
-        self.selection: Selection | None = None
         self.trust = Trust()
-        self._system = LastValue()  # constraints, tied to data
+        self._contents: FileContents = {}  # of the files of knowledge
+        self._system = SingleEntryCache()  # constraints, tied to data
         self._read: Any = None  # what the data were read by
-        self._draft: Any = None  # of `draft_study`
-        self.judged: tuple[Selection, Trust] | None = None
-        self.written = LastValue()  # the directory of the answer that the last export wrote
+        self.written = SingleEntryCache()  # the directory of the answer that the last export wrote
         self.drawn: dict[str, tuple[Any, Mapping[str, bytes]]] = {}  # displays and their files, as last written
-        self.best_sets = LastValue()  # by size
+        self.best_sets = SingleEntryCache()  # by size
+        self._forget()
         # A file that cannot be read is ignored: finished runs are stored apart, and are used again.
         with suppress(UBayFSError, OSError):
             self.evidence = Evidence.load(directory / EVIDENCE)
@@ -150,7 +158,14 @@ class Stages:
         self._forget()
 
     def _forget(self) -> None:
-        self.resolved, self.selection, self._draft = None, None, None
+        """Begin with another state, or with other evidence."""
+        self.resolved: ResolvedStudy | None = None
+        self.selection: Selection | None = None
+        self._draft: Any = None  # of `draft_study`
+        self._work: tuple[Trust, TrustWork] | None = None  # that of the trust that was known when it was made
+        self._attribution: Attribution | None = None
+        self._answer: Answer | None = None
+        self._report_data: ReportData | None = None  # but for trust
 
     def has_read(self, state: State) -> bool:
         """Tell whether the data of a state are those that were read."""
@@ -160,7 +175,7 @@ class Stages:
         if self._draft is None:
             evidence = self.current()
             n_models = (self.study.evidence if evidence is None else evidence).n_models
-            self._draft = draft_study(self.study, self.known_data, n_models)
+            self._draft = draft_study(self.study, self.known_data, n_models, self._contents)
         return self._draft
 
     def resolve(self) -> ResolvedStudy:
@@ -168,8 +183,23 @@ class Stages:
         if self.resolved is None:
             resolved, _, _, problems = self._drafted()
             problems.raise_any()
-            self.resolved = self._tied(resolved)
+            if not resolved.needs_related:
+                resolved = replace(resolved, system=self._system_of(resolved))
+            self.resolved = resolved
         return self.resolved
+
+    def _system_of(self, resolved: ResolvedStudy) -> ConstraintSystem:
+        """Return the constraints of a study tied to data; those of before if they are the same, with what is known.
+
+        Then a decision on other weights looks at a million inequalities once.
+        """
+        constraints, blocks = resolved.decision.constraints, Blocks.of(resolved.decision.blocks)
+
+        def tied() -> ConstraintSystem:
+            return resolved.system or resolve(constraints, resolved.feature_names, blocks, self.data)
+
+        system: ConstraintSystem = self._system.get((constraints, blocks, self.data), tied)
+        return system
 
     def knowledge(self) -> dict[str, Any]:
         """Return what files, patterns and blocks state of features and why, by expert, and the blocks.
@@ -195,20 +225,6 @@ class Stages:
             for block, items in members.items()
         }
         return {"stated": stated, "blocks": listed}
-
-    def _tied(self, resolved: ResolvedStudy) -> ResolvedStudy:
-        """Return a study with the constraints tied to data; those of before if they are the same, with what is known.
-
-        Then a decision on other weights looks at a million inequalities once.
-        """
-        if resolved.needs_related:
-            return resolved
-        constraints, blocks = resolved.decision.constraints, Blocks.of(resolved.decision.blocks)
-
-        def tied() -> ConstraintSystem:
-            return resolved.system or resolve(constraints, resolved.feature_names, blocks, self.data)
-
-        return replace(resolved, system=self._system.of((constraints, blocks, self.data), tied))
 
     def _settings(self, seed: Any = None) -> dict[str, Any]:
         """Return the settings of the ensemble that the study asks for."""
@@ -306,17 +322,28 @@ class Stages:
         )
 
     def work(self, watch: Watch | None = None) -> TrustWork:
-        """Return the trust work of the present decision; its study has the size that the data support."""
-        assert self.evidence is not None
-        resolved = self.resolve().with_seeds(self.evidence)
-        work = TrustWork(resolved, self.evidence, self.trust, watch or _nobody, self.runs / "trust")
-        if resolved.needs_related and work.trust.related is not None:
-            work.size()
+        """Return the trust work of the present decision; its study has the size that the data support.
+
+        It is made once for a decision, and again after more is known of other samples.
+        """
+        if self._work is None or self._work[0] is not self.trust:
+            assert self.evidence is not None
+            resolved = self.resolve().with_seeds(self.evidence)
+            work = TrustWork(resolved, self.evidence, self.trust, _nobody, self.runs / "trust")
+            if resolved.needs_related and work.trust.related is not None:
+                work.size()
+            self._work = self.trust, work
+        work = copy(self._work[1])
+        work.watch = watch or _nobody
         return work
 
     def reasons(self) -> Answer:
         """Return why each feature is in the set, which constraints hold, and what must be known."""
-        return answer(self.decided, study=self.resolved, trust=self.trust_of_set)
+        selection, resolved = self.decided, self.resolve()
+        self._attribution = attribution(selection, resolved.decision.random_state)
+        trust = self.work().trust
+        self._answer = answer(selection, study=resolved, trust=trust, reasons=self._attribution)
+        return self._answer
 
     def alternatives(self) -> AlternativesStage:
         """Return sets that are almost as good, and what could take the place of each member."""
@@ -339,25 +366,21 @@ class Stages:
 
     def figures(self) -> dict[str, FigureFact]:
         """Return the figures that there are, each with its caption; :meth:`figure` draws one."""
-        data = self._report_data
+        data = self._data_of_figures()
         shown = {name: kind for name, kind in DISPLAYS.items() if kind.applies(self.decided, data)}
         return {name: FigureFact(kind.section, kind.caption) for name, kind in shown.items()}
 
-    @property
-    def _report_data(self) -> ReportData:
-        known = correlations_of(self.decided, self.known_data.X)
-        profile = profile_of_data(self.decided, self.known_data)
-        return ReportData(known, self.resolve().decision.blocks, LEVEL, profile, self.trust_of_set or Trust())
+    def _data_of_figures(self) -> ReportData:
+        """Return what figures show beside the selection; correlations are computed once for a set."""
+        if self._report_data is None:
+            correlations = correlations_of(self.decided, self.known_data.X)
+            profile = profile_of_data(self.decided, self.known_data)
+            self._report_data = ReportData(correlations, self.resolve().decision.blocks, LEVEL, profile)
+        return replace(self._report_data, trust=self.work().trust)
 
     def figure(self, name: str, format: str = "svg") -> bytes:
         """Draw a figure."""
-        return bytes(DISPLAYS[name].for_report(self.decided, self._report_data).plot().render(format))
-
-    @property
-    def trust_of_set(self) -> Trust | None:
-        """What is known of other samples, for the present set."""
-        judged = self.judged
-        return judged[1] if judged is not None and judged[0] is self.selection else self.work().trust
+        return bytes(DISPLAYS[name].for_report(self.decided, self._data_of_figures()).plot().render(format))
 
     @property
     def waits_for_related(self) -> bool:
@@ -376,10 +399,12 @@ class Stages:
 
     def trust_stage(self) -> Answer:
         """Return the answer with the three facts of trust, from the ensembles that are known."""
-        work = self.work()
-        work.judge(self.decided)
-        self.judged = (self.decided, work.trust)
-        return answer(self.decided, study=self.resolved, trust=work.trust)
+        work, selection, known = self.work(), self.decided, self._answer or self.reasons()
+        work.judge(selection)
+        self._work = self.trust, work
+        trusted = trust_facts(selection, work.trust, HERE)
+        chosen = chosen_features(selection, self._attribution, Blocks.of(work.study.decision.blocks), work.trust)
+        return replace(known, facts=three_facts(trusted), trust=trusted, chosen=chosen)
 
     def find_trust(self, work: TrustWork, level: str) -> bool:
         """Collect what a level asks for, as far as it is not stopped, and store it; False if nothing is new.
