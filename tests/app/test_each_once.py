@@ -81,7 +81,7 @@ def done(edited, monkeypatch):
 
 
 def test_an_edit_of_weights(edited, done):
-    edited.edit(lambda bench: bench.say(["gene9"], "likely"))
+    edited.edit(lambda bench: bench.set_weight(["gene9"], "likely"))
     own = done.pop("studies checked")
     assert own == 2  # the study of the edit, and the one with the content of its tables written out
     assert done == dict.fromkeys(ONCE - {"studies checked"}, 1)
@@ -99,7 +99,7 @@ def test_a_table_that_changed_is_read_again(edited, done):
     (edited.folder / "knowledge.csv").write_text("feature,weight,why\ngene1,likely,a paper\ngene3,very likely,new\n")
     edited.edit()
     assert done["tables of knowledge read"] == 1
-    assert edited.stages.knowledge()["stated"][""] == {"gene1": ("likely", "a paper"), "gene3": ("very likely", "new")}
+    assert edited.stages.knowledge().stated[""] == {"gene1": ("likely", "a paper"), "gene3": ("very likely", "new")}
 
 
 def test_a_table_that_is_gone_and_comes_back(edited):

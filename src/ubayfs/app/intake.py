@@ -13,6 +13,7 @@ from ..exceptions import InputError, NotAnsweredError
 from ..study.diagnostics import Problems
 from ..study.schema import DataSection
 from .document import Document
+from .study_facts import Inspection
 
 # Bytes of a table that is read: in memory it takes several times as much; one that is packed grows before that.
 MOST_BYTES, MOST_PACKED = 1024**3, 256 * 1024**2
@@ -71,8 +72,8 @@ def too_large(paths: Iterable[Path]) -> str | None:
 
 def inspect(
     paths: Mapping[str, str] | Sequence[str], samples: str | None, folder: str, target: str | None = None, **given: Any
-) -> Any:
-    """Return what is found out about files, in plain types.
+) -> Inspection:
+    """Return what is found out about files.
 
     Parameters
     ----------
@@ -82,12 +83,6 @@ def inspect(
         Column to explain; None, or one that is not there any more: the likeliest one.
     **given
         What is known of the files: encoding, id, sheet.
-
-    Returns
-    -------
-    found : dict
-        ``study`` as `ubayfs init` would write it; ``columns`` that may be a target or groups, the likeliest first;
-        ``orientation`` and ``notices`` in words; ``sheets`` of an Excel file; whether the target is ``undecided``.
     """
     from ..study.starter import starter_text
     from ..study.yaml_io import parse_document
@@ -108,14 +103,14 @@ def inspect(
     columns = dict.fromkeys(
         str(name) for name in [*likely, *found.table.frame.columns[:_SUGGESTED]] if name is not None
     )
-    return {
-        "study": parse_document(text, Problems()),
-        "columns": list(columns)[:_SUGGESTED],
-        "orientation": list(found.orientation),
-        "notices": [str(note) for note in found.table.notes],
-        "sheets": [name for name in (found.sheet, *found.other_sheets) if name],
-        "undecided": roles.is_undecided,
-    }
+    return Inspection(
+        study=parse_document(text, Problems()),
+        columns=tuple(columns)[:_SUGGESTED],
+        orientation=tuple(found.orientation),
+        notices=tuple(str(note) for note in found.table.notes),
+        sheets=tuple(name for name in (found.sheet, *found.other_sheets) if name),
+        is_undecided=roles.is_undecided,
+    )
 
 
 def copy_sheet(workbook: Path, sheet: str, folder: Path) -> Path:
@@ -129,11 +124,12 @@ def copy_sheet(workbook: Path, sheet: str, folder: Path) -> Path:
     return target
 
 
-async def inspected(bench: Any, paths: Any, samples: str | None, **given: Any) -> dict[str, Any]:
+async def inspected(bench: Any, paths: Any, samples: str | None, **given: Any) -> Inspection:
     """Return what :func:`inspect` does, found out by the worker of a study; what it gives up is asked again, once."""
 
-    async def ask() -> dict[str, Any]:
-        return dict(await asyncio.wrap_future(bench.request("inspect", paths=paths, samples=samples, **given)))
+    async def ask() -> Inspection:
+        answer: Inspection = await asyncio.wrap_future(bench.request("inspect", paths=paths, samples=samples, **given))
+        return answer
 
     try:
         return await ask()
@@ -141,12 +137,12 @@ async def inspected(bench: Any, paths: Any, samples: str | None, **given: Any) -
         return await ask()
 
 
-def begin(bench: Document, found: Mapping[str, Any]) -> None:
+def begin(bench: Document, found: Inspection) -> None:
     """Make what was found out the data of a study, except for keys that a person has set.
 
     So is the selector, which depends on the target; rules and blocks follow only where there are none.
     """
-    study, state = found["study"], bench.state
+    study, state = found.study, bench.state
     guessed = {**dict.fromkeys(DataSection.keys()), **study["data"]}
     kept = set(state.corrected) - {"path", "samples"}
     bench.guess("data", **{key: value for key, value in guessed.items() if key not in kept})

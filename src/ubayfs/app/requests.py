@@ -14,6 +14,7 @@ from . import export
 from .intake import inspect
 from .staged_answer import SizePoint
 from .stages import Stages
+from .study_facts import Estimate
 
 if TYPE_CHECKING:
     from ..explain.questions import Question
@@ -56,7 +57,7 @@ def questions(stages: Stages, n: int = 10) -> tuple[Question, ...]:
     return ask(stages.decided, n=n)
 
 
-def estimate(stages: Stages) -> dict[str, Any]:
+def estimate(stages: Stages) -> Estimate:
     """Return about how many seconds the ensemble takes, from a few of its runs."""
     data, study = stages.known_data, stages.study
     section = study.evidence
@@ -84,7 +85,7 @@ def estimate(stages: Stages) -> dict[str, Any]:
     stored = stages.stored()
     left = max(section.n_models - (0 if stored is None else stored.n_models), 0)
     batches = -(-left // _TOGETHER)
-    return {"seconds": batches * fixed + left * per_run, "n_left": left}
+    return Estimate(batches * fixed + left * per_run, left)
 
 
 REQUESTS: Mapping[str, Callable[..., Any]] = {
@@ -98,4 +99,4 @@ REQUESTS: Mapping[str, Callable[..., Any]] = {
     "export": export.export,
 }
 # Requests that no newer state ends; they are done beside decisions.
-LASTING = ("inspect", "version", "compare", "export", "figure")
+BACKGROUND_REQUESTS = ("inspect", "version", "compare", "export", "figure")

@@ -54,6 +54,7 @@ from .facts import data_facts, table_facts
 from .intake import too_large
 from .staged_answer import AlternativesStage, FigureFact, LeftOutStage, SetStage
 from .state import State
+from .study_facts import EnsembleProgress, ListedKnowledge, ReadFacts
 
 EVIDENCE, TRUST, RUNS = "evidence.npz", "trust.npz", "runs"
 STAGES = ("set", "reasons", "alternatives", "left_out", "figures", "trust")
@@ -136,10 +137,13 @@ class Stages:
 
     # -- data and evidence ---------------------------------------------------------------------------------------------
 
-    def enter(self, state: State) -> tuple[dict[str, Any] | None, Problems]:
+    def set_state(self, state: State) -> tuple[ReadFacts | None, Problems]:
         """Go on with another state; facts of the data if they are read anew, and all that is wrong with them."""
         self.state = state
         self._forget()
+        if not state.study.data.files[0]:
+            self.data = None
+            return ReadFacts(), Problems()
         if self.has_read(state):
             return None, Problems()
         self._read = (state.study.data, state.study.blocks is None)
@@ -147,15 +151,10 @@ class Stages:
         if large is not None:
             self.data, problems = None, Problems()
             problems(("data", "path"), large)
-            return {}, problems
+            return ReadFacts(), problems
         table, self.data, problems = draft_data(state.study)
-        facts = {} if table is None else table_facts(table)
-        return facts if self.data is None else facts | data_facts(self.data), problems
-
-    def leave(self, state: State) -> None:
-        """Go on with a state that has no data."""
-        self.state, self.data = state, None
-        self._forget()
+        of_table = None if table is None else table_facts(table)
+        return ReadFacts(of_table, None if self.data is None else data_facts(self.data)), problems
 
     def _forget(self) -> None:
         """Begin with another state, or with other evidence."""
@@ -201,13 +200,13 @@ class Stages:
         system: ConstraintSystem = self._system.get((constraints, blocks, self.data), tied)
         return system
 
-    def knowledge(self) -> dict[str, Any]:
+    def knowledge(self) -> ListedKnowledge:
         """Return what files, patterns and blocks state of features and why, by expert, and the blocks.
 
         Also if something is wrong with the study.
         """
         if self.data is None or self.state is None:
-            return {"stated": {}, "blocks": {}}
+            return ListedKnowledge()
         _, known, blocks, _ = self._drafted()
         experts = {} if known is None else {"": known.agreed or known, **known.experts}
         by_name = {expert: dict(weights.features) for expert, weights in self.state.named_weights.items()}
@@ -224,7 +223,7 @@ class Stages:
             block: [str(names[item]) if isinstance(item, int) else item for item in items]
             for block, items in members.items()
         }
-        return {"stated": stated, "blocks": listed}
+        return ListedKnowledge(stated, listed)
 
     def _settings(self, seed: Any = None) -> dict[str, Any]:
         """Return the settings of the ensemble that the study asks for."""
@@ -278,17 +277,16 @@ class Stages:
         self._forget()
         evidence.save(self.directory / EVIDENCE)
 
-    def evidence_facts(self) -> dict[str, Any]:
-        """Return what pages show of the ensemble; nothing if there are no data."""
+    def ensemble_progress(self) -> EnsembleProgress:
+        """Return how much of the ensemble is done."""
         if self.data is None or self.state is None:
-            return {}
-        found = self.current()
-        if found is None:
+            return EnsembleProgress()
+        evidence = self.current()
+        if evidence is None:
             stored = self.stored()
-            return {"current": False, "n_models": 0, "n_stored": 0 if stored is None else stored.n_models}
-        done = found.n_models + len(found.failures)
-        complete = done >= self.study.evidence.n_models
-        return {"current": True, "n_models": found.n_models, "n_stored": done, "complete": complete}
+            return EnsembleProgress(n_stored=0 if stored is None else stored.n_models)
+        n_done = evidence.n_models + len(evidence.failures)
+        return EnsembleProgress(True, n_done >= self.study.evidence.n_models, evidence.n_models, n_done)
 
     # -- the stages of an answer ---------------------------------------------------------------------------------------
 

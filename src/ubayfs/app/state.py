@@ -37,16 +37,6 @@ VERSIONS, VERSION, EXPORTS = "versions", "version.json", "exports"
 Word = tuple[Stated | None, str | None]
 
 
-def problem(
-    message: str, path: Iterable[Any] = ("",), rules: Iterable[int] = (), passing: bool = False, **more: Any
-) -> dict[str, Any]:
-    """Return something that is wrong, in plain types: where in the study file, and the positions of rules it is about.
-
-    A `passing` one does not prevent a decision.
-    """
-    return {"path": list(path), "message": message, "rules": list(rules), "passing": passing, **more}
-
-
 def _check_text(argument: str, value: Any) -> None:
     if not isinstance(value, str):
         raise InputError.of(argument, f"must be a text; got {repr_of(value)}.", value)
@@ -216,13 +206,13 @@ class State:
         """Return what an expert stated."""
         if expert:
             return (self.study.prior.experts or {}).get(expert, Expert()).weights
-        found = self.study.prior.weights
-        if isinstance(found, tuple):
-            if feature_names is None or len(feature_names) != len(found):
+        weights: Weights | tuple[float, ...] = self.study.prior.weights
+        if isinstance(weights, tuple):
+            if feature_names is None or len(feature_names) != len(weights):
                 rule = "are one number per feature here; words can be given once the data are read and fit them."
                 raise InputError.of("weights", rule)
-            return Weights(features=tuple(zip(feature_names, found, strict=True)))
-        return found
+            return Weights(features=tuple(zip(feature_names, weights, strict=True)))
+        return weights
 
     @property
     def named_weights(self) -> dict[str, Weights]:

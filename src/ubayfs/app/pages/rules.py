@@ -20,13 +20,13 @@ from ..forms import MUST, OWN, PRICE, RHO, Known
 from ..matching import match
 from ..penalty import Scale, in_words, penalty_svg
 from ..sentences import sentence, strictness_in_words
+from ..sessions import ExpertSession
 from ..state import Rule
 from ..view.features import add_scripts
 from ..view.fields import choice, drop_zone, entry, heading, names_field, panel, tick
 from ..view.frame import address, button
 from ..view.live import html, line, live, on
 from ..view.parts import text
-from ..workbench import Seat
 
 _STRICTNESS = {
     MUST: "must hold",
@@ -40,29 +40,31 @@ _AMOUNTS = {
 }
 
 
-def known_names(bench: Seat) -> Known:
+def known_names(bench: ExpertSession) -> Known:
     """Return the features and blocks that rules can be about."""
-    facts = bench.facts or {}
-    members = {block: features for block, features in facts.get("blocks", {}).items() if features}
-    return Known(facts.get("feature_names", []), Blocks(members) if members else None)
+    facts = bench.facts
+    if facts is None:
+        return Known([])
+    members: Any = {block: tuple(features) for block, features in facts.blocks.items() if features}
+    return Known(facts.feature_names, Blocks(members) if members else None)
 
 
-def scale_of(bench: Seat) -> Scale:
+def scale_of(bench: ExpertSession) -> Scale:
     """Return what prices are measured by: the votes, or before there are any, those that the ensemble will cast."""
-    study, facts = bench.state.study, bench.facts or {}
-    n_models, n_features = study.evidence.n_models, facts.get("n_features", 40)
+    study, facts = bench.state.study, bench.facts
+    n_models, n_features = study.evidence.n_models, 40 if facts is None else facts.n_features
     per_model = study.evidence.n_features_per_model
     cast = float(n_models * (per_model if isinstance(per_model, int) else max(1, min(10, n_features // 4))))
-    voted, found = bench.evidence.get("n_models", 0), bench.votes
-    if found is not None and voted:
-        n_models, cast = voted, float(found.sum())
+    voted, counts = bench.evidence.n_models, bench.votes
+    if counts is not None and voted:
+        n_models, cast = voted, float(counts.sum())
     weights = study.prior.weights
     default = getattr(weights, "default", 0.01)
     stated = sum(votes(word, default, n_models) for _, word in getattr(weights, "features", ()))
     return Scale(n_models, cast + stated + default * n_features, study.decision.constraint_strength)
 
 
-def draw_rules(bench: Seat) -> None:
+def draw_rules(bench: ExpertSession) -> None:
     """Draw the screen."""
     add_scripts()
     heading(
@@ -79,7 +81,7 @@ def draw_rules(bench: Seat) -> None:
 # -- the list ----------------------------------------------------------------------------------------------------------
 
 
-def _rules(bench: Seat, edit: Callable[[int], None]) -> None:
+def _rules(bench: ExpertSession, edit: Callable[[int], None]) -> None:
     remarks: list[ui.html] = []
 
     def remark() -> None:
@@ -99,7 +101,7 @@ def _rules(bench: Seat, edit: Callable[[int], None]) -> None:
     on(bench, ("state", "facts", "problems", "answer"), remark)
 
 
-def _rule(bench: Seat, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.html:
+def _rule(bench: ExpertSession, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.html:
     """Draw a rule; returns the place of what is found out about it."""
     says, n_rules, key, name = sentence(rule.constraint), len(bench.state.rules), f"rule-{i}", f"rule {i + 1}"
 
@@ -129,7 +131,7 @@ def _rule(bench: Seat, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.ht
     return remarks
 
 
-def _remark(bench: Seat, i: int, known: Known) -> Markup:
+def _remark(bench: ExpertSession, i: int, known: Known) -> Markup:
     """Return how strictly a rule is meant, how many conditions it is made of, and what it contradicts."""
     rule = bench.state.rules[i]
     n = forms.n_inequalities(rule.constraint, known)
@@ -140,15 +142,14 @@ def _remark(bench: Seat, i: int, known: Known) -> Markup:
     meant = strictness_in_words(rule.constraint, bench.state.study.evidence.n_models)
     remark = text(meant if n in (None, 1) else f"{meant}; {counted(n, 'condition')}")
     for problem in bench.problems:
-        about = problem.get("rules", ())
-        if i in about:
-            others = [f"{other + 1}" for other in about if other != i]
-            message = f"No set satisfies this together with rule {listing(others)}." if others else problem["message"]
+        if i in problem.rules:
+            others = [f"{other + 1}" for other in problem.rules if other != i]
+            message = f"No set satisfies this together with rule {listing(others)}." if others else problem.message
             remark += Markup('<div class="contradicts">{}</div>').format(text(message))
     return remark
 
 
-def _strictness(bench: Seat, position: Callable[[], int], rule: Rule, key: str, name: str) -> None:
+def _strictness(bench: ExpertSession, position: Callable[[], int], rule: Rule, key: str, name: str) -> None:
     """Draw wish or must, and the price."""
     values = forms.values_of(rule.constraint)
     now = values["strictness"]
@@ -178,7 +179,7 @@ def _name(control: Any, key: str, label: str) -> None:
 class Editor:
     """The form of one rule: a new one, or one that is changed. What is typed is no part of the study yet."""
 
-    def __init__(self, bench: Seat) -> None:
+    def __init__(self, bench: ExpertSession) -> None:
         self.bench = bench
         with panel("Add a rule"):
             order = sorted(KINDS, key=lambda kind: "n" not in KINDS[kind].parameters)  # sizes first

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,12 +14,12 @@ from ...data.blocks import Blocks
 from ...exceptions import InputError
 from ...study.schema import plain_blocks
 from ..matching import AMBIGUOUS, DAMAGED, UNKNOWN, Doubt, Matching, match, stated_words
-from ..view.features import WORDS
+from ..sessions import ExpertSession
+from ..view.features import WORDS, feature_names
 from ..view.fields import choice, drop_zone, entry, names_field, panel, tick
 from ..view.frame import address, as_sent, button
 from ..view.live import clear_message, html, line, live, show_message
 from ..view.parts import notice, text
-from ..workbench import Seat
 
 _ACCEPT = ".csv,.tsv,.txt,.xlsx,.xlsm,.gmt,.gz,.parquet"
 _SHOWN = 30  # doubts with a choice of their own, and names that are listed
@@ -34,7 +34,7 @@ _GROUPS = {
 class Intake:
     """What was read from one source and is not used yet; nothing of it is part of the study."""
 
-    def __init__(self, bench: Seat, place: ui.element, used: Callable[[], None]) -> None:
+    def __init__(self, bench: ExpertSession, place: ui.element, used: Callable[[], None]) -> None:
         self.bench, self.place, self.used = bench, place, used
         self.word: Any = "likely"
         self.choices: dict[str, str] = {}
@@ -46,7 +46,7 @@ class Intake:
         if facts is None:
             raise InputError("the data are not read yet; names are matched with their features.")
         try:
-            found: Any = await run.io_bound(match, source, facts["feature_names"], study.prior.aliases, study.folder)
+            found: Any = await run.io_bound(match, source, facts.feature_names, study.prior.aliases, study.folder)
         except InputError as error:
             raise InputError(as_sent(self.bench, str(error))) from None
         clear = [doubt for doubt in found.doubts if len(doubt.candidates) == 1 and _is_clear(doubt)]
@@ -127,7 +127,7 @@ class Intake:
         if not words:
             ticks = "tick gene sets first." if found.sets else "choose what is meant, or paste other names."
             raise InputError(f"there is nothing to state: {ticks}")
-        self.bench.say_all(words, found.source)
+        self.bench.set_weights(words, found.source)
         self._done(f"{counted(len(words), 'feature')} of {found.source} stated.")
 
     def use_as_blocks(self, found: Matching) -> None:
@@ -154,7 +154,7 @@ def _has_weights(found: Matching) -> bool:
     return any(row.weight is not None for row in found.rows)
 
 
-def draw_sources(bench: Seat) -> None:
+def draw_sources(bench: ExpertSession) -> None:
     """Draw the places for pasted lists and for files."""
     with panel("Paste a list or choose a file", classes="stack"):
         hint = "One name per line, or separated by commas or blanks. Names are matched with your features."
@@ -174,13 +174,13 @@ def draw_sources(bench: Seat) -> None:
 # -- blocks ------------------------------------------------------------------------------------------------------------
 
 
-def draw_blocks(bench: Seat) -> None:
+def draw_blocks(bench: ExpertSession) -> None:
     """Draw the blocks of features, and ways to make them."""
     with panel("Blocks", "Groups of features that rules can be about: pathways, devices, kinds of measurements."):
 
-        @live(bench, "state", "facts", of=lambda: (bench.state.study.blocks, (bench.facts or {}).get("blocks")))
+        @live(bench, "state", "facts", of=lambda: (bench.state.study.blocks, _blocks_of(bench)))
         def blocks() -> None:
-            given, found = bench.state.study.blocks, (bench.facts or {}).get("blocks", {})
+            given, found = bench.state.study.blocks, _blocks_of(bench)
             own = plain_blocks(given) if isinstance(given, Blocks) else {}  # listed by the study itself
             for name, features in list((found or own).items())[:_MOST_SETS]:
                 with ui.element("div").classes("row"):
@@ -203,7 +203,12 @@ def draw_blocks(bench: Seat) -> None:
         _new_block(bench)
 
 
-def _new_block(bench: Seat) -> None:
+def _blocks_of(bench: ExpertSession) -> Mapping[str, list[str]]:
+    facts = bench.facts
+    return {} if facts is None else facts.blocks
+
+
+def _new_block(bench: ExpertSession) -> None:
     members: list[str] = []
     name = entry("Or name a block ...", "", draft="block name")
     place = ui.element("div")
@@ -212,7 +217,7 @@ def _new_block(bench: Seat) -> None:
         place.clear()
         with place:
             label, draft = "... and its features", "block features"
-            names_field(label, members, lambda: (bench.facts or {}).get("feature_names", ()), draft)
+            names_field(label, members, lambda: feature_names(bench), draft)
 
     def add(_: Any) -> None:
         if not name.value or not members:
@@ -226,7 +231,7 @@ def _new_block(bench: Seat) -> None:
     button("Add this block", add).on("click", js_handler="() => window.ubayfs.forget('block ')")
 
 
-def _add_blocks(bench: Seat, new: dict[str, list[str]]) -> None:
+def _add_blocks(bench: ExpertSession, new: dict[str, list[str]]) -> None:
     """Add blocks to those that the study lists; blocks that a rule or a file makes give way."""
     given = bench.state.study.blocks
     bench.set_blocks((plain_blocks(given) if isinstance(given, Blocks) else {}) | new)

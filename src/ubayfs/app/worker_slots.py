@@ -19,7 +19,7 @@ _OWNER = "owner"  # file in the folder of a process, which it locks: locks end w
 _SECONDS_TO_LOCK = 60.0  # for a process between making its folder and locking it
 
 
-class Turns:
+class WorkerSlots:
     """A number of files in a folder; whoever locks one has a turn, which ends with the process, however it ends.
 
     Parameters
@@ -28,13 +28,13 @@ class Turns:
         None: there is nobody to wait for.
     kind : str
     n : int
-        Turns that there are at once.
+        WorkerSlots that there are at once.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     first, second = Turns(Path(folder), "stages", 1), Turns(Path(folder), "stages", 1)
+    ...     first, second = WorkerSlots(Path(folder), "stages", 1), WorkerSlots(Path(folder), "stages", 1)
     ...     taken = first.take(), second.take()
     ...     first.end()
     ...     again = second.take()
@@ -64,13 +64,13 @@ class Turns:
             os.close(held)
 
 
-def be_patient() -> None:
+def lower_priority() -> None:
     """Let decisions, and whatever else this machine does, go before this thread and those that it starts."""
     with suppress(AttributeError, OSError):  # where threads have no priority of their own
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
 
 
-class OwnFolder:
+class PrivateFolder:
     """A folder that nobody else can read (mode 700); if the process is killed, the next one removes it."""
 
     def __init__(self, prefix: str, parent: Path | None = None) -> None:
