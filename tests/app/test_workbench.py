@@ -21,7 +21,7 @@ from ubayfs.app.study_facts import DataFacts, Inspection, ListedKnowledge, ReadF
 from ubayfs.app.view.answer_parts import rules
 from ubayfs.app.workbench import Workbench
 from ubayfs.exceptions import InputError, UBayFSError
-from ubayfs.study import load_study
+from ubayfs.study import DataSection, Study, load_study
 from ubayfs.summary.problem_facts import constraint_facts
 
 
@@ -245,6 +245,23 @@ def test_a_log_with_one_time_of_confirmation_is_read(bench):
     plain = {**bench.state.to_plain(), "confirmed": "2026-11-17T04:00:00+00:00", "expert": ""}
     del plain["corrected"]
     assert State.from_plain(plain, bench.directory).confirmed == {"": "2026-11-17T04:00:00+00:00"}
+
+
+def test_the_size_that_is_guessed_does_not_depend_on_the_order_of_files(tmp_path):
+    study = Study(DataSection(""), folder=tmp_path)
+    bench = Workbench.create(tmp_path / "new.app", State.of("New", study), None)
+
+    def found(n):
+        evidence, data = {"selector": "mrmr"}, {"path": "cells.csv"}
+        begin(bench, Inspection({"data": data, "evidence": evidence, "constraints": [{"max_size": n}]}))
+        return bench.state.study.constraints
+
+    assert [found(2), found(10)] == [(max_size(2),), (max_size(10),)]  # a sample sheet first, then many features
+    bench.set_size(4)
+    assert found(7) == (max_size(4),)  # that of a person stays
+    bench.set("data", path="", samples=None)
+    assert found(7) == (max_size(4),)
+    bench.close()
 
 
 def test_what_a_person_corrected_is_not_guessed_anew(bench):

@@ -165,6 +165,13 @@ def test_scores_of_sizes_are_looked_for_again_only_if_they_change(bench):
     assert points()[0].value != before[0].value
 
 
+def test_conditions_are_counted_with_the_data(bench):
+    bench.add_rule({"must_link": ["gene1", "gene2"]})
+    bench.add_rule({"exclude": ["gene7"]})
+    bench.change_rule(0, on=False)
+    until(bench, lambda: bench.n_conditions == (2, 1))
+
+
 def test_contradictions_name_the_rules(bench):
     bench.add_rule(decorrelate(0.9))
     bench.change_rule(1, on=False)

@@ -14,7 +14,7 @@ from ubayfs.app.worker_slots import PrivateFolder, WorkerSlots
 
 def hold(folder, pipe):
     slots = WorkerSlots(folder, "stages", 1)
-    pipe.send(slots.take())
+    pipe.send(slots.acquire())
     pipe.recv()  # until it is killed
 
 
@@ -34,7 +34,7 @@ def test_a_process_that_is_killed_gives_its_turn_back(tmp_path):
 
 def test_set_and_reasons_wait_for_no_other_study_and_the_rest_does(tmp_path):
     others = [WorkerSlots(tmp_path, "stages", os.cpu_count() or 1) for _ in range(os.cpu_count() or 1)]
-    assert all(slots.take() for slots in others)
+    assert all(slots.acquire() for slots in others)
     bench = make(tmp_path, partial(Worker, slots=tmp_path))
     try:
         bench.collect()
@@ -49,7 +49,7 @@ def test_set_and_reasons_wait_for_no_other_study_and_the_rest_does(tmp_path):
     finally:
         bench.close()
         for slots in others:
-            slots.end()
+            slots.release()
 
 
 def own_folder(place, pipe):

@@ -99,7 +99,8 @@ class Document:
         off = [rule for rule in before if not rule.on and rule.constraint not in study.constraints]
         confirmed = State.of("", study).confirmed or state.confirmed
         name, moved = app.get("name", state.name), replace(study, folder=self.directory)
-        return State(name, moved, (*rules, *off), confirmed, state.corrected)
+        corrected = dict.fromkeys([*state.corrected, "constraints"])  # who changed which rule is not known
+        return State(name, moved, (*rules, *off), confirmed, tuple(corrected))
 
     # -- what pages read -----------------------------------------------------------------------------------------------
 
@@ -122,7 +123,7 @@ class Document:
     def subscribe(self, callback: Callable[[str], None]) -> Callable[[], Any]:
         """Call a function after each change, from the thread that made it; returns a function that ends this.
 
-        Its argument names what changed: state, facts, status, problems, progress, votes, answer or versions.
+        Its argument names what changed: state, facts, status, problems, conditions, progress, votes, answer, versions.
         """
         key = object()
         self._listeners[key] = callback
@@ -224,6 +225,16 @@ class Document:
     def guess(self, section: str, **keys: Any) -> None:
         """Change keys of a section to what was found out about the files."""
         self._edit(_set_label(section, keys), lambda state: state.with_section(section, keys))
+
+    def guess_rules(self, constraints: Iterable[Any]) -> None:
+        """Replace the rules, which no person has changed, by those that fit the files."""
+        rules = tuple(map(Rule, constraints))
+        if any(rule.constraint.kind != "max_size" or rule.why for rule in self.state.rules):  # of an earlier version
+            return
+        self._edit(
+            f"Rules: {'; '.join(sentence(rule.constraint) for rule in rules)}"[:200],
+            lambda state: replace(state, rules=rules),
+        )
 
     def undo(self, expert: str = "") -> None:
         """Take the last edit back that is not another expert's, if there is one."""

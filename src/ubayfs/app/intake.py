@@ -140,15 +140,15 @@ async def inspected(bench: Any, paths: Any, samples: str | None, **given: Any) -
 def begin(bench: Document, found: Inspection) -> None:
     """Make what was found out the data of a study, except for keys that a person has set.
 
-    So is the selector, which depends on the target; rules and blocks follow only where there are none.
+    So are the selector, which depends on the target, and the size of the set, which depends on the number of features;
+    blocks follow only where there are none.
     """
     study, state = found.study, bench.state
     guessed = {**dict.fromkeys(DataSection.keys()), **study["data"]}
     kept = set(state.corrected) - {"path", "samples"}
     bench.guess("data", **{key: value for key, value in guessed.items() if key not in kept})
-    if not state.rules:
-        for constraint in study.get("constraints") or ():
-            bench.add_rule(constraint)
+    if "constraints" not in kept:
+        bench.guess_rules(study.get("constraints") or ())
     if state.study.blocks is None and study.get("blocks"):
         bench.set_blocks(study["blocks"])
     if "selector" not in kept:

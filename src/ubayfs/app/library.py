@@ -109,7 +109,7 @@ class Library:
         return self._create(self.root / f"{slug(name)}-{uuid.uuid4().hex[:6]}", name, first_study(source))
 
     def _create(self, place: Path, name: str, study: Study) -> str:
-        set_in_file = [*study.data.defaults(), "selector"] if study.origin is not None else []
+        set_in_file = [*study.data.defaults(), "selector", "constraints"] if study.origin is not None else []
         try:
             Workbench.create(place, State.of(name, study, set_in_file), None).close()
         except OSError as error:

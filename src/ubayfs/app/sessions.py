@@ -44,6 +44,7 @@ class ExpertSession:
     evidence: EnsembleProgress
     progress: Progress | None
     problems: list[Problem]
+    n_conditions: tuple[int, ...]
     versions: list[Version]
 
     def __init__(self, bench: Workbench, expert: str = "") -> None:

@@ -187,6 +187,13 @@ class Stages:
             self.resolved = resolved
         return self.resolved
 
+    @property
+    def n_conditions(self) -> tuple[int, ...]:
+        """The number of inequalities of each rule that is on."""
+        system = self.resolve().system
+        n_rules = len(self.study.constraints)
+        return () if system is None else tuple(len(system.rows_of(part)) for part in system.parts[:n_rules])
+
     def _system_of(self, resolved: ResolvedStudy) -> ConstraintSystem:
         """Return the constraints of a study tied to data; those of before if they are the same, with what is known.
 

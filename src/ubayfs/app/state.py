@@ -94,7 +94,7 @@ class State:
         ISO time at which each expert confirmed what they know; before, votes are hidden from them. The name is empty
         for the one expert of a study.
     corrected : tuple of str
-        Keys of ``data``, and ``selector``, that a person has set: no guess replaces them.
+        Keys of ``data``, ``selector`` and ``constraints``, if a person has set them: no guess replaces them.
     """
 
     name: str
@@ -169,7 +169,7 @@ class State:
         guessed = [name for name in values if key == "data" or name == "selector"]
         keys = dict.fromkeys([*self.corrected, *guessed])
         if key == "data" and values.get("path") == "":  # what comes next are other data
-            keys = {}
+            keys = {name: None for name in keys if name == "constraints"}
         return replace(self.with_section(key, values), corrected=tuple(keys))
 
     def with_words(
@@ -269,7 +269,10 @@ class State:
         return self.rules[position]
 
     def _with_rules(self, position: int, *instead: Rule) -> State:
-        return replace(self, rules=(*self.rules[:position], *instead, *self.rules[position + 1 :]))
+        rules = (*self.rules[:position], *instead, *self.rules[position + 1 :])
+        if rules == self.rules:
+            return self
+        return replace(self, rules=rules, corrected=tuple(dict.fromkeys([*self.corrected, "constraints"])))
 
 
 def _with_times(prior: Any, times: Mapping[str, str]) -> Any:

@@ -34,7 +34,7 @@ from .worker_slots import WorkerSlots, lower_priority
 
 _PAUSE = 3.0  # seconds without an edit after which trust is looked for
 _SECONDS_PER_REPORT = 0.25  # between two counts of the votes while models run
-_SECONDS_PER_LOOK = 0.05  # for a turn, while other studies have all of them
+_SECONDS_PER_LOOK = 0.05  # for a slot, while other studies have all of them
 _AT_ONCE = ("set", "reasons")  # stages that wait for no other study
 
 
@@ -147,10 +147,10 @@ class _Loop:
 
     @contextmanager
     def _giving_way(self, stage: str = "") -> Iterator[None]:
-        """Wait for a turn, and let a newer state end the waiting and what is done in here."""
+        """Wait for a slot, and let a newer state end the waiting and what is done in here."""
         try:
             with self._ready:
-                while self._state is None and stage not in _AT_ONCE and not self._slots.take():
+                while self._state is None and stage not in _AT_ONCE and not self._slots.acquire():
                     self._ready.wait(_SECONDS_PER_LOOK)
                 if self._state is not None:
                     raise Superseded
@@ -160,7 +160,7 @@ class _Loop:
             finally:
                 self._interruptible = False
         finally:
-            self._slots.end()
+            self._slots.release()
 
     def _enter(self, revision: int, state: Any) -> None:
         self._revision, self._rest = revision, deque()
@@ -177,7 +177,7 @@ class _Loop:
             votes = None if (evidence := stages.current()) is None else evidence.counts
             self.send("evidence", revision, stages.ensemble_progress(), votes)
             if stages.data is not None:
-                stages.resolve()
+                self.send("conditions", revision, stages.n_conditions)
                 self._set()
         except UBayFSError as error:
             self.send("problems", revision, problems_of(error, state))
@@ -280,7 +280,7 @@ class _Loop:
             except Exception as error:
                 changed = False
                 self._failed(error)
-            self._background.end()
+            self._background.release()
             self.send("progress", None)
             with self._ready:
                 self._working = ""
@@ -313,7 +313,7 @@ class _Loop:
         if self._job[0] == "collect":
             return 0.0
         wait = self._edited + float(self._job[-1]) - time.monotonic()
-        return 10 * _SECONDS_PER_LOOK if wait <= 0 and not self._background.take() else wait
+        return 10 * _SECONDS_PER_LOOK if wait <= 0 and not self._background.acquire() else wait
 
     def _collect(self) -> bool:
         """Run the ensemble; what is finished is used."""

@@ -41,6 +41,8 @@ class Workbench(Document):
         changed, so that whoever holds it has stages of one answer.
     progress : Progress or None
         Of what is being collected.
+    n_conditions : tuple of int
+        Inequalities of each rule that is on, once the study is tied to its data.
     votes : ndarray of int of shape (n_features,) or None
         A session shows them to experts who have confirmed their knowledge.
     used : float
@@ -55,6 +57,7 @@ class Workbench(Document):
         self.answer = StagedAnswer()
         self.progress: Progress | None = None
         self.votes: Any = None
+        self.n_conditions: tuple[int, ...] = ()
         self.used = time.monotonic()
         self._launch = launch
         self._worker: Worker | None = None
@@ -79,6 +82,7 @@ class Workbench(Document):
 
     def _entered(self, label: str) -> None:
         self._labels += [label] if label else []
+        self.n_conditions = ()
         self.problems = [problem for problem in self.problems if problem.source != "ensemble"]
         self._tell("state", self.revision, self.state)
 
@@ -175,6 +179,10 @@ class Workbench(Document):
             self.answer = StagedAnswer(revision)  # no set of an ensemble that the study does not ask for
         self.evidence, self.votes = evidence, votes
         return "votes", "answer"
+
+    def _on_conditions(self, revision: int, n_conditions: tuple[int, ...]) -> tuple[str, ...]:
+        self.n_conditions = n_conditions if revision == self.revision else ()
+        return ("conditions",)
 
     def _on_problems(self, revision: int, problems: list[Problem]) -> tuple[str, ...]:
         if revision not in (self.revision, -1):

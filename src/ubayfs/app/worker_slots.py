@@ -20,7 +20,7 @@ _SECONDS_TO_LOCK = 60.0  # for a process between making its folder and locking i
 
 
 class WorkerSlots:
-    """A number of files in a folder; whoever locks one has a turn, which ends with the process, however it ends.
+    """A number of files in a folder; whoever locks one has a slot, which ends with the process, however it ends.
 
     Parameters
     ----------
@@ -35,10 +35,10 @@ class WorkerSlots:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     first, second = WorkerSlots(Path(folder), "stages", 1), WorkerSlots(Path(folder), "stages", 1)
-    ...     taken = first.take(), second.take()
-    ...     first.end()
-    ...     again = second.take()
-    ...     second.end()
+    ...     taken = first.acquire(), second.acquire()
+    ...     first.release()
+    ...     again = second.acquire()
+    ...     second.release()
     >>> taken, again
     ((True, False), True)
     """
@@ -47,8 +47,8 @@ class WorkerSlots:
         paths = [] if folder is None else [folder / f"{kind}-{i}" for i in range(n)]
         self._paths, self._held = paths, -1
 
-    def take(self) -> bool:
-        """Take a turn; False if all are taken."""
+    def acquire(self) -> bool:
+        """Take a slot; False if all are taken."""
         for path in self._paths if self._held < 0 else ():
             held = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
             if try_lock(held):
@@ -57,8 +57,8 @@ class WorkerSlots:
             os.close(held)
         return self._held >= 0 or not self._paths
 
-    def end(self) -> None:
-        """Let somebody else have the turn."""
+    def release(self) -> None:
+        """Let somebody else have the slot."""
         if self._held >= 0:
             held, self._held = self._held, -1
             os.close(held)

@@ -46,6 +46,7 @@ def draw_evidence(bench: ExpertSession) -> None:
             with panel("Ensemble"):
                 for key in _KEYS:
                     key_field(bench, "evidence", key)
+                key_field(bench, "decision", "min_votes")
 
 
 # -- running -----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ from ..._plain import counted, listing
 from ...constraints import KINDS
 from ...data.blocks import Blocks
 from ...exceptions import InputError
-from ...knowledge.scale import number_or_word, votes
+from ...knowledge.patterns import Names
+from ...knowledge.scale import votes
 from .. import forms
 from ..forms import MUST, OWN, PRICE, RHO, Known
 from ..matching import match
@@ -31,13 +32,14 @@ from ..view.parts import text
 _STRICTNESS = {
     MUST: "must hold",
     PRICE: "wish with a price",
-    RHO: "wish with a strength",
     OWN: "wish by correlation",
+    RHO: "wish with the rho of the study file",
 }
-_AMOUNTS = {
-    PRICE: ("Price of one violation", "A share of the models: 0.2 is a fifth of their votes."),
-    RHO: ("Strength", "0: no effect; from 1 on, nearly a must. It is the rho of the study file."),
+_MEANING = {
+    MUST: "It is never violated, whatever the votes are.",
+    OWN: "The stronger the correlation r of two features, the more it costs to select both: rho is r / (1 - r).",
 }
+_PRICE = "Price of one violation, in votes"
 
 
 def known_names(bench: ExpertSession) -> Known:
@@ -85,9 +87,8 @@ def _rules(bench: ExpertSession, edit: Callable[[int], None]) -> None:
     remarks: list[ui.html] = []
 
     def remark() -> None:
-        known = known_names(bench)
         for i, place in enumerate(remarks[: len(bench.state.rules)]):
-            place.set_content(_remark(bench, i, known))
+            place.set_content(_remark(bench, i))
 
     @live(bench, "state", of=lambda: bench.state.rules)
     def rules() -> None:
@@ -98,7 +99,7 @@ def _rules(bench: ExpertSession, edit: Callable[[int], None]) -> None:
             remarks[:] = [_rule(bench, i, rule, edit) for i, rule in enumerate(bench.state.rules)]
         remark()
 
-    on(bench, ("state", "facts", "problems", "answer"), remark)
+    on(bench, ("state", "conditions", "problems"), remark)
 
 
 def _rule(bench: ExpertSession, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.html:
@@ -131,16 +132,13 @@ def _rule(bench: ExpertSession, i: int, rule: Rule, edit: Callable[[int], None])
     return remarks
 
 
-def _remark(bench: ExpertSession, i: int, known: Known) -> Markup:
+def _remark(bench: ExpertSession, i: int) -> Markup:
     """Return how strictly a rule is meant, how many conditions it is made of, and what it contradicts."""
     rule = bench.state.rules[i]
-    n = forms.n_inequalities(rule.constraint, known)
-    if n is None and rule.on:  # the answer knows it, also where it depends on the data
-        facts = [fact for fact in bench.bench.answer.constraints or () if not fact.from_prior]
-        place = sum(other.on for other in bench.state.rules[:i])
-        n = facts[place].n_inequalities if place < len(facts) else None
+    counts, place = bench.n_conditions, sum(other.on for other in bench.state.rules[:i])
+    n = counts[place] if rule.on and place < len(counts) else 1
     meant = strictness_in_words(rule.constraint, bench.state.study.evidence.n_models)
-    remark = text(meant if n in (None, 1) else f"{meant}; {counted(n, 'condition')}")
+    remark = text(meant if n == 1 else f"{meant}; {counted(n, 'condition')}")
     for problem in bench.problems:
         if i in problem.rules:
             others = [f"{other + 1}" for other in problem.rules if other != i]
@@ -151,20 +149,29 @@ def _remark(bench: ExpertSession, i: int, known: Known) -> Markup:
 
 def _strictness(bench: ExpertSession, position: Callable[[], int], rule: Rule, key: str, name: str) -> None:
     """Draw wish or must, and the price."""
-    values = forms.values_of(rule.constraint)
-    now = values["strictness"]
+    values, n_models = forms.values_of(rule.constraint), bench.state.study.evidence.n_models
+    now, price = values["strictness"], values[PRICE]
 
-    def change(strictness: str, amount: Any = None) -> None:
-        given = values[strictness] if amount is None and strictness in _AMOUNTS else amount
+    def change(strictness: str) -> None:
         constraint = bench.state.rules[position()].constraint
-        bench.change_rule(position(), constraint=forms.with_strictness(constraint, strictness, given))
+        amount = values.get(strictness)
+        bench.change_rule(position(), constraint=forms.with_strictness(constraint, strictness, amount))
 
-    options = {each: _STRICTNESS[each] for each in forms.form_of(rule.constraint.kind).strictness}
+    def set_price(votes: str) -> None:
+        constraint = bench.state.rules[position()].constraint
+        share = forms.price_of(votes, n_models)
+        bench.change_rule(position(), constraint=forms.with_strictness(constraint, PRICE, share))
+
+    options = _options(rule.constraint.kind, now)
     _name(choice("Meant as", options, now, change), f"{key}-strictness", f"How strictly {name} is meant")
-    if now in _AMOUNTS and not isinstance(values[now], tuple):
-        label, _ = _AMOUNTS[now]
-        amount = entry(label, f"{values[now]:g}", partial(change, now), draft=f"{key}-{now}")
-        _name(amount, f"{key}-amount", f"{label} of {name}")
+    if now == PRICE and not isinstance(price, tuple):
+        amount = entry(_PRICE, forms.price_text(price, n_models), set_price, draft=f"{key}-price")
+        _name(amount, f"{key}-amount", f"{_PRICE}, of {name}")
+
+
+def _options(kind: str, now: str) -> dict[str, str]:
+    """Return how strictly a rule of a kind can be meant, with what a study file made it."""
+    return {key: _STRICTNESS[key] for key in dict.fromkeys([*forms.form_of(kind).strictness, now])}
 
 
 def _name(control: Any, key: str, label: str) -> None:
@@ -206,17 +213,18 @@ class Editor:
         """Draw the form of a rule that is changed, or an empty one for a new rule of a kind."""
         self.rule, self.form, self.fields = rule, forms.form_of(kind), {}
         self.values = dict(self.form.values) if rule is None else forms.values_of(rule.constraint)
+        self.n_models = self.bench.state.study.evidence.n_models
         self.kinds.show(kind)
         self.place.clear()
         with self.place:
             with ui.element("div").classes("stack form-start").props(f"data-kind={kind}"):
                 for field in self.form.fields:
                     self.fields[field.name] = self._field(field)
-            options = {key: _STRICTNESS[key] for key in self.form.strictness}
-            meant = choice("Meant as", options, self.values["strictness"], self._meant)
+            strictness = self.values["strictness"]
+            meant = choice("Meant as", _options(kind, strictness), strictness, self._meant)
             _name(meant, "form-strictness", "Meant as")
             self.amount = ui.element("div")
-            self._meant(self.values["strictness"])
+            self._meant(strictness)
             self.why = entry("Why", "" if rule is None else rule.why, draft=self._draft("why"))
             self.wrong = html("", tag="div").classes("field")
             with ui.element("div").classes("row"):
@@ -251,9 +259,9 @@ class Editor:
             drop_zone(label, address(self.bench, "upload"), self._costs, accepted)
         return made
 
-    def _names(self, field: forms.Field) -> Any:
+    def _names(self, field: forms.Field) -> Names:
         known, on_blocks = known_names(self.bench), field.of_blocks or self.values.get("on") == "blocks"
-        return known.block_names if on_blocks else known.features
+        return known.block_names if on_blocks else known.names
 
     async def _costs(self, path: str) -> None:
         field = self.fields["costs"]
@@ -263,35 +271,34 @@ class Editor:
             field.show(self.values["costs"])
 
     def _meant(self, strictness: str) -> None:
-        """Show the price or rho of a wish, and the curve."""
+        """Show the price of a wish and its curve, or what is meant otherwise."""
         self.values["strictness"] = strictness
-        self.fields = {name: field for name, field in self.fields.items() if name not in _AMOUNTS}
+        self.fields.pop(PRICE, None)
         self.amount.clear()
         with self.amount:
-            if strictness in _AMOUNTS:
-                label, hint = _AMOUNTS[strictness]
-                field = entry(label, f"{self.values[strictness]}", partial(self._set, strictness), hint)
-                _name(field, "form-amount", label)
-                self.fields[strictness] = field
-                typed = "(e) => emit(e.target.value)"
-                field.box.on("input", lambda event: self._draw(str(event.args)), js_handler=typed, throttle=0.1)
-            self.curve = html("").props("role=status")
-        self._draw(self.values.get(strictness))
+            price = self.values[PRICE]
+            if strictness == PRICE and not isinstance(price, tuple):
+                hint = f"All {self.n_models:,} models together have as many votes for a feature."
+                typed = forms.price_text(price, self.n_models)
+                self.fields[PRICE] = field = entry(_PRICE, typed, self._draw, hint)
+                _name(field, "form-amount", _PRICE)
+                field.box.on(
+                    "input", lambda event: self._draw(str(event.args)), js_handler="(e) => emit(e.target.value)",
+                    throttle=0.1,
+                )  # fmt: skip
+                self.curve = html("").props("role=status")
+                self._draw(typed)
+            else:
+                html(text(_MEANING.get(strictness, "")), tag="p").classes("note").props("role=status")
 
-    def _draw(self, amount: Any) -> None:
-        """Draw the penalty curve for what stands in the field now."""
-        strictness, scale = self.values["strictness"], scale_of(self.bench)
-        if strictness in _AMOUNTS:
-            self.values[strictness] = amount
-        value = number_or_word(amount)
-        if strictness == OWN:
-            costs = "The stronger the correlation r of two features, the more it costs to choose both"
-            self.curve.set_content(text(f"{costs}: the strength is r / (1 - r)."))
-            return
-        if strictness != MUST and not (isinstance(value, int | float) and 0 <= value < math.inf):
+    def _draw(self, votes: str) -> None:
+        """Draw the penalty curve for the price that stands in the field now."""
+        self.values[PRICE] = price = forms.price_of(votes, self.n_models)
+        if not (isinstance(price, int | float) and 0 <= price < math.inf):
             self.curve.set_content(text("The curve appears for a number that is not negative."))
             return
-        rho = math.inf if strictness == MUST else scale.rho(value) if strictness == PRICE and value else float(value)
+        scale = scale_of(self.bench)
+        rho = scale.rho(price) if price else 0.0
         self.curve.set_content(penalty_svg(rho, scale) + text(in_words(rho, scale)))
 
     def save(self, _: Any) -> None:

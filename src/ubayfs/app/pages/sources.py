@@ -12,6 +12,7 @@ from nicegui import run, ui
 from ..._plain import counted, listing
 from ...data.blocks import Blocks
 from ...exceptions import InputError
+from ...knowledge.patterns import Names
 from ...study.schema import plain_blocks
 from ..matching import AMBIGUOUS, DAMAGED, UNKNOWN, Doubt, Matching, match, stated_words
 from ..sessions import ExpertSession
@@ -217,7 +218,7 @@ def _new_block(bench: ExpertSession) -> None:
         place.clear()
         with place:
             label, draft = "... and its features", "block features"
-            names_field(label, members, lambda: feature_names(bench), draft)
+            names_field(label, members, lambda: Names(feature_names(bench) or None), draft)
 
     def add(_: Any) -> None:
         if not name.value or not members:
