@@ -62,7 +62,6 @@ class Document:
         except BaseException:
             self._stack.close()
             raise
-        self._names: frozenset[str] = frozenset()  # of the features
         self._listed = ListedKnowledge()
         self._listeners: dict[object, Callable[[str], None]] = {}
         self._hurry = threading.Event()
@@ -75,9 +74,10 @@ class Document:
         self._history = History(path, read=read)
         app = read_json(self.directory / APP) if (self.directory / APP).is_file() else {}
         self._digests: list[str] = app.get("study_digests", [])
-        state, left_out = self._history.state, self._history.left_out
-        if left_out:
-            message = f"Left out, since no study can have it: {listing(left_out)}. See {self._history.copy.name}."
+        state = self._history.state
+        if self._history.damaged:
+            lost = f"The log of edits is damaged. The study is as {STUDY} has it; earlier edits cannot be undone."
+            message = f"{lost} The log is kept as {self._history.copy.name}."
             self._set_problems("log", [Problem(message, passing=True)])
         file = self.directory / STUDY
         by_hand = bool(self._digests) and file.is_file() and _digest(file.read_bytes()) not in self._digests
@@ -150,9 +150,11 @@ class Document:
 
     def _state_words(self, words: Mapping[str, Word], label: str, expert: str) -> None:
         names = self._feature_names
-        absent = [] if names is None else [name for name in words if name not in self._names]
-        if absent and names is not None:
-            raise InputError.of("features", f"{absent[0]!r} is not in the data.{feature_hint(absent[0], names)}")
+        if names is not None:
+            in_data = set(names)
+            for name in words:
+                if name not in in_data:
+                    raise InputError.of("features", f"{name!r} is not in the data.{feature_hint(name, names)}")
         # What a table or a list of the study states of a feature is outweighed by the default, by name.
         default, listed = self.state.weights(names).default, self._listed.stated.get(expert, {})
         by_name = {

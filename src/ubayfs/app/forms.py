@@ -227,7 +227,7 @@ def values_of(constraint: Constraint) -> dict[str, Any]:
 
 
 def has_form(constraint: Constraint) -> bool:
-    """Tell whether the form shows all of a constraint; a matrix, or blocks of its own, it cannot."""
+    """Return whether the form shows all of a constraint; a matrix, or blocks of its own, it cannot."""
     try:
         return read_form(constraint.kind, values_of(constraint))[0] == constraint
     except (InputError, ValueError, TypeError):

@@ -40,7 +40,7 @@ def upload_name(name: str) -> str:
 
 
 def is_sample_sheet(name: str) -> bool:
-    """Tell whether a file seems to describe samples, by its name.
+    """Return whether a file seems to describe samples, by its name.
 
     >>> is_sample_sheet("clinical_data.csv"), is_sample_sheet("mirna.txt.gz")
     (True, False)
@@ -71,7 +71,11 @@ def too_large(paths: Iterable[Path]) -> str | None:
 
 
 def inspect(
-    paths: Mapping[str, str] | Sequence[str], samples: str | None, folder: str, target: str | None = None, **given: Any
+    paths: Mapping[str, str] | Sequence[str],
+    samples: str | None,
+    folder: str,
+    target: str | None = None,
+    **options: Any,
 ) -> Inspection:
     """Return what is found out about files.
 
@@ -81,7 +85,7 @@ def inspect(
         Relative to `folder`; so is `samples`, the sample sheet.
     target : str or None
         Column to explain; None, or one that is not there any more: the likeliest one.
-    **given
+    **options
         What is known of the files: encoding, id, sheet.
     """
     from ..study.starter import starter_text
@@ -93,22 +97,22 @@ def inspect(
     sheet = None if samples is None else Path(folder, samples)
     if (large := too_large([*at.values(), *([] if sheet is None else [sheet])])) is not None:
         raise InputError(large)
-    found = inspect_files(list(at.values()), samples=sheet, target=target, **given)
-    target = target if target in found.table.frame.columns else None
-    chosen = found.sheet if found.other_sheets else None
-    layout = found.keys if samples is None else {"samples": samples, **found.keys}
+    files = inspect_files(list(at.values()), samples=sheet, target=target, **options)
+    target = target if target in files.table.frame.columns else None
+    chosen = files.sheet if files.other_sheets else None
+    layout = files.keys if samples is None else {"samples": samples, **files.keys}
     data_path: Any = named if len(named) > 1 else next(iter(named.values()))
-    text, roles = starter_text(found.table, data_path, target, chosen, layout)
-    likely = [roles.target, *roles.candidates, roles.groups, *sorted(found.table.annotations), *roles.ignored]
+    text, roles = starter_text(files.table, data_path, target, chosen, layout)
+    likely = [roles.target, *roles.candidates, roles.groups, *sorted(files.table.annotations), *roles.ignored]
     columns = dict.fromkeys(
-        str(name) for name in [*likely, *found.table.frame.columns[:_SUGGESTED]] if name is not None
+        str(name) for name in [*likely, *files.table.frame.columns[:_SUGGESTED]] if name is not None
     )
     return Inspection(
         study=parse_document(text, Problems()),
         columns=tuple(columns)[:_SUGGESTED],
-        orientation=tuple(found.orientation),
-        notices=tuple(str(note) for note in found.table.notes),
-        sheets=tuple(name for name in (found.sheet, *found.other_sheets) if name),
+        orientation=tuple(files.orientation),
+        notices=tuple(str(note) for note in files.table.notes),
+        sheets=tuple(name for name in (files.sheet, *files.other_sheets) if name),
         is_undecided=roles.is_undecided,
     )
 
@@ -124,11 +128,13 @@ def copy_sheet(workbook: Path, sheet: str, folder: Path) -> Path:
     return target
 
 
-async def inspected(bench: Any, paths: Any, samples: str | None, **given: Any) -> Inspection:
+async def inspected(bench: Any, paths: Any, samples: str | None, **options: Any) -> Inspection:
     """Return what :func:`inspect` does, found out by the worker of a study; what it gives up is asked again, once."""
 
     async def ask() -> Inspection:
-        answer: Inspection = await asyncio.wrap_future(bench.request("inspect", paths=paths, samples=samples, **given))
+        answer: Inspection = await asyncio.wrap_future(
+            bench.request("inspect", paths=paths, samples=samples, **options)
+        )
         return answer
 
     try:
@@ -137,13 +143,13 @@ async def inspected(bench: Any, paths: Any, samples: str | None, **given: Any) -
         return await ask()
 
 
-def begin(bench: Document, found: Inspection) -> None:
+def begin(bench: Document, inspection: Inspection) -> None:
     """Make what was found out the data of a study, except for keys that a person has set.
 
     So are the selector, which depends on the target, and the size of the set, which depends on the number of features;
     blocks follow only where there are none.
     """
-    study, state = found.study, bench.state
+    study, state = inspection.study, bench.state
     guessed = {**dict.fromkeys(DataSection.keys()), **study["data"]}
     kept = set(state.corrected) - {"path", "samples"}
     bench.guess("data", **{key: value for key, value in guessed.items() if key not in kept})

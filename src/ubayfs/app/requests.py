@@ -33,18 +33,18 @@ def sizes(stages: Stages, sizes: Iterable[int]) -> list[SizePoint]:
     selection: Any = stages.decided
     wanted, related = set(sizes), stages.work().trust.related
     utility, decision = selection.problem.utility, stages.resolve().decision
-    constraints = tuple(given for given in decision.constraints if given.kind != "max_size")
+    constraints = tuple(constraint for constraint in decision.constraints if constraint.kind != "max_size")
     depends_on = (utility.theta, utility.selectable, utility.constraint_strength, constraints)
-    known: dict[int, Any] = stages.best_sets.get((*depends_on, Blocks.of(decision.blocks), stages.data), dict)
+    best: dict[int, Any] = stages.best_sets.get((*depends_on, Blocks.of(decision.blocks), stages.data), dict)
     limits = [utility.system.rows_of(part) for part in utility.system.parts if part.kind == "max_size"]
     rows = np.setdiff1d(np.arange(utility.system.n_inequalities), np.concatenate([*limits, np.empty(0, dtype=int)]))
     free = replace(utility, system=utility.system.take(rows))
-    solutions, _, _ = best_of_sizes(selection, free, wanted - known.keys())
-    known |= dict.fromkeys(wanted - known.keys())
-    known |= {int(found.chosen.sum()): (found.chosen, float(free(found.chosen)[0])) for found in solutions}
+    solutions, _, _ = best_of_sizes(selection, free, wanted - best.keys())
+    best |= dict.fromkeys(wanted - best.keys())
+    best |= {int(solution.chosen.sum()): (solution.chosen, float(free(solution.chosen)[0])) for solution in solutions}
     points = []
-    for size in sorted(size for size in wanted if known[size] is not None):
-        chosen, value = known[size]
+    for size in sorted(size for size in wanted if best[size] is not None):
+        chosen, value = best[size]
         at_least = None if related is None else related.of(np.flatnonzero(chosen).tolist()).at_least
         points.append(SizePoint(size, value, at_least))
     return points

@@ -13,7 +13,7 @@ from ..constraints.sizes import SUPPORTED
 from ..constraints.weighted_sums import sum_in_words
 from ..exceptions import shortened
 
-Given = Mapping[str, Any]
+Arguments = Mapping[str, Any]
 _LONGEST = 60  # letters of a name
 
 
@@ -26,10 +26,10 @@ def sentence(constraint: Constraint) -> str:
     >>> sentence(max_size(1)), sentence(require("age")), sentence(cannot_link(["mean", "worst"], on="blocks"))
     ('At most 1 feature', 'With age', 'At most one of the blocks mean and worst')
     """
-    given = dict(constraint.arguments)
+    arguments = dict(constraint.arguments)
     if constraint.kind in _SENTENCES:
-        return _SENTENCES[constraint.kind](given)
-    listed = [f"{name} {shown(value)}" for name, value in given.items() if name not in ("rho", "price")]
+        return _SENTENCES[constraint.kind](arguments)
+    listed = [f"{name} {shown(value)}" for name, value in arguments.items() if name not in ("rho", "price")]
     return f"{KINDS[constraint.kind].meaning}: {', '.join(listed)}"
 
 
@@ -56,55 +56,57 @@ def strictness_in_words(constraint: Constraint, n_models: int) -> str:
     return "must" if rho == math.inf else f"wish of strength {rho:g}"
 
 
-def _items(given: Given, key: str = "features") -> str:
-    return ("the blocks " if given.get("on") == "blocks" else "") + _names(given[key])
+def _items(arguments: Arguments, key: str = "features") -> str:
+    return ("the blocks " if arguments.get("on") == "blocks" else "") + _names(arguments[key])
 
 
 def _names(names: Iterable[Any]) -> str:
     return listing([shortened(str(name), _LONGEST) for name in names])
 
 
-def _size(words: str, given: Given) -> str:
-    n = given["n"]
+def _size(words: str, arguments: Arguments) -> str:
+    n = arguments["n"]
     return f"{words} {'as many features as the data support' if n == SUPPORTED else counted(n, 'feature')}"
 
 
-def _per_block(given: Given) -> str:
-    return _size("At most", given) + (f" of {_names(given['blocks'])}, each" if given["blocks"] else " of each block")
+def _per_block(arguments: Arguments) -> str:
+    return _size("At most", arguments) + (
+        f" of {_names(arguments['blocks'])}, each" if arguments["blocks"] else " of each block"
+    )
 
 
-def _budget(given: Given) -> str:
-    costs = given["costs"]
+def _budget(arguments: Arguments) -> str:
+    costs = arguments["costs"]
     pairs = costs if costs and isinstance(costs[0], tuple) else ()
     named = "of the table of knowledge" if costs is None else _names(f"{name} {cost:g}" for name, cost in pairs)
-    return f"Total cost at most {given['budget']:g} (costs: {named or f'{len(costs):,} numbers'})"
+    return f"Total cost at most {arguments['budget']:g} (costs: {named or f'{len(costs):,} numbers'})"
 
 
-def _linear(given: Given) -> str:
-    A, b = given["A"], given["b"]
+def _linear(arguments: Arguments) -> str:
+    A, b = arguments["A"], arguments["b"]
     if not isinstance(A, tuple):
         return f"{counted(A.shape[0], 'condition')} on sums of {counted(A.shape[1], 'column')}"
-    blocks = "" if given["blocks"] is None else " (blocks)"
+    blocks = "" if arguments["blocks"] is None else " (blocks)"
     return f"{sum_in_words(A)} at most {b if isinstance(b, float) else b[0]:g}{blocks}"
 
 
-_SENTENCES: dict[str, Callable[[Given], str]] = {
-    "max_size": lambda given: _size("At most", given),
-    "min_size": lambda given: _size("At least", given),
-    "exact_size": lambda given: _size("Exactly", given),
+_SENTENCES: dict[str, Callable[[Arguments], str]] = {
+    "max_size": lambda arguments: _size("At most", arguments),
+    "min_size": lambda arguments: _size("At least", arguments),
+    "exact_size": lambda arguments: _size("Exactly", arguments),
     "max_per_block": _per_block,
-    "max_per_cluster": lambda given: (
-        f"{_size('At most', given)} of each cluster with correlations above {given['threshold']:g}"
+    "max_per_cluster": lambda arguments: (
+        f"{_size('At most', arguments)} of each cluster with correlations above {arguments['threshold']:g}"
     ),
-    "max_blocks": lambda given: f"Features of at most {counted(given['n'], 'block')}",
-    "must_link": lambda given: f"All or none of {_items(given)}",
-    "cannot_link": lambda given: f"At most one of {_items(given)}",
-    "implies": lambda given: f"{_items(given, 'if_features')} only with {_items(given, 'then_features')}",
-    "at_least_one": lambda given: f"At least one of {_items(given)}",
-    "require": lambda given: f"With {_items(given)}",
-    "exclude": lambda given: f"Without {_items(given)}",
-    "decorrelate": lambda given: (
-        f"No two features with a {given['method'].capitalize()} correlation above {given['threshold']:g}"
+    "max_blocks": lambda arguments: f"Features of at most {counted(arguments['n'], 'block')}",
+    "must_link": lambda arguments: f"All or none of {_items(arguments)}",
+    "cannot_link": lambda arguments: f"At most one of {_items(arguments)}",
+    "implies": lambda arguments: f"{_items(arguments, 'if_features')} only with {_items(arguments, 'then_features')}",
+    "at_least_one": lambda arguments: f"At least one of {_items(arguments)}",
+    "require": lambda arguments: f"With {_items(arguments)}",
+    "exclude": lambda arguments: f"Without {_items(arguments)}",
+    "decorrelate": lambda arguments: (
+        f"No two features with a {arguments['method'].capitalize()} correlation above {arguments['threshold']:g}"
     ),
     "cost_budget": _budget,
     "linear": _linear,

@@ -167,7 +167,7 @@ class Stages:
         self._report_data: ReportData | None = None  # but for trust
 
     def has_read(self, state: State) -> bool:
-        """Tell whether the data of a state are those that were read."""
+        """Return whether the data of a state are those that were read."""
         return self.data is not None and self._read == (state.study.data, state.study.blocks is None)
 
     def _drafted(self) -> Any:
@@ -214,16 +214,16 @@ class Stages:
         """
         if self.data is None or self.state is None:
             return ListedKnowledge()
-        _, known, blocks, _ = self._drafted()
-        experts = {} if known is None else {"": known.agreed or known, **known.experts}
+        _, knowledge, blocks, _ = self._drafted()
+        experts = {} if knowledge is None else {"": knowledge.agreed or knowledge, **knowledge.experts}
         by_name = {expert: dict(weights.features) for expert, weights in self.state.named_weights.items()}
         stated = {
             expert: {
-                name: (word, found.reasons.get(name, {}).get("why", ""))
-                for name, word in found.stated.items()
+                name: (word, of_expert.reasons.get(name, {}).get("why", ""))
+                for name, word in of_expert.stated.items()
                 if name not in by_name.get(expert, {})
             }
-            for expert, found in experts.items()
+            for expert, of_expert in experts.items()
         }
         names, members = self.data.feature_names, Blocks.of(blocks).members
         listed = {
@@ -235,20 +235,20 @@ class Stages:
     def _settings(self, seed: Any = None) -> dict[str, Any]:
         """Return the settings of the ensemble that the study asks for."""
         section = self.study.evidence
-        given = (section.n_models, section.train_size, section.n_features_per_model)
-        settings = ensemble_settings(self.known_data, as_selector(self.study.selector), *given)
+        ensemble = (section.n_models, section.train_size, section.n_features_per_model)
+        settings = ensemble_settings(self.known_data, as_selector(self.study.selector), *ensemble)
         return settings | {"seed": seed_of(section.seed, None) if seed is None else seed}
 
     def current(self) -> Evidence | None:
         """Return the evidence if it is of these data and settings; finished runs make it, if all are stored."""
         if self.data is None:
             return None
-        found = self.evidence
-        if found is not None:
-            settings = self._settings(found.settings.get("seed") if self.study.evidence.seed is None else None)
-            same = identity(settings) == identity(found.settings)
-            if same and found.n_models + len(found.failures) <= settings["n_models"]:
-                return found
+        evidence = self.evidence
+        if evidence is not None:
+            settings = self._settings(evidence.settings.get("seed") if self.study.evidence.seed is None else None)
+            same = identity(settings) == identity(evidence.settings)
+            if same and evidence.n_models + len(evidence.failures) <= settings["n_models"]:
+                return evidence
         stored = self.stored()
         if stored is not None and stored.n_models + len(stored.failures) == self._settings()["n_models"]:
             self.keep(stored)
@@ -272,7 +272,7 @@ class Stages:
     def counter(self) -> Callable[[], Any]:
         """Return a function that counts the votes of the finished runs of this ensemble."""
         stored = self._stored
-        return lambda: None if (found := stored()) is None else found.counts
+        return lambda: None if (evidence := stored()) is None else evidence.counts
 
     def collect(self, on_progress: Callable[[int, int], bool]) -> Evidence:
         """Run the ensemble, or the rest of it; finished runs are stored at once."""
@@ -364,10 +364,10 @@ class Stages:
 
     def complete(self) -> Selection:
         """Return the selection with its alternatives, which are looked for once."""
-        found, resolved, evidence = self.decided, self.resolve(), self.evidence
+        selection, resolved, evidence = self.decided, self.resolve(), self.evidence
         assert evidence is not None
-        known = found.provenance["n_alternatives"] == resolved.decision.n_alternatives
-        return found if known else resolved.decide(evidence)
+        has_alternatives = selection.provenance["n_alternatives"] == resolved.decision.n_alternatives
+        return selection if has_alternatives else resolved.decide(evidence)
 
     def figures(self) -> dict[str, FigureFact]:
         """Return the figures that there are, each with its caption; :meth:`figure` draws one."""
@@ -395,21 +395,21 @@ class Stages:
     @property
     def lacks_trust(self) -> bool:
         """Whether the level quick is not known, and may be found out without being asked for."""
-        known = self.work().trust
-        done = {"reproducibility": known.halves is not None and known.halves.complete}
+        trust = self.work().trust
+        done = {"reproducibility": trust.halves is not None and trust.halves.complete}
         if self.known_data.target.task != "unsupervised":
-            done["related"] = known.related is not None
+            done["related"] = trust.related is not None
         missing = [name for name, is_done in done.items() if not is_done]
-        return self.study.trust.level != "none" and any(name not in known.problems for name in missing)
+        return self.study.trust.level != "none" and any(name not in trust.problems for name in missing)
 
     def trust_stage(self) -> Answer:
         """Return the answer with the three facts of trust, from the ensembles that are known."""
-        work, selection, known = self.work(), self.decided, self._answer or self.reasons()
+        work, selection, answered = self.work(), self.decided, self._answer or self.reasons()
         work.judge(selection)
         self._work = self.trust, work
         trusted = trust_facts(selection, work.trust, HERE)
         chosen = chosen_features(selection, self._attribution, Blocks.of(work.study.decision.blocks), work.trust)
-        return replace(known, facts=three_facts(trusted), trust=trusted, chosen=chosen)
+        return replace(answered, facts=three_facts(trusted), trust=trusted, chosen=chosen)
 
     def find_trust(self, work: TrustWork, level: str) -> bool:
         """Collect what a level asks for, as far as it is not stopped, and store it; False if nothing is new.
@@ -420,12 +420,12 @@ class Stages:
         work.collect(level)
         if level == "full" and not work.stopped:
             work.validate()
-        found = work.trust
-        new = any(getattr(found, part) is not getattr(before, part) for part in ("related", "halves", "validation"))
-        self.trust = found
+        trust = work.trust
+        new = any(getattr(trust, part) is not getattr(before, part) for part in ("related", "halves", "validation"))
+        self.trust = trust
         if new:
-            write_atomically(self.directory / TRUST, found.encode())
-        return new or found.problems != before.problems
+            write_atomically(self.directory / TRUST, trust.encode())
+        return new or trust.problems != before.problems
 
 
 def stored_evidence(runs: Path, n_models: int, data: FeatureData) -> Evidence | None:
@@ -435,7 +435,7 @@ def stored_evidence(runs: Path, n_models: int, data: FeatureData) -> Evidence | 
         return None
     settings = manifest["settings"] | {"n_models": n_models}
     outcomes, _ = Checkpoint(runs, identity(settings)).load()
-    wanted = {run: found for run, found in sorted(outcomes.items()) if run < n_models}
+    wanted = {run: outcome for run, outcome in sorted(outcomes.items()) if run < n_models}
     return gather(wanted, data.feature_names, data.constant, settings) if wanted else None
 
 

@@ -168,7 +168,6 @@ class Workbench(Document):
         """Take over the data, if they were read anew, with what files, patterns and blocks of the study say of them."""
         if read is not None:
             self.facts, self.table = read.data, read.table
-            self._names = frozenset(() if read.data is None else read.data.feature_names)
             self._save()
         if self.facts is not None:
             self._listed, self.facts = knowledge, replace(self.facts, blocks=knowledge.blocks)

@@ -41,12 +41,12 @@ def draw_data(bench: ExpertSession) -> None:
         "One table, or several of the same samples, and a sample sheet if the target is there. "
         "Everything that is guessed about them can be corrected here.",
     )
-    known: list[Inspection] = []  # the last one, while this page is open
+    inspections: list[Inspection] = []  # the last one, while this page is open
     with ui.element("div").classes("columns narrow-first"):
         with ui.element("div"):
-            _draw_files(bench, known)
+            _draw_files(bench, inspections)
         with ui.element("div"):
-            _draw_roles(bench, known)
+            _draw_roles(bench, inspections)
             _draw_table(bench)
 
 
@@ -71,7 +71,7 @@ def _draw_ways_out(bench: ExpertSession) -> None:
                         button(f"{words[:1].upper()}{words[1:]}", lambda _, key=key, value=value: use(key, value))
 
 
-def _draw_files(bench: ExpertSession, known: list[Inspection]) -> None:
+def _draw_files(bench: ExpertSession, inspections: list[Inspection]) -> None:
     adding = asyncio.Lock()
     unread: list[Any] = []  # how files were read of which nothing could be guessed
 
@@ -81,10 +81,10 @@ def _draw_files(bench: ExpertSession, known: list[Inspection]) -> None:
             return
         show_message("info", "Reading the files ...", "")
         data, corrected = bench.state.study.data, bench.state.corrected
-        given = {key: getattr(data, key) for key in _READING if key in corrected and getattr(data, key) is not None}
+        reading = {key: getattr(data, key) for key in _READING if key in corrected and getattr(data, key) is not None}
         target = data.target if isinstance(data.target, str) and "target" in corrected else None
         try:
-            found = await inspected(bench, paths, samples, target=target, **given)
+            inspection = await inspected(bench, paths, samples, target=target, **reading)
         except UBayFSError as error:
             if _is_read(bench) or isinstance(error, NotAnsweredError):
                 raise InputError(as_sent(bench, str(error))) from None
@@ -95,9 +95,9 @@ def _draw_files(bench: ExpertSession, known: list[Inspection]) -> None:
             clear_message()
             return
         unread.clear()
-        known[:] = [found]
-        begin(bench.bench, found)
-        _tell(found)
+        inspections[:] = [inspection]
+        begin(bench.bench, inspection)
+        _tell(inspection)
 
     async def change(files: Callable[[dict[str, str], str | None], Files]) -> None:
         """Read the files after a change of their list, one change after another: several may arrive at once."""
@@ -112,7 +112,7 @@ def _draw_files(bench: ExpertSession, known: list[Inspection]) -> None:
         path = _allowed(bench, path)
 
         def with_it(tables: dict[str, str], samples: str | None) -> Files:
-            if not known and not _is_read(bench):
+            if not inspections and not _is_read(bench):
                 return [path], None  # instead of a file that is no table
             if tables and (path == samples or (samples is None and is_sample_sheet(path))):
                 return tables, path
@@ -130,7 +130,7 @@ def _draw_files(bench: ExpertSession, known: list[Inspection]) -> None:
         on(bench, "state", lambda: name.show(bench.state.name))
     with panel("Files", "CSV, TSV (also .gz), GEO series matrix, Parquet, Excel or AnnData."):
 
-        @live(bench, "state", of=lambda: (_files(bench), _sheets(known)))
+        @live(bench, "state", of=lambda: (_files(bench), _sheets(inspections)))
         def files() -> None:
             tables, samples = _files(bench)
             described = samples or bench.state.study.data.samples_sheet
@@ -140,7 +140,7 @@ def _draw_files(bench: ExpertSession, known: list[Inspection]) -> None:
                     if len(tables) > 1:
                         entry("Block", block, partial(_rename, bench, block), draft=f"block {block}")
                     button("Remove", lambda _, path=path: change(lambda now, samples: (_but(path, now), samples)))
-                    for sheet in _sheets(known)[1:] if len(tables) == 1 and not described else ():
+                    for sheet in _sheets(inspections)[1:] if len(tables) == 1 and not described else ():
                         button(
                             f"Its sheet {sheet} describes the samples",
                             lambda _, path=path, sheet=sheet: take_sheet(path, sheet),
@@ -187,8 +187,8 @@ def _is_read(bench: ExpertSession) -> bool:
     return bench.status in ("reading", "waiting") or bench.facts is not None
 
 
-def _sheets(known: Sequence[Inspection]) -> tuple[str, ...]:
-    return known[0].sheets if known else ()
+def _sheets(inspections: Sequence[Inspection]) -> tuple[str, ...]:
+    return inspections[0].sheets if inspections else ()
 
 
 def _rename(bench: ExpertSession, block: str, name: str) -> None:
@@ -200,22 +200,22 @@ def _rename(bench: ExpertSession, block: str, name: str) -> None:
 
 def _allowed(bench: ExpertSession, path: str) -> str:
     """Return a path that may be read; a server for others reads only files in the directory of its studies."""
-    given = path.strip().strip("\"'")
-    if not given or "\0" in given:
+    typed = path.strip().strip("\"'")
+    if not typed or "\0" in typed:
         raise InputError.of("path", "must name a file.")
-    at = (bench.directory / Path(given).expanduser()).resolve()
+    at = (bench.directory / Path(typed).expanduser()).resolve()
     if not getattr(app.state, "anywhere", True) and not at.is_relative_to(bench.directory.parent.resolve()):
         raise InputError.of("path", "must lie in the directory of the studies of this server; send the file instead.")
     if not at.is_file():
-        raise InputError.of("path", f"names no file: {given}", given)
+        raise InputError.of("path", f"names no file: {typed}", typed)
     return at.relative_to(bench.directory).as_posix() if at.is_relative_to(bench.directory) else at.as_posix()
 
 
-def _tell(found: Inspection) -> None:
+def _tell(inspection: Inspection) -> None:
     """Show what was guessed, for a person to correct."""
-    target, sheets = found.study["data"].get("target"), found.sheets[1:]
-    if found.is_undecided:
-        guess = f"Which column is the target? It may be {', '.join(found.columns[:5])}. Choose it below."
+    target, sheets = inspection.study["data"].get("target"), inspection.sheets[1:]
+    if inspection.is_undecided:
+        guess = f"Which column is the target? It may be {', '.join(inspection.columns[:5])}. Choose it below."
     elif target is None and sheets:
         guess = f"No target was found. There are other sheets ({listing(sheets)}): does one describe the samples? "
         guess += "Press its button under Files."
@@ -225,10 +225,10 @@ def _tell(found: Inspection) -> None:
         is_survival = isinstance(target, Mapping)
         seems = f"survival: time {target['time']!r}, event {target['event']!r}" if is_survival else repr(target)
         guess = f"The target seems to be {seems}; correct it below if it is not."
-    show_message("warning" if found.is_undecided else "info", "\n".join([*found.orientation, guess]), "Read.")
+    show_message("warning" if inspection.is_undecided else "info", "\n".join([*inspection.orientation, guess]), "Read.")
 
 
-def _draw_roles(bench: ExpertSession, known: Sequence[Inspection]) -> None:
+def _draw_roles(bench: ExpertSession, inspections: Sequence[Inspection]) -> None:
     with panel("Columns", "What is to be explained, and what else the columns are."):
         columns, sheets = suggestions(), suggestions()
         empty = line("Choose a file first.", "empty")
@@ -250,8 +250,8 @@ def _draw_roles(bench: ExpertSession, known: Sequence[Inspection]) -> None:
         fields.set_visibility(has_files)
         table = bench.table
         names = () if table is None else table.columns
-        fill(columns, known[0].columns if known else dict.fromkeys([*names[:_OFFERED], *names[-_OFFERED:]]))
-        fill(sheets, _sheets(known))
+        fill(columns, inspections[0].columns if inspections else dict.fromkeys([*names[:_OFFERED], *names[-_OFFERED:]]))
+        fill(sheets, _sheets(inspections))
 
 
 def _draw_survival(bench: ExpertSession, columns: str) -> None:
@@ -262,9 +262,9 @@ def _draw_survival(bench: ExpertSession, columns: str) -> None:
         return str(target.get(part, "")) if isinstance(target, Mapping) else ""
 
     def changed(_: Any) -> None:
-        given = {part: str(field.value).strip() for part, field in boxes.items()}
-        if all(given.values()) or not any(given.values()):
-            bench.set("data", target=given if all(given.values()) else None)
+        columns_typed = {part: str(field.value).strip() for part, field in boxes.items()}
+        if all(columns_typed.values()) or not any(columns_typed.values()):
+            bench.set("data", target=columns_typed if all(columns_typed.values()) else None)
 
     with ui.element("details").props("open" if now("time") else "") as place:
         html(text("Survival times: two columns are the target"), tag="summary")
