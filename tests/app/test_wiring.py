@@ -72,6 +72,21 @@ def test_what_is_not_there_is_reported(simulated, library, path):
     visit(simulated, library, path, lambda user: content(user).index("There is nothing here"))
 
 
+def test_an_unknown_name_is_said_at_its_box_with_the_nearest_ones(simulated, library):
+    library.bench.facts = DataFacts(["radius", "area"], 20, "binary")
+
+    async def act(user):
+        await put(user, control(user, "... and its features"), "area, raduis\n*rea")
+        labels = [str(element.props.get("aria-label", "")) for element in user.client.elements.values()]
+        chips = [label for label in labels if label.startswith("Remove ")]
+        assert chips == ["Remove area", "Remove *rea"]
+        (wrong,) = [each.content for each in user.client.elements.values() if "error" in each.classes and each.content]
+        assert "raduis" in wrong
+        assert "radius" in wrong
+
+    visit(simulated, library, "/s/demo/know", act)
+
+
 def test_a_field_changes_the_study_and_undo_takes_it_back(simulated, library):
     bench = library.bench
 

@@ -39,7 +39,7 @@ _MEANING = {
     MUST: "It is never violated, whatever the votes are.",
     OWN: "The stronger the correlation r of two features, the more it costs to select both: rho is r / (1 - r).",
 }
-_PRICE = "Price of one violation, in votes"
+_PRICE = "Price in votes"
 
 
 def known_names(bench: ExpertSession) -> Known:
@@ -278,7 +278,7 @@ class Editor:
         with self.amount:
             price = self.values[PRICE]
             if strictness == PRICE and not isinstance(price, tuple):
-                hint = f"All {self.n_models:,} models together have as many votes for a feature."
+                hint = f"Of one violation. A feature has at most {self.n_models:,} votes, one from each model."
                 typed = forms.price_text(price, self.n_models)
                 self.fields[PRICE] = field = entry(_PRICE, typed, self._draw, hint)
                 _name(field, "form-amount", _PRICE)
