@@ -111,7 +111,6 @@ def inspect(
         study=parse_document(text, Problems()),
         columns=tuple(columns)[:_SUGGESTED],
         orientation=tuple(files.orientation),
-        notices=tuple(str(note) for note in files.table.notes),
         sheets=tuple(name for name in (files.sheet, *files.other_sheets) if name),
         is_undecided=roles.is_undecided,
     )

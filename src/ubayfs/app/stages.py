@@ -263,15 +263,11 @@ class Stages:
 
     def stored(self) -> Evidence | None:
         """Return the finished runs of this ensemble as evidence; None if there are none."""
-        return self._stored()
-
-    @property
-    def _stored(self) -> Callable[[], Evidence | None]:
-        return partial(stored_evidence, self.runs, self.study.evidence.n_models, self.known_data)
+        return stored_evidence(self.runs, self.study.evidence.n_models, self.known_data)
 
     def counter(self) -> Callable[[], Any]:
-        """Return a function that counts the votes of the finished runs of this ensemble."""
-        stored = self._stored
+        """Return a function that counts the votes of the finished runs of this ensemble, whatever is edited."""
+        stored = partial(stored_evidence, self.runs, self.study.evidence.n_models, self.known_data)
         return lambda: None if (evidence := stored()) is None else evidence.counts
 
     def collect(self, on_progress: Callable[[int, int], bool]) -> Evidence:

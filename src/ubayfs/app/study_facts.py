@@ -142,7 +142,7 @@ class Inspection:
         As `ubayfs init` would write it.
     columns : tuple of str
         Those that may be a target or groups, the likeliest first.
-    orientation, notices : tuple of str
+    orientation : tuple of str
         In words.
     sheets : tuple of str
         Of an Excel file: the one that was read, and others.
@@ -153,7 +153,6 @@ class Inspection:
     study: Mapping[str, Any]
     columns: tuple[str, ...] = ()
     orientation: tuple[str, ...] = ()
-    notices: tuple[str, ...] = ()
     sheets: tuple[str, ...] = ()
     is_undecided: bool = False
 

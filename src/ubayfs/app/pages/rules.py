@@ -152,20 +152,18 @@ def _strictness(bench: ExpertSession, position: Callable[[], int], rule: Rule, k
     values, n_models = forms.values_of(rule.constraint), bench.state.study.evidence.n_models
     now, price = values["strictness"], values[PRICE]
 
-    def change(strictness: str) -> None:
-        constraint = bench.state.rules[position()].constraint
-        amount = values.get(strictness)
-        bench.change_rule(position(), constraint=forms.with_strictness(constraint, strictness, amount))
-
-    def set_price(votes: str) -> None:
-        constraint = bench.state.rules[position()].constraint
-        share = forms.price_of(votes, n_models)
-        bench.change_rule(position(), constraint=forms.with_strictness(constraint, PRICE, share))
+    def change(strictness: str, amount: Any) -> None:
+        constraint = forms.with_strictness(bench.state.rules[position()].constraint, strictness, amount)
+        bench.change_rule(position(), constraint=constraint)
 
     options = _options(rule.constraint.kind, now)
-    _name(choice("Meant as", options, now, change), f"{key}-strictness", f"How strictly {name} is meant")
+    meant = choice("Meant as", options, now, lambda strictness: change(strictness, values.get(strictness)))
+    _name(meant, f"{key}-strictness", f"How strictly {name} is meant")
     if now == PRICE and not isinstance(price, tuple):
-        amount = entry(_PRICE, forms.price_text(price, n_models), set_price, draft=f"{key}-price")
+        amount = entry(
+            _PRICE, forms.price_text(price, n_models), lambda votes: change(PRICE, forms.price_of(votes, n_models)),
+            draft=f"{key}-price",
+        )  # fmt: skip
         _name(amount, f"{key}-amount", f"{_PRICE}, of {name}")
 
 
