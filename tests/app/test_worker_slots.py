@@ -18,18 +18,18 @@ def hold(folder, pipe):
     pipe.recv()  # until it is killed
 
 
-def test_a_process_that_is_killed_gives_its_turn_back(tmp_path):
+def test_a_process_that_is_killed_gives_its_slot_back(tmp_path):
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=hold, args=(tmp_path, there))
     process.start()
     own = WorkerSlots(tmp_path, "stages", 1)
     assert here.recv()
-    assert not own.take()
+    assert not own.acquire()
     process.kill()
     process.join()
-    assert own.take()
-    own.end()
+    assert own.acquire()
+    own.release()
 
 
 def test_set_and_reasons_wait_for_no_other_study_and_the_rest_does(tmp_path):
