@@ -43,7 +43,7 @@ def test_set_and_reasons_wait_for_no_other_study_and_the_rest_does(tmp_path):
         until(bench, answered(bench, "reasons"))
         assert len(bench.answer.set.features) == 2
         assert bench.answer.alternatives is None
-        others[0].end()
+        others[0].release()
         until(bench, answered(bench, "figures"))
         until(bench, others[0].take)  # it was given back
     finally:
