@@ -45,7 +45,7 @@ def test_set_and_reasons_wait_for_no_other_study_and_the_rest_does(tmp_path):
         assert bench.answer.alternatives is None
         others[0].release()
         until(bench, answered(bench, "figures"))
-        until(bench, others[0].take)  # it was given back
+        until(bench, others[0].acquire)  # it was given back
     finally:
         bench.close()
         for slots in others:
