@@ -165,6 +165,7 @@ def library(tmp_path):
     """A library with the study ``demo`` of a small table, whose workbench has no worker."""
     from ubayfs import max_size
     from ubayfs.app.state import State
+    from ubayfs.app.study_facts import StudyEntry
     from ubayfs.app.workbench import Workbench
     from ubayfs.exceptions import InputError
     from ubayfs.study import DataSection, Study
@@ -178,6 +179,6 @@ def library(tmp_path):
             raise InputError(f"{id!r} does not exist here.")
         return bench
 
-    entry = {"id": "demo", "name": "Demo <b>", "changed": "2026-11-17T04:00:00", "n_samples": 20, "n_features": 2}
+    entry = StudyEntry("demo", "Demo <b>", "2026-11-17T04:00:00", 20, 2)
     yield SimpleNamespace(open=open_study, studies=lambda: [entry], close=lambda: None, bench=bench, root=tmp_path)
     bench.close()

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from ubayfs.app import api, intake
-from ubayfs.app.workbench import Seat
+from ubayfs.app.sessions import ExpertSession
+from ubayfs.app.study_facts import DataFacts
 from ubayfs.exceptions import InputError
 
 MEGABYTE = 1024**2
@@ -78,15 +79,15 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 
 def test_votes_are_in_the_rows_only_when_knowledge_is_confirmed():
     bench = SimpleNamespace(
-        facts={"feature_names": ["a", "b"], "blocks": {"size": ["a"]}},
+        facts=DataFacts(["a", "b"], 20, "binary", blocks={"size": ["a"]}),
         words=lambda expert: {"b": ("likely", "a paper")} if expert == "Ann" else {},
         state=SimpleNamespace(confirmed={"Bob": "2026-11-17T04:00:00+00:00"}), votes=np.array([3, 4]), revision=7,
     )  # fmt: skip
     known = {"names": ["a", "b"], "blocks": ["size", ""], "stated": {1: ("likely", "a paper")}, "votes": None}
-    assert api.feature_rows(Seat(bench, "Ann")) == known
-    assert api.feature_rows(Seat(bench, "Bob"))["votes"] == [3, 4]
+    assert api.feature_rows(ExpertSession(bench, "Ann")) == known
+    assert api.feature_rows(ExpertSession(bench, "Bob"))["votes"] == [3, 4]
     bench.facts = None
-    assert api.feature_rows(Seat(bench))["names"] == []
+    assert api.feature_rows(ExpertSession(bench))["names"] == []
 
 
 def test_a_table_that_is_too_large_is_refused_before_it_is_read(tmp_path):

@@ -275,11 +275,11 @@ def test_the_penalty_curve_follows_the_price(at):
     price.wait_for()
     page.get_by_text("A violation by 1 costs 4 votes").wait_for()
     first = curve.get_attribute("aria-label")
-    price.fill("0.9")
+    price.fill("18")
     page.get_by_text("A violation by 1 costs 18 votes").wait_for()
     expect(curve).not_to_have_attribute("aria-label", first)
     higher = left(curve.get_attribute("aria-label"))
     assert higher[1] < higher[0] < left(first)[0] < 1
     page.locator("[data-keep=form-strictness]").select_option(label="must hold")
     page.get_by_text("It is never violated").wait_for()
-    expect(curve).to_have_attribute("aria-label", re.compile(r"violated by 1: 0\b(?!\.)"))
+    expect(curve).to_have_count(0)

@@ -16,7 +16,7 @@ class Silent:
 
     started: ClassVar[list] = []
 
-    def __init__(self, directory, receive, turns=None):
+    def __init__(self, directory, receive, slots=None):
         self.directory, self.receive, self.closed = directory, receive, False
         Silent.started.append(self)
 
@@ -42,14 +42,14 @@ def at_work():
 
 def test_studies_are_listed_and_opened_once(shelf):
     ids = [shelf.create(name) for name in ("One", "<b>Two</b>")]
-    assert {study["name"] for study in shelf.studies()} == {"One", "<b>Two</b>"}
-    assert sorted(study["id"] for study in shelf.studies()) == sorted(ids)
+    assert {study.name for study in shelf.studies()} == {"One", "<b>Two</b>"}
+    assert sorted(study.id for study in shelf.studies()) == sorted(ids)
     bench = shelf.open(ids[0])
     assert shelf.open(ids[0]) is bench
     assert bench.status == "no data"
     bench.rename("Other")
     bench.flush()
-    assert "Other" in {study["name"] for study in shelf.studies()}
+    assert "Other" in {study.name for study in shelf.studies()}
 
 
 def test_a_removed_study_is_in_the_trash(shelf):
@@ -72,7 +72,7 @@ def test_no_id_leads_out_of_the_directory(shelf, id):
 def test_a_study_that_is_damaged_does_not_hide_the_others(shelf):
     one, two = shelf.create("One"), shelf.create("Two")
     (shelf.root / one / "app.json").write_text("{")
-    assert {study["id"] for study in shelf.studies()} == {one, two}
+    assert {study.id for study in shelf.studies()} == {one, two}
     (shelf.root / one / "history.jsonl").write_text("nonsense")
     with pytest.raises(InputError):
         shelf.open(one)
@@ -99,7 +99,7 @@ def test_a_study_file_and_a_table_open_beside_themselves(shelf, tmp_path):
 def test_idle_workers_end_and_the_next_edit_starts_them(shelf):
     bench = shelf.open(shelf.create("One"))
     bench._receive("status", ("ready",))
-    until(bench, lambda: bench.resting and at_work() == [])
+    until(bench, lambda: bench.is_stopped and at_work() == [])
     bench.set_size(3)
     assert len(Silent.started) == 2
 
@@ -114,9 +114,9 @@ def test_more_workers_than_allowed_wait_for_one_that_is_idle(shelf):
     assert third.status == "waiting"
     assert at_work() == ids[:2]
     first._receive("status", ("ready",))
-    until(third, lambda: not third.resting)
+    until(third, lambda: not third.is_stopped)
     assert sorted(at_work()) == sorted(ids[1:])
-    assert first.resting
+    assert first.is_stopped
 
 
 def test_the_demo_is_a_study_with_data(shelf):

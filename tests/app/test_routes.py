@@ -88,8 +88,8 @@ def server(tmp_path_factory):
     library = Library(folder / "studies")
     study = library.create("patients", patients(folder))
     bench = library.open(study)
-    bench.say(["crp"], "likely", REASON, expert="Ann")
-    bench.say(["age"], "likely", expert="Cleo")
+    bench.set_weight(["crp"], "likely", REASON, expert="Ann")
+    bench.set_weight(["age"], "likely", expert="Cleo")
     bench.confirm("Cleo")
     bench.collect()
     until(bench, answered(bench, "reasons"))
@@ -137,15 +137,15 @@ def test_votes_that_are_withheld_come_from_no_address(server, expert):
 
 
 def test_what_another_expert_stated_comes_from_no_address(server):
-    for seats in ([], ["Bob"], ["Bob", "Eve"]):
+    for experts in ([], ["Bob"], ["Bob", "Eve"]):
         browser = Browser(server, server.token)
-        for name in seats:
+        for name in experts:
             assert "There is nothing here" not in browser.get("/s/STUDY/know", name).text
-        for path in SHOWN if seats else [path for path in SHOWN if path not in ROUTES["GET /s/{study}/{screen}"]]:
+        for path in SHOWN if experts else [path for path in SHOWN if path not in ROUTES["GET /s/{study}/{screen}"]]:
             answer = browser.get(path, "Ann")
             assert answer.status == 403 or "There is nothing here" in answer.text, path
             assert REASON not in answer.text
-        for name in seats:  # each window goes on
+        for name in experts:  # each window goes on
             assert browser.get("/s/STUDY/features.json", name).status == 200
 
 

@@ -94,14 +94,14 @@ def write_cohort(folder):
 def test_what_init_would_write_is_found_out(tmp_path):
     write_cohort(tmp_path)
     found = inspect(["mirna.csv", "rppa.csv"], "clinical.csv", str(tmp_path))
-    data = found["study"]["data"]
+    data = found.study["data"]
     assert data["path"] == {"mirna": "mirna.csv", "rppa": "rppa.csv"}
     assert (data["samples"], data["features_in"], data["target"]) == ("clinical.csv", "rows", "outcome")
-    assert found["columns"][0] == "outcome"
-    assert not found["undecided"]
+    assert found.columns[0] == "outcome"
+    assert not found.is_undecided
 
 
 def test_a_target_that_is_gone_is_looked_for_anew(tmp_path):
     write_cohort(tmp_path)
     found = inspect(["mirna.csv"], "clinical.csv", str(tmp_path), "survival")
-    assert found["study"]["data"]["target"] == "outcome"
+    assert found.study["data"]["target"] == "outcome"

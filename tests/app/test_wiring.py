@@ -7,6 +7,7 @@ from concurrent.futures import Future
 
 import pytest
 
+from ubayfs.app.study_facts import DataFacts, Inspection, Version
 from ubayfs.study.components import Named
 
 pytest.importorskip("nicegui")
@@ -71,6 +72,21 @@ def test_what_is_not_there_is_reported(simulated, library, path):
     visit(simulated, library, path, lambda user: content(user).index("There is nothing here"))
 
 
+def test_an_unknown_name_is_said_at_its_box_with_the_nearest_ones(simulated, library):
+    library.bench.facts = DataFacts(["radius", "area"], 20, "binary")
+
+    async def act(user):
+        await put(user, control(user, "... and its features"), "area, raduis\n*rea")
+        labels = [str(element.props.get("aria-label", "")) for element in user.client.elements.values()]
+        chips = [label for label in labels if label.startswith("Remove ")]
+        assert chips == ["Remove area", "Remove *rea"]
+        (wrong,) = [each.content for each in user.client.elements.values() if "error" in each.classes and each.content]
+        assert "raduis" in wrong
+        assert "radius" in wrong
+
+    visit(simulated, library, "/s/demo/know", act)
+
+
 def test_a_field_changes_the_study_and_undo_takes_it_back(simulated, library):
     bench = library.bench
 
@@ -118,7 +134,7 @@ def test_selectors_and_their_settings(simulated, library):
 
 def test_votes_are_hidden_until_knowledge_is_confirmed(simulated, library):
     bench = library.bench
-    bench.facts = {"feature_names": ["radius", "area"], "n_samples": 20, "n_features": 2, "task": "binary"}
+    bench.facts = DataFacts(["radius", "area"], 20, "binary")
     bench.votes = __import__("numpy").array([17, 4])
 
     async def act(user):
@@ -143,7 +159,7 @@ def test_the_page_follows_another_window(simulated, library):
 @pytest.mark.parametrize("screen", ["data", "know", "rules"])
 def test_buttons_stay_while_they_are_pressed(simulated, library, screen):
     bench = library.bench
-    bench.facts = {"feature_names": ["radius", "area"], "n_samples": 20, "n_features": 2, "task": "binary"}
+    bench.facts = DataFacts(["radius", "area"], 20, "binary")
     bench.set_blocks({"size": ["radius", "area"]})
 
     async def act(user):
@@ -176,12 +192,11 @@ def test_files_are_read_one_after_another_and_each_finds_what_the_one_before_lef
     async def slow(bench, paths, samples, **given):
         read.append(list(paths.values() if isinstance(paths, dict) else paths))
         await reading.wait()
-        found = {"columns": [], "orientation": [], "sheets": [], "undecided": False}
         path = dict(zip("ab", read[-1], strict=True)) if len(read[-1]) > 1 else read[-1][0]
-        return found | {"study": {"data": {"path": path}, "evidence": {"selector": "mrmr"}}}
+        return Inspection({"data": {"path": path}, "evidence": {"selector": "mrmr"}})
 
     monkeypatch.setattr(data, "inspected", slow)
-    bench.facts = {"columns": ["radius"], "feature_names": ["radius"]}
+    bench.facts = DataFacts(["radius"], 20, "binary")
     (bench.directory / "more.csv").write_text("diagnosis,age\nbenign,3\n")
 
     async def act(user):
@@ -241,7 +256,7 @@ def test_a_double_click_saves_one_version(simulated, library, monkeypatch):
             first = asyncio.create_task(press(user, "Save"))
             await asyncio.sleep(0)
             await asyncio.wait_for(press(user, "Save"), 60)  # at once
-            asked[-1].set_result({"number": number, "name": "Saved"})
+            asked[-1].set_result(Version(number, "Saved", "", 0, ()))
             await first
             assert len(asked) == number
 
@@ -261,7 +276,7 @@ def test_an_answer_is_not_compared_with_itself(simulated, library, monkeypatch):
 @pytest.mark.parametrize("screen", ["data", "know", "rules", "evidence", "answer", "versions"])
 def test_a_server_that_ends_leaves_no_work_behind_that_never_began(simulated, library, screen):
     bench = library.bench
-    bench.facts = {"feature_names": ["radius", "area"], "n_samples": 20, "n_features": 2, "task": "binary"}
+    bench.facts = DataFacts(["radius", "area"], 20, "binary")
 
     async def act(user):
         for kind in ("state", "facts", "votes", "answer", "status", "progress", "problems", "versions"):

@@ -14,13 +14,15 @@ from app_studies import NAMES, make, small_study
 from ubayfs import Evidence, cannot_link, decide, decorrelate, max_size
 from ubayfs.app import document
 from ubayfs.app.intake import begin
+from ubayfs.app.sessions import ExpertSession
 from ubayfs.app.staged_answer import SetStage, StagedAnswer
 from ubayfs.app.state import Rule, State
+from ubayfs.app.study_facts import DataFacts, Inspection, ListedKnowledge, ReadFacts
 from ubayfs.app.view.answer_parts import rules
-from ubayfs.app.workbench import Seat, Workbench
+from ubayfs.app.workbench import Workbench
 from ubayfs.exceptions import InputError, UBayFSError
 from ubayfs.report.problem_facts import constraint_facts
-from ubayfs.study import load_study
+from ubayfs.study import DataSection, Study, load_study
 
 
 @pytest.fixture
@@ -32,7 +34,7 @@ def bench(tmp_path):
 
 def read(bench, stated=None):
     """Tell a workbench what its worker has read."""
-    bench._receive("facts", ({"feature_names": NAMES}, {"stated": stated or {}, "blocks": {}}))
+    bench._receive("facts", (ReadFacts(data=DataFacts(NAMES, 60, "binary")), ListedKnowledge(stated or {})))
 
 
 def reopened(bench):
@@ -41,8 +43,8 @@ def reopened(bench):
 
 
 EDITS = {
-    "say": lambda bench: bench.say(["gene1", "gene2"], "likely", "a paper"),
-    "say_all": lambda bench: bench.say_all({"gene3": (5, "votes"), "gene4": ("unlikely", None)}, "a list"),
+    "set_weight": lambda bench: bench.set_weight(["gene1", "gene2"], "likely", "a paper"),
+    "set_weights": lambda bench: bench.set_weights({"gene3": (5, "votes"), "gene4": ("unlikely", None)}, "a list"),
     "blocks": lambda bench: bench.set_blocks({"first": ["gene0", "gene1"]}),
     "default": lambda bench: bench.set_default(0.5),
     "rename": lambda bench: bench.rename("Another <b>name</b>"),
@@ -82,8 +84,8 @@ def test_each_edit_is_on_disk_can_be_undone_and_is_published(bench, name):
 
 
 WRONG = {
-    "word": lambda bench: bench.say(["gene1"], "perhaps"),
-    "votes": lambda bench: bench.say(["gene1"], -1),
+    "word": lambda bench: bench.set_weight(["gene1"], "perhaps"),
+    "votes": lambda bench: bench.set_weight(["gene1"], -1),
     "kind": lambda bench: bench.add_rule({"max_sise": 3}),
     "argument": lambda bench: bench.add_rule({"max_size": -3}),
     "position": lambda bench: bench.change_rule(7, on=False),
@@ -109,15 +111,15 @@ def test_a_wrong_edit_is_refused_and_changes_nothing(bench, name):
 def test_names_that_are_not_in_the_data_are_refused_once_these_are_known(bench):
     read(bench)
     with pytest.raises(InputError, match="gene01"):
-        bench.say(["gene01"], "likely")
-    bench.say(["gene1"], "likely")
+        bench.set_weight(["gene01"], "likely")
+    bench.set_weight(["gene1"], "likely")
     assert bench.words() == {"gene1": ("likely", "")}
 
 
 def test_what_a_table_states_is_outweighed_by_name(bench):
     read(bench, {"": {"gene2": ("likely", "table")}})
     assert bench.words() == {"gene2": ("likely", "table")}
-    bench.say(["gene2"], None)
+    bench.set_weight(["gene2"], None)
     assert dict(bench.state.study.prior.weights.features) == {"gene2": 0.01}
 
 
@@ -137,14 +139,14 @@ def test_rules_that_are_off_are_kept_and_no_constraint(bench):
 
 
 def test_confirming_is_recorded_and_no_undo_takes_it_back(bench):
-    bench.say(["gene1"], "likely")
+    bench.set_weight(["gene1"], "likely")
     assert bench.state.study.prior.changed_after_votes is None
     bench.confirm()
     at = bench.state.confirmed[""]
     assert bench.state.study.prior.confirmed == at
     bench.undo()
     assert (bench.state.confirmed, bench.state.weights().features) == ({"": at}, ())
-    bench.say(["gene2"], "likely")
+    bench.set_weight(["gene2"], "likely")
     assert list(bench.state.study.prior.changed_after_votes) == ["gene2"]
     again = reopened(bench)
     assert again.state.confirmed == {"": at}
@@ -154,30 +156,30 @@ def test_confirming_is_recorded_and_no_undo_takes_it_back(bench):
 
 
 def test_experts_state_words_at_once_without_seeing_those_of_others(bench):
-    ann, bob = Seat(bench, bench.join("Ann")), Seat(bench, bench.join(" Bob "))
+    ann, bob = ExpertSession(bench, bench.join("Ann")), ExpertSession(bench, bench.join(" Bob "))
     read(bench)
-    ann.say(["gene1"], "likely", "seen")
-    bob.say(["gene1"], "unlikely")
-    ann.say(["gene2"], 3)
+    ann.set_weight(["gene1"], "likely", "seen")
+    bob.set_weight(["gene1"], "unlikely")
+    ann.set_weight(["gene2"], 3)
     assert (ann.stated, bob.stated) == ({"gene1": ("likely", "seen"), "gene2": (3, "")}, {"gene1": ("unlikely", "")})
     experts = bench.state.study.prior.experts
     assert {name: expert.weights.features for name, expert in experts.items()} == {
         "Ann": (("gene1", "likely"), ("gene2", 3)),
         "Bob": (("gene1", "unlikely"),),
     }
-    assert Seat(bench).stated == {}
+    assert ExpertSession(bench).stated == {}
 
 
 def test_each_expert_sees_votes_after_confirming_their_own_knowledge(bench):
-    ann, bob = Seat(bench, "Ann"), Seat(bench, "Bob")
+    ann, bob = ExpertSession(bench, "Ann"), ExpertSession(bench, "Bob")
     bench.votes = np.arange(len(NAMES))
     bench.answer = StagedAnswer(0, SetStage(1.0, 0.0, True, (), (), (), 0.1))
-    ann.say(["gene1"], "likely")
+    ann.set_weight(["gene1"], "likely")
     ann.confirm()
     assert (ann.votes is bench.votes, bob.votes, bob.answer.set) == (True, None, None)
     assert bench.state.study.prior.experts["Ann"].confirmed == bench.state.confirmed["Ann"]
-    bob.say(["gene2"], "likely")  # has not seen any
-    ann.say(["gene3"], "likely")
+    bob.set_weight(["gene2"], "likely")  # has not seen any
+    ann.set_weight(["gene3"], "likely")
     assert list(bench.state.study.prior.changed_after_votes) == ["gene3"]
     bench.flush()
     assert load_study(bench.directory / "study.yaml") == bench.state.study
@@ -189,11 +191,11 @@ def test_each_expert_sees_votes_after_confirming_their_own_knowledge(bench):
 
 
 def test_experts_undo_their_own_words_and_what_belongs_to_all(bench):
-    ann, bob = Seat(bench, "Ann"), Seat(bench, "Bob")
-    ann.say(["gene1"], "likely")
-    bob.say(["gene2"], "likely")
+    ann, bob = ExpertSession(bench, "Ann"), ExpertSession(bench, "Bob")
+    ann.set_weight(["gene1"], "likely")
+    bob.set_weight(["gene2"], "likely")
     bench.set_size(2)
-    bob.say(["gene3"], "unlikely")
+    bob.set_weight(["gene3"], "unlikely")
     assert (ann.undo_label, bob.undo_label) == ("At most 2 features", "Bob: gene3: unlikely")
     ann.undo()
     ann.undo()
@@ -213,9 +215,9 @@ def test_experts_undo_their_own_words_and_what_belongs_to_all(bench):
 
 
 def test_what_another_expert_has_built_upon_cannot_be_undone(bench):
-    bench.say(["gene1"], "likely")
+    bench.set_weight(["gene1"], "likely")
     bench.join("Ann")  # takes over what was stated
-    bench.say(["gene1"], 5, expert="Ann")
+    bench.set_weight(["gene1"], 5, expert="Ann")
     before = bench.state
     with pytest.raises(InputError, match="cannot be undone"):
         bench.undo("Bob")
@@ -227,7 +229,7 @@ def test_what_another_expert_has_built_upon_cannot_be_undone(bench):
 
 def test_the_first_name_is_that_of_whoever_stated_something_before(bench):
     bench.set_default(0.05)
-    bench.say(["gene1"], "likely", "seen")
+    bench.set_weight(["gene1"], "likely", "seen")
     bench.confirm()
     bench.join("Ann")
     prior = bench.state.study.prior
@@ -245,19 +247,36 @@ def test_a_log_with_one_time_of_confirmation_is_read(bench):
     assert State.from_plain(plain, bench.directory).confirmed == {"": "2026-11-17T04:00:00+00:00"}
 
 
+def test_the_size_that_is_guessed_does_not_depend_on_the_order_of_files(tmp_path):
+    study = Study(DataSection(""), folder=tmp_path)
+    bench = Workbench.create(tmp_path / "new.app", State.of("New", study), None)
+
+    def found(n):
+        evidence, data = {"selector": "mrmr"}, {"path": "cells.csv"}
+        begin(bench, Inspection({"data": data, "evidence": evidence, "constraints": [{"max_size": n}]}))
+        return bench.state.study.constraints
+
+    assert [found(2), found(10)] == [(max_size(2),), (max_size(10),)]  # a sample sheet first, then many features
+    bench.set_size(4)
+    assert found(7) == (max_size(4),)  # that of a person stays
+    bench.set("data", path="", samples=None)
+    assert found(7) == (max_size(4),)
+    bench.close()
+
+
 def test_what_a_person_corrected_is_not_guessed_anew(bench):
     bench.set("data", missing="median")
     bench.set("data", groups="gene5")
     bench.undo()
     assert bench.state.corrected == ("missing",)
-    found = {"study": {"data": {"path": {"a": "a.csv", "b": "b.csv"}, "target": "died", "missing": "error"}}}
+    data = {"path": {"a": "a.csv", "b": "b.csv"}, "target": "died", "missing": "error"}
     for selector in ("laplacian", "mrmr"):  # before and after a file with the target
-        begin(bench, {"study": {**found["study"], "evidence": {"selector": selector}}})
+        begin(bench, Inspection({"data": data, "evidence": {"selector": selector}}))
         assert bench.state.study.evidence.selector == selector
-    data = bench.state.study.data
-    assert (data.path, data.target, data.missing) == ({"a": "a.csv", "b": "b.csv"}, "died", "median")
+    section = bench.state.study.data
+    assert (section.path, section.target, section.missing) == ({"a": "a.csv", "b": "b.csv"}, "died", "median")
     bench.set("evidence", selector="fisher")
-    begin(bench, {"study": {**found["study"], "evidence": {"selector": "mrmr"}}})
+    begin(bench, Inspection({"data": data, "evidence": {"selector": "mrmr"}}))
     assert bench.state.study.evidence.selector == "fisher"
     again = reopened(bench)
     assert again.state.corrected == ("missing", "selector")
@@ -326,7 +345,7 @@ def test_two_servers_cannot_have_one_study_open(bench):
 def test_edits_of_many_at_once_are_all_there(bench):
     def give(number):
         for name in NAMES:
-            bench.say([name], number + 1, f"expert {number}")
+            bench.set_weight([name], number + 1, f"expert {number}")
             bench.add_rule(max_size(number + 1))
 
     threads = [threading.Thread(target=give, args=(number,)) for number in range(4)]
@@ -365,7 +384,7 @@ def test_a_study_file_that_cannot_be_written_is_a_problem_and_no_edit_is_lost(be
         patch.setattr(document, "write_atomically", full)
         bench.set_size(2)
         bench.flush()
-        assert "No space" in bench.problems[0]["message"]
+        assert "No space" in bench.problems[0].message
     state = bench.state
     bench.close()
     again = Workbench(bench.directory, None)
@@ -379,7 +398,7 @@ import sys
 from ubayfs.app.workbench import Workbench
 bench = Workbench(sys.argv[1], None)
 for number in range(1, 10_000):
-    bench.say(["gene1"], float(number))
+    bench.set_weight(["gene1"], float(number))
     print(number, flush=True)
 """
 
@@ -428,13 +447,14 @@ def test_a_study_that_is_only_looked_at_is_not_changed(bench, monkeypatch):
 def test_what_shows_votes_is_asked_for_after_confirmation_only(bench, monkeypatch):
     asked = []
     monkeypatch.setattr(bench, "request", lambda kind, **payload: asked.append((kind, payload)))
-    ann, bob = Seat(bench, "Ann"), Seat(bench, "Bob")
-    ann.say(["gene1"], "likely")
+    ann, bob = ExpertSession(bench, "Ann"), ExpertSession(bench, "Bob")
+    ann.set_weight(["gene1"], "likely")
     hidden = [
-        lambda seat: seat.compare(1, None), lambda seat: seat.request("questions"), lambda seat: seat.export("report"),
-        lambda seat: seat.request("figure", name="votes"), lambda seat: seat.export("study", 1),
+        lambda expert: expert.compare(1, None), lambda expert: expert.request("questions"),
+        lambda expert: expert.export("report"),
+        lambda expert: expert.request("figure", name="votes"), lambda expert: expert.export("study", 1),
     ]  # fmt: skip
-    for ask in [*hidden, lambda seat: seat.export("study")]:  # has what Ann stated
+    for ask in [*hidden, lambda expert: expert.export("study")]:  # has what Ann stated
         with pytest.raises(InputError, match="hidden") as caught:
             ask(bob)
         assert caught.value.argument == "votes"
@@ -453,8 +473,8 @@ def test_what_shows_votes_is_asked_for_after_confirmation_only(bench, monkeypatc
         lambda bench, odd: bench.change_rule(0, on=odd),
         lambda bench, odd: bench.change_rule(0, why=odd),
         lambda bench, odd: bench.add_rule({"max_size": 5}, odd),
-        lambda bench, odd: bench.say(["gene1"], "likely", odd),
-        lambda bench, odd: bench.say(["gene1"], [odd]),
+        lambda bench, odd: bench.set_weight(["gene1"], "likely", odd),
+        lambda bench, odd: bench.set_weight(["gene1"], [odd]),
         lambda bench, odd: bench.set("data", target={"a": [odd]}),
         lambda bench, odd: bench.set("evidence", n_models=odd),
     ],
@@ -467,7 +487,7 @@ def test_only_what_a_study_file_may_have_enters_the_log(bench, edit, odd):
     assert (bench.state, (bench.directory / "history.jsonl").read_bytes()) == before
 
 
-def test_a_study_with_a_bad_entry_opens_without_it_and_names_it(bench):
+def test_a_study_with_a_bad_entry_in_its_log_opens_as_its_file_has_it_and_says_so(bench):
     bench.set_size(5)
     bench.close()
     log, place = bench.directory / "history.jsonl", ["rules"]
@@ -485,8 +505,8 @@ def test_a_study_with_a_bad_entry_opens_without_it_and_names_it(bench):
     again = Workbench(bench.directory, None)
     assert again.state == bench.state
     (told,) = again.problems
-    assert entry["label"] in told["message"]
-    assert told["passing"]
+    assert "study.yaml" in told.message
+    assert told.passing
     again.set_size(4)
     assert again.problems == [told]  # for whoever looks next
     again.close()

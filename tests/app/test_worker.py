@@ -24,6 +24,7 @@ from ubayfs.app.intake import inspected
 from ubayfs.app.requests import REQUESTS
 from ubayfs.app.staged_answer import SetStage, StagedAnswer, StageError
 from ubayfs.app.stages import Stages
+from ubayfs.app.study_facts import DataFacts, EnsembleProgress, Estimate, ListedKnowledge, ReadFacts
 from ubayfs.app.study_process import _Loop
 from ubayfs.app.workbench import Workbench
 from ubayfs.app.worker import Worker
@@ -62,7 +63,7 @@ def bench(opened):
 
 
 def wrong(bench):
-    return lambda: bench.problems and bench.problems[0]["revision"] == bench.revision
+    return lambda: bench.problems and bench.problems[0].revision == bench.revision
 
 
 def test_a_rule_on_a_feature_that_is_gone_is_named_and_kept(bench):
@@ -70,8 +71,8 @@ def test_a_rule_on_a_feature_that_is_gone_is_named_and_kept(bench):
     until(bench, answered(bench))
     bench.set("data", ignore=["gene5"])
     until(bench, wrong(bench))
-    assert [(problem["path"][0], problem["rules"]) for problem in bench.problems] == [("constraints", [1])]
-    assert "gene5" in bench.problems[0]["message"]
+    assert [(problem.path[0], problem.rules) for problem in bench.problems] == [("constraints", (1,))]
+    assert "gene5" in bench.problems[0].message
     assert len(bench.state.rules) == 2
     bench.undo()
     until(bench, answered(bench))
@@ -79,12 +80,12 @@ def test_a_rule_on_a_feature_that_is_gone_is_named_and_kept(bench):
 
 
 def test_facts_of_the_data(bench):
-    assert bench.facts["feature_names"] == NAMES
-    assert (bench.facts["n_samples"], bench.facts["n_features"], bench.facts["task"]) == (60, 12, "binary")
-    assert sum(n for _, n in bench.facts["classes"]) == 60
-    assert bench.facts["preview"]["columns"][:2] == ["class", "gene0"]
-    assert bench.evidence["complete"]
-    assert bench.evidence["n_stored"] == 30
+    assert bench.facts.feature_names == NAMES
+    assert (bench.facts.n_samples, bench.facts.n_features, bench.facts.task) == (60, 12, "binary")
+    assert sum(n for _, n in bench.facts.classes) == 60
+    assert bench.table.preview.columns[:2] == ("class", "gene0")
+    assert bench.evidence.is_complete
+    assert bench.evidence.n_stored == 30
 
 
 def test_the_answer_is_that_of_the_library(bench):
@@ -104,32 +105,32 @@ def test_the_answer_is_that_of_the_library(bench):
 def test_features_are_told_anew_only_if_files_or_blocks_say_something_else_of_them(bench):
     told = []
     end = bench.subscribe(told.append)
-    bench.say(["gene9"], "likely")
+    bench.set_weight(["gene9"], "likely")
     until(bench, answered(bench))
     assert "facts" not in told
     bench.set_blocks({"first": ["gene0", "gene1"]})
-    bench.say(["gene9"], "unlikely")  # maybe before the blocks are known
+    bench.set_weight(["gene9"], "unlikely")  # maybe before the blocks are known
     until(bench, answered(bench))
-    assert bench.facts["blocks"] == {"first": ["gene0", "gene1"]}
+    assert bench.facts.blocks == {"first": ["gene0", "gene1"]}
     assert "facts" in told
     end()
 
 
 def test_data_that_are_removed_leave_nothing_behind(bench):
-    names = bench.facts["feature_names"]
+    names = bench.facts.feature_names
     bench.set("data", path="")
     until(bench, lambda: bench.status == "no data" and bench.facts is None)
     assert not bench.table
-    assert bench.evidence == {}
+    assert bench.evidence == EnsembleProgress()
     assert bench.votes is None
     bench.undo()
     until(bench, answered(bench, "trust"))
-    assert bench.facts["feature_names"] == names
+    assert bench.facts.feature_names == names
 
 
 def test_each_edit_answers_with_what_it_changed(bench):
     before = bench.answer.set.features
-    bench.say(["gene9"], "very likely", "known")
+    bench.set_weight(["gene9"], "very likely", "known")
     bench.set_size(2)
     until(bench, answered(bench, "reasons"))
     found = bench.answer.set
@@ -145,7 +146,7 @@ def test_each_edit_answers_with_what_it_changed(bench):
 def test_constraints_on_correlations_and_words_are_decided_as_in_the_library(bench):
     bench.add_rule(decorrelate(0.05))
     for features, word in ((["gene4"], "likely"), (["gene5"], "unlikely"), (["gene4"], None), (["gene0"], 3.5)):
-        bench.say(features, word)
+        bench.set_weight(features, word)
         until(bench, answered(bench))
         assert bench.answer.set.features == decided(bench.state.study).features
 
@@ -159,9 +160,16 @@ def test_scores_of_sizes_are_looked_for_again_only_if_they_change(bench):
     bench.set_size(2)
     until(bench, answered(bench))
     assert points() == before
-    bench.say(["gene9"], "very likely")
+    bench.set_weight(["gene9"], "very likely")
     until(bench, answered(bench))
     assert points()[0].value != before[0].value
+
+
+def test_conditions_are_counted_with_the_data(bench):
+    bench.add_rule({"must_link": ["gene1", "gene2"]})
+    bench.add_rule({"exclude": ["gene7"]})
+    bench.change_rule(0, on=False)
+    until(bench, lambda: bench.n_conditions == (2, 1))
 
 
 def test_contradictions_name_the_rules(bench):
@@ -169,7 +177,7 @@ def test_contradictions_name_the_rules(bench):
     bench.change_rule(1, on=False)
     bench.add_rule({"require": ["gene1", "gene2", "gene3", "gene4"]})
     until(bench, wrong(bench))
-    assert bench.problems[0]["rules"] == [0, 2]
+    assert bench.problems[0].rules == (0, 2)
     assert bench.answer.set is None
     bench.remove_rule(2)
     until(bench, answered(bench))
@@ -180,8 +188,8 @@ def test_a_rule_on_a_feature_that_does_not_exist_is_a_problem_of_that_rule(bench
     bench.change_rule(0, on=False)
     bench.add_rule({"must_link": ["gene1", "gene77"]})
     until(bench, wrong(bench))
-    assert bench.problems[0]["rules"] == [1]
-    assert "gene77" in bench.problems[0]["message"]
+    assert bench.problems[0].rules == (1,)
+    assert "gene77" in bench.problems[0].message
 
 
 def test_requests(bench):
@@ -189,7 +197,7 @@ def test_requests(bench):
     sizes = ask("sizes", sizes=[1, 2, 3])
     assert [point.size for point in sizes] == [1, 2, 3]
     assert sizes[-1].value == pytest.approx(bench.answer.set.value)
-    assert ask("estimate") == {"seconds": 0.0, "n_left": 0}
+    assert ask("estimate") == Estimate(0.0, 0)
     assert b"<svg" in ask("figure", name="evidence")
     with pytest.raises(UBayFSError):
         ask("nonsense")
@@ -197,22 +205,22 @@ def test_requests(bench):
 
 def test_versions_are_results_of_the_command_line(bench, capsys):
     first = bench.save_version("First").result(SECONDS)
-    assert first["features"] == list(bench.answer.set.features)
-    stored = StoredResult(bench.directory / "versions" / str(first["number"]))
-    assert list(stored.selection.features) == first["features"]
+    assert first.features == bench.answer.set.features
+    stored = StoredResult(bench.directory / "versions" / str(first.number))
+    assert stored.selection.features == first.features
     assert main(["decide", str(stored.directory), "--max-size", "1"]) == 0
     assert "1 of 12 features" in capsys.readouterr().out
     state = bench.state
     bench.set_size(1)
     until(bench, answered(bench))
     second = bench.save_version("").result(SECONDS)
-    numbers = first["number"], second["number"]
-    assert [version["name"] for version in bench.versions[-2:]] == ["First", f"Version {numbers[1]}"]
+    numbers = first.number, second.number
+    assert [version.name for version in bench.versions[-2:]] == ["First", f"Version {numbers[1]}"]
     for pair in (numbers, (numbers[0], None)):
         found = bench.compare(*pair).result(SECONDS)
         changes = {entry.feature: entry.change for entry in found.features}
-        assert {name for name, change in changes.items() if change == "removed"} == set(first["features"]) - set(
-            second["features"]
+        assert {name for name, change in changes.items() if change == "removed"} == set(first.features) - set(
+            second.features
         )
         assert all(entry.causes == ("constraints",) for entry in found.features if entry.change != "unchanged")
     bench.back_to(numbers[0])
@@ -231,13 +239,13 @@ def test_only_figures_that_changed_are_drawn_for_another_version(tmp_path, monke
     bench = make(tmp_path)
     bench.close()
     stages = Stages(bench.directory)
-    stages.enter(bench.state)
+    stages.set_state(bench.state)
     stages.keep(stages.collect(lambda done, total: True))
 
     def figures_at(size):
-        stages.enter(bench.state.with_size(size))
+        stages.set_state(bench.state.with_size(size))
         stages.set()
-        number = save_version(stages, "")["number"]
+        number = save_version(stages, "").number
         places = (bench.directory / "versions" / str(number) / "figures").iterdir()
         return {place.stem: place.read_bytes() for place in places}
 
@@ -260,8 +268,8 @@ def test_requests_that_come_too_early_say_so(tmp_path):
 
 def test_exports(bench, tmp_path, blank_figures):
     bench.save_version("For export").result(SECONDS)
-    number = bench.versions[-1]["number"]
-    features = bench.versions[-1]["features"]
+    number = bench.versions[-1].number
+    features = bench.versions[-1].features
     for version in (None, number):
         paths = {kind: bench.export(kind, version).result(SECONDS) for kind in ("study", "results", "report", "excel")}
         assert load_study(paths["study"]).constraints == bench.state.study.constraints
@@ -280,7 +288,7 @@ def test_exports(bench, tmp_path, blank_figures):
     script = tmp_path / "repeat.py"
     script.write_bytes(bench.export("script", number).result(SECONDS).read_bytes())
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == features
+    assert done.stdout.split() == list(features)
     with pytest.raises(UBayFSError):
         bench.export("everything").result(SECONDS)
     with pytest.raises(UBayFSError):
@@ -291,7 +299,7 @@ def test_exports(bench, tmp_path, blank_figures):
 
 
 def n_stored(bench):
-    return bench.evidence.get("n_stored", 0)
+    return bench.evidence.n_stored
 
 
 @pytest.mark.parametrize("end", ["stop", "kill worker", "close"])
@@ -300,8 +308,8 @@ def test_finished_runs_survive_and_the_rest_is_done_later(tmp_path, end):
     done, told = [], []
 
     def follow(event):
-        done.extend([bench.progress["done"]] if event == "progress" and bench.progress else [])
-        told.extend(problem["message"] for problem in bench.problems)
+        done.extend([bench.progress.done] if event == "progress" and bench.progress else [])
+        told.extend(problem.message for problem in bench.problems)
 
     bench.subscribe(follow)
     bench.collect()
@@ -321,7 +329,7 @@ def test_finished_runs_survive_and_the_rest_is_done_later(tmp_path, end):
     done.clear()
     bench.set("evidence", n_models=wanted)
     bench.collect()
-    until(bench, lambda: bench.evidence["n_models"] == wanted and answered(bench)())
+    until(bench, lambda: bench.evidence.n_models == wanted and answered(bench)())
     assert done[0] >= n_before
     assert np.array_equal(bench.votes, decided(bench.state.study).counts)
     bench.close()
@@ -362,8 +370,7 @@ def test_a_server_that_is_killed_ends_its_worker_and_keeps_the_runs(tmp_path):
     until(again, lambda: not is_running(worker))
     again.close()
     bench = Workbench(bench.directory)
-    until(bench, lambda: bench.evidence)
-    assert bench.evidence["n_stored"] > 0
+    until(bench, lambda: bench.evidence.n_stored > 0)
     bench.close()
 
 
@@ -373,7 +380,7 @@ def test_undoing_other_settings_of_the_ensemble_finds_its_runs_again(tmp_path):
     until(bench, answered(bench))
     before = bench.answer.set.features
     bench.set("evidence", selector="fisher")
-    until(bench, lambda: not bench.evidence["current"])
+    until(bench, lambda: not bench.evidence.is_current)
     assert bench.answer.set is None  # no set that does not belong to the study
     bench.undo()
     until(bench, answered(bench))
@@ -386,8 +393,8 @@ def test_data_that_cannot_be_read_are_a_problem_and_can_be_corrected(tmp_path):
     until(bench, lambda: bench.facts is not None)
     bench.set("data", target="clas")
     until(bench, wrong(bench))
-    assert bench.problems[0]["path"][:2] == ["data", "target"]
-    assert "class" in bench.table["columns"]
+    assert bench.problems[0].path[:2] == ("data", "target")
+    assert "class" in bench.table.columns
     bench.set("data", target="class")
     until(bench, lambda: bench.facts is not None and not bench.problems)
     bench.set("data", path="nowhere.csv")
@@ -408,13 +415,13 @@ def test_words_of_files_and_blocks_are_known_with_the_data_whatever_else_is_wron
 
     def look(opened):
         if opened.facts:
-            found.append((opened.words(), opened.words("Ann"), opened.facts["blocks"]))
+            found.append((opened.words(), opened.words("Ann"), opened.facts.blocks))
 
     for _ in range(2):  # also after an end of the program
         again = Workbench(bench.directory)
         again.subscribe(lambda event, again=again: look(again))
         until(again, wrong(again))
-        assert again.problems[0]["rules"] == [0, 1]
+        assert again.problems[0].rules == (0, 1)
         again.close()
     stated = {"gene4": ("likely", "a paper")}, {"gene5": (7.0, "")}, {"first": ["gene0", "gene1"]}
     assert found
@@ -426,11 +433,11 @@ def test_a_version_has_the_set_of_its_state_whatever_is_edited_meanwhile(bench):
     for size in (2, 4):
         bench.set_size(size)
         until(bench, answered(bench))
-    entry = saved.result(SECONDS)
-    place = bench.directory / "versions" / str(entry["number"])
+    version = saved.result(SECONDS)
+    place = bench.directory / "versions" / str(version.number)
     (rule,) = json.loads((place / "version.json").read_text())["state"]["rules"]
-    assert len(entry["features"]) == rule["constraint"]["max_size"]["n"]
-    assert list(StoredResult(place).selection.features) == entry["features"]
+    assert len(version.features) == rule["constraint"]["max_size"]["n"]
+    assert StoredResult(place).selection.features == version.features
 
 
 def test_a_worker_that_is_killed_is_started_again_and_nothing_is_lost(bench):
@@ -441,16 +448,16 @@ def test_a_worker_that_is_killed_is_started_again_and_nothing_is_lost(bench):
     if not waiting.done() or waiting.exception() is not None:
         with pytest.raises(UBayFSError):
             waiting.result(SECONDS)
-    bench.say(["gene3"], "likely")
+    bench.set_weight(["gene3"], "likely")
     bench.undo()
     until(bench, answered(bench))
     assert bench.answer.set.features == before
-    assert bench.evidence["complete"]
+    assert bench.evidence.is_complete
 
 
 def test_a_resting_study_answers_the_next_edit(bench):
-    bench.rest()
-    assert bench.resting
+    bench.stop_worker()
+    assert bench.is_stopped
     bench.set_size(1)
     until(bench, answered(bench))
     assert len(bench.answer.set.features) == 1
@@ -484,8 +491,8 @@ def test_an_ensemble_is_that_of_the_last_edit_however_long_it_takes_to_be_read(t
     here.send(("state", 1, bench.state))
     while here.recv() != ("status", "ready"):
         pass
-    enter = loop._stages.enter
-    monkeypatch.setattr(loop._stages, "enter", lambda state: time.sleep(0.3) or enter(state))
+    set_state = loop._stages.set_state
+    monkeypatch.setattr(loop._stages, "set_state", lambda state: time.sleep(0.3) or set_state(state))
     bench.set("evidence", n_models=7)
     here.send(("state", 2, bench.state))
     here.send(("collect",))
@@ -560,7 +567,7 @@ def test_a_worker_that_dies_again_and_again_is_left_alone_until_the_next_edit(tm
         started[-1].receive("ended", (-9,))
     assert len(started) == 4
     assert bench.status == "failed"
-    assert "code -9" in bench.problems[0]["message"]
+    assert "code -9" in bench.problems[0].message
     with pytest.raises(UBayFSError):
         waiting.result(0)
     bench.set_size(2)
@@ -577,7 +584,7 @@ def test_what_is_asked_while_a_worker_ends_is_for_the_next_one(tmp_path):
     asked = []
     bench = make(tmp_path, Slow)
     before = bench.request("sizes")
-    bench.rest()
+    bench.stop_worker()
     assert isinstance(before.exception(0), NotAnsweredError)
     assert not asked[0].done()
     (number,) = [message[1] for message in bench._worker.sent if message[0] == "request"]
@@ -676,7 +683,7 @@ def test_messages_while_a_study_closes_are_dropped(tmp_path):
     bench = make(tmp_path, Silent)
     worker = bench._worker
     bench.close()
-    worker.receive("facts", ({"feature_names": NAMES}, {"stated": {}, "blocks": {}}))
+    worker.receive("facts", (ReadFacts(data=DataFacts(NAMES, 60, "binary")), ListedKnowledge()))
     assert bench.facts is None
     assert threading.active_count() >= 1
 

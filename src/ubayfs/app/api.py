@@ -18,8 +18,7 @@ from ..exceptions import InputError, UBayFSError
 from ..report.document import visible
 from .guard import BROWSER
 from .intake import size_problem, upload_name
-from .seats import Seats
-from .workbench import Seat
+from .sessions import ExpertSession, Sessions
 
 _SPARE = 50 * 1024**2  # bytes of the disk that an upload leaves free: the log of edits needs some
 
@@ -68,15 +67,15 @@ def _check_length(name: str, n_bytes: int, free: int) -> None:
         raise InputError(f"{name} cannot be stored: {room}. Free space there, or send a smaller file.")
 
 
-def feature_rows(bench: Seat) -> dict[str, Any]:
+def feature_rows(bench: ExpertSession) -> dict[str, Any]:
     """Return all features for a table, by column: most have no block, and nothing is stated of them.
 
     ``names``, ``blocks`` or null, ``stated`` (votes or word, and why, by position), and ``votes``, or null if the
     expert may not see them.
     """
-    facts = bench.facts or {}
-    names, blocks_of = facts.get("feature_names", []), dict[str, str]()
-    for block, members in facts.get("blocks", {}).items():
+    facts, blocks_of = bench.facts, dict[str, str]()
+    names = [] if facts is None else facts.feature_names
+    for block, members in () if facts is None else facts.blocks.items():
         blocks_of |= {name: f"{blocks_of[name]}, {block}" if name in blocks_of else block for name in members}
     stated, votes, places = bench.stated, bench.votes, {name: i for i, name in enumerate(names)}
     return {
@@ -97,7 +96,7 @@ def add_static(app: Any, contents: Mapping[str, tuple[str, str]]) -> None:
     app.get("/_app/{name}", include_in_schema=False)(static)
 
 
-def add_routes(app: Any, seats: Seats) -> None:
+def add_routes(app: Any, sessions: Sessions) -> None:
     """Register the addresses of a study: features, uploads, downloads."""
 
     def plain(value: Any, status: int = 200) -> Response:
@@ -114,23 +113,23 @@ def add_routes(app: Any, seats: Seats) -> None:
     for wrong in (UBayFSError, OSError, ClientDisconnect):  # nobody reads the last
         app.add_exception_handler(wrong, refuse)
 
-    async def seat(request: Request, study: str, expert: str = "") -> Seat:
-        return await asyncio.to_thread(seats.at, request.scope.get(BROWSER, ""), study, expert)
+    async def session(request: Request, study: str, expert: str = "") -> ExpertSession:
+        return await asyncio.to_thread(sessions.open, request.scope.get(BROWSER, ""), study, expert)
 
     async def features(request: Request, study: str, expert: str = "") -> Response:
-        return plain(feature_rows(await seat(request, study, expert)))
+        return plain(feature_rows(await session(request, study, expert)))
 
     async def may_upload(request: Request, study: str, name: str, size: int) -> Response:
-        check_length((await seat(request, study)).directory / "uploads", upload_name(name), size)
+        check_length((await session(request, study)).directory / "uploads", upload_name(name), size)
         return plain({})
 
     async def upload(request: Request, study: str, name: str) -> Response:
-        length, folder = request.headers.get("content-length"), (await seat(request, study)).directory / "uploads"
+        length, folder = request.headers.get("content-length"), (await session(request, study)).directory / "uploads"
         path = await store_upload(folder, name, request.stream(), int(length) if length else None)
         return plain({"path": f"uploads/{path.name}"})
 
     async def download(request: Request, study: str, kind: str, version: int | None = None, expert: str = "") -> Any:
-        path = await asyncio.wrap_future((await seat(request, study, expert)).export(kind, version))
+        path = await asyncio.wrap_future((await session(request, study, expert)).export(kind, version))
         return FileResponse(path, filename=Path(path).name)
 
     app.get("/s/{study}/features.json", include_in_schema=False)(features)

@@ -19,11 +19,12 @@ from typing import Any
 from .. import __version__
 from .._arguments import feature_hint
 from .._files import read_json, write_atomically
-from .._plain import listing
+from .._plain import decode, listing
 from ..exceptions import InputError
 from ..study.study import Study, load_study
 from .history import History, now
-from .state import APP, HISTORY, STUDY, VERSION, VERSIONS, Rule, State, Word, problem
+from .state import APP, HISTORY, STUDY, VERSION, VERSIONS, Rule, State, Word
+from .study_facts import DataFacts, ListedKnowledge, Problem, Version
 
 LONGEST_NAME = 100  # letters of an expert
 _MANY, _REST = 1000, 2.0  # words from which on the study file is written after so many seconds without an edit
@@ -36,11 +37,10 @@ class Document:
     ----------
     directory : Path
     state : State
-    facts : dict or None
+    facts : DataFacts or None
         Of the data, once they are read; None before.
-    problems : list of dict
-        What is wrong with the study now: ``path``, ``message``, and ``rules``, the positions of the rules it is about;
-        ``passing`` if it keeps nothing from being decided.
+    problems : list of Problem
+        What is wrong with the study now.
     revision : int
         Grows with each state.
     """
@@ -52,16 +52,16 @@ class Document:
         self._lock = threading.RLock()
         self._stack = ExitStack()
         self._stack.enter_context(FileSet(self.directory, ()).reserved())  # another server may have it open
+        self.state: State
         self.revision = 0
-        self.facts: dict[str, Any] | None = None
-        self.problems: list[dict[str, Any]] = []
+        self.facts: DataFacts | None = None
+        self.problems: list[Problem] = []
         try:
             self._open_log()
         except BaseException:
             self._stack.close()
             raise
-        self._known: frozenset[str] = frozenset()  # names of the features
-        self._resolved: dict[str, dict[str, Word]] = {}  # what files, patterns and blocks state, by expert
+        self._listed = ListedKnowledge()
         self._listeners: dict[object, Callable[[str], None]] = {}
         self._hurry = threading.Event()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="ubayfs-files")
@@ -73,10 +73,11 @@ class Document:
         self._history = History(path, read=read)
         app = read_json(self.directory / APP) if (self.directory / APP).is_file() else {}
         self._digests: list[str] = app.get("study_digests", [])
-        state, left_out = self._history.state, self._history.left_out
-        if left_out:
-            message = f"Left out, since no study can have it: {listing(left_out)}. See {self._history.copy.name}."
-            self._set_problems("log", [problem(message, passing=True)])
+        state = self._history.state
+        if self._history.damaged:
+            lost = f"The log of edits is damaged. The study is as {STUDY} has it; earlier edits cannot be undone."
+            message = f"{lost} The log is kept as {self._history.copy.name}."
+            self._set_problems("log", [Problem(message, passing=True)])
         file = self.directory / STUDY
         by_hand = bool(self._digests) and file.is_file() and _digest(file.read_bytes()) not in self._digests
         if by_hand or self._history.damaged:
@@ -97,7 +98,8 @@ class Document:
         off = [rule for rule in before if not rule.on and rule.constraint not in study.constraints]
         confirmed = State.of("", study).confirmed or state.confirmed
         name, moved = app.get("name", state.name), replace(study, folder=self.directory)
-        return State(name, moved, (*rules, *off), confirmed, state.corrected)
+        corrected = dict.fromkeys([*state.corrected, "constraints"])  # who changed which rule is not known
+        return State(name, moved, (*rules, *off), confirmed, tuple(corrected))
 
     # -- what pages read -----------------------------------------------------------------------------------------------
 
@@ -112,15 +114,15 @@ class Document:
     def words(self, expert: str = "") -> dict[str, Word]:
         """Return votes or word, and why, of each feature of which an expert, or a table of theirs, states something."""
         with self._lock:
-            weights = self.state.weights(self._names(), expert)
+            weights = self.state.weights(self._feature_names, expert)
             reasons = {name: dict(texts).get("why", "") for name, texts in weights.reasons}
-            own: dict[str, Word] = {str(name): (stated, reasons.get(name, "")) for name, stated in weights.features}
-            return {**self._resolved.get(expert, {}), **own}
+            by_name: dict[str, Word] = {str(name): (word, reasons.get(name, "")) for name, word in weights.features}
+            return {**self._listed.stated.get(expert, {}), **by_name}
 
     def subscribe(self, callback: Callable[[str], None]) -> Callable[[], Any]:
         """Call a function after each change, from the thread that made it; returns a function that ends this.
 
-        Its argument names what changed: state, facts, status, problems, progress, votes, answer or versions.
+        Its argument names what changed: state, facts, status, problems, conditions, progress, votes, answer, versions.
         """
         key = object()
         self._listeners[key] = callback
@@ -133,34 +135,37 @@ class Document:
 
     # -- edits ---------------------------------------------------------------------------------------------------------
 
-    def say(
+    def set_weight(
         self, features: Iterable[str], stated: float | str | None, why: str | None = None, expert: str = ""
     ) -> None:
         """State votes or a word of the scale for features; None: nothing is stated any more, why None: as it is."""
         names = list(features)
         what = "nothing" if stated is None else stated
-        self._say(dict.fromkeys(names, (stated, why)), f"{listing(names, 3)}: {what}", expert)
+        self._state_words(dict.fromkeys(names, (stated, why)), f"{listing(names, 3)}: {what}", expert)
 
-    def say_all(self, words: Mapping[str, Word], source: str, expert: str = "") -> None:
+    def set_weights(self, words: Mapping[str, Word], source: str, expert: str = "") -> None:
         """State all that a list, a spreadsheet or a gene set says, as one edit."""
-        self._say(words, f"{len(words)} features from {source}", expert)
+        self._state_words(words, f"{len(words)} features from {source}", expert)
 
-    def _say(self, words: Mapping[str, Word], label: str, expert: str) -> None:
-        names = self._names()
-        absent = [] if names is None else [name for name in words if name not in self._known]
-        if absent and names is not None:
-            raise InputError.of("features", f"{absent[0]!r} is not in the data.{feature_hint(absent[0], names)}")
+    def _state_words(self, words: Mapping[str, Word], label: str, expert: str) -> None:
+        names = self._feature_names
+        if names is not None:
+            in_data = set(names)
+            for name in words:
+                if name not in in_data:
+                    raise InputError.of("features", f"{name!r} is not in the data.{feature_hint(name, names)}")
         # What a table or a list of the study states of a feature is outweighed by the default, by name.
-        default, further = self.state.weights(names).default, self._resolved.get(expert, {})
-        given = {
-            name: (default if stated is None and name in further else stated, why)
+        default, listed = self.state.weights(names).default, self._listed.stated.get(expert, {})
+        by_name = {
+            name: (default if stated is None and name in listed else stated, why)
             for name, (stated, why) in words.items()
         }
         label = f"{expert}: {label}" if expert else label
-        self._edit(label, lambda state: state.with_words(given, names, expert), expert)
+        self._edit(label, lambda state: state.with_words(by_name, names, expert), expert)
 
-    def _names(self) -> list[str] | None:
-        return None if self.facts is None else self.facts["feature_names"]
+    @property
+    def _feature_names(self) -> list[str] | None:
+        return None if self.facts is None else self.facts.feature_names
 
     def set_blocks(self, blocks: Any) -> None:
         """Replace the blocks, given as in a study file; None: there are none."""
@@ -222,6 +227,16 @@ class Document:
         """Change keys of a section to what was found out about the files."""
         self._edit(_set_label(section, keys), lambda state: state.with_section(section, keys))
 
+    def guess_rules(self, constraints: Iterable[Any]) -> None:
+        """Replace the rules, which no person has changed, by those that fit the files."""
+        rules = tuple(map(Rule, constraints))
+        if any(rule.constraint.kind != "max_size" or rule.why for rule in self.state.rules):  # of an earlier version
+            return
+        self._edit(
+            f"Rules: {'; '.join(rule.constraint.sentence for rule in rules)}"[:200],
+            lambda state: replace(state, rules=rules),
+        )
+
     def undo(self, expert: str = "") -> None:
         """Take the last edit back that is not another expert's, if there is one."""
         self._step(-1, expert)
@@ -261,9 +276,9 @@ class Document:
 
     def back_to(self, version: int) -> None:
         """Make the state that of a version; an edit like others, which can be undone."""
-        known = read_json(self.directory / VERSIONS / str(int(version)) / VERSION)
-        former = State.from_plain(known["state"], self.directory)
-        label = f"Back to version {version}: {known['name']}"
+        kept = read_version(self.directory / VERSIONS / str(int(version)))
+        former = State.from_plain(kept.state, self.directory)
+        label = f"Back to version {version}: {kept.name}"
         self._edit(label, lambda now: replace(former, name=now.name, confirmed=now.confirmed))
 
     # -- files ---------------------------------------------------------------------------------------------------------
@@ -285,13 +300,12 @@ class Document:
         if revision != self.revision:  # a later edit writes them
             return
         state = self.state
-        text = replace(state.study, versions={"ubayfs": __version__}).to_yaml().encode()
+        text = state.study.to_yaml(versions={"ubayfs": __version__}).encode()
         self._digests.append(_digest(text))  # the file may have any of these if the program ends now
-        plain = state.to_plain()
-        app = {key: plain[key] for key in ("name", "rules")}
+        app: dict[str, Any] = {"name": state.name, "rules": [rule.to_plain() for rule in state.rules]}
         changed = max((step["time"] for step in self._history.steps), default=now())  # not when it was looked at
         app |= {"changed": changed, "study_digests": self._digests}
-        app |= {key: (self.facts or {}).get(key) for key in ("n_samples", "n_features")}
+        app |= {key: getattr(self.facts, key, None) for key in ("n_samples", "n_features")}
         try:
             write_atomically(self.directory / APP, json.dumps(app, ensure_ascii=False).encode("utf-8", "replace"))
             write_atomically(self.directory / STUDY, text)
@@ -300,20 +314,26 @@ class Document:
         except OSError as error:
             why = error.strerror or error
             message = f"{self.directory / STUDY} could not be written ({why}); the edit is in the log."
-            self._set_problems("disk", [problem(message, passing=True)])
+            self._set_problems("disk", [Problem(message, passing=True)])
             self._publish("problems")
 
-    def _set_problems(self, source: str, found: list[dict[str, Any]]) -> None:
-        """Replace the problems of one source: study, ensemble, worker or disk."""
+    def _set_problems(self, source: str, problems: Iterable[Problem]) -> None:
+        """Replace the problems of one source."""
         with self._lock:  # the worker and the writer may find some at the same moment
-            others = [known for known in self.problems if known["source"] != source]
-            self.problems = others + [{**each, "source": source, "revision": self.revision} for each in found]
+            others = [problem for problem in self.problems if problem.source != source]
+            own = [replace(problem, source=source, revision=self.revision) for problem in problems]
+            self.problems = others + own
 
     def close(self) -> None:
         """Release the directory; everything is on disk already."""
         self._hurry.set()
         self._writer.shutdown()
         self._stack.close()
+
+
+def read_version(place: Path) -> Version:
+    """Return the version in a directory, as :func:`.export.save_version` wrote it."""
+    return decode(Version, read_json(place / VERSION), lenient=True)
 
 
 def _set_label(section: str, keys: Mapping[str, Any]) -> str:

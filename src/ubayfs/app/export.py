@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from .._files import protected, write_atomically
+from .._plain import plain
 from ..constraints.sizes import with_supported
 from ..exceptions import InputError
 from ..plotting import Figures
@@ -29,6 +30,7 @@ from ..results.finishing import finished
 from ..study.study import Study, load_study
 from .history import now
 from .state import EXPORTS, VERSION, VERSIONS, slug
+from .study_facts import Version
 
 if TYPE_CHECKING:
     from .stages import Stages
@@ -56,23 +58,21 @@ assert list(selection.features) == expected, "this is another set than before"
 '''
 
 
-def save_version(stages: Stages, name: str) -> dict[str, Any]:
+def save_version(stages: Stages, name: str) -> Version:
     """Write the answer as a complete result directory; it is there as a whole or not at all."""
     folder = stages.directory / VERSIONS
     number = 1 + max((int(place.name) for place in folder.glob("*") if place.name.isdecimal()), default=0)
     place = folder / str(number)
     place.mkdir(parents=True)
     try:
-        features = list(_write(stages, place).selection.features)
-        entry = {"number": number, "name": name or f"Version {number}", "created": now()}
-        entry |= {"n_features": len(features), "features": features}
+        features = _write(stages, place).selection.features
         state = stages.state.to_plain()  # type: ignore[union-attr]
-        content = json.dumps({**entry, "state": state}, ensure_ascii=False).encode("utf-8", "replace")
-        write_atomically(place / VERSION, content)
+        version = Version(number, name or f"Version {number}", now(), len(features), features, state)
+        write_atomically(place / VERSION, json.dumps(plain(version), ensure_ascii=False).encode("utf-8", "replace"))
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
-    return entry
+    return version
 
 
 def _write(stages: Stages, place: Path) -> Result:
@@ -82,10 +82,8 @@ def _write(stages: Stages, place: Path) -> Result:
     work = stages.work(_hurried)
     outputs = replace(moved.outputs, directory=".")
     work.study = replace(work.study, study=replace(moved, folder=place, outputs=outputs))
-    if stages.judged is None or stages.judged[0] is not selection:
+    if work.trust.reproducibility is None:
         work.assess_reproducibility(selection)
-    else:
-        work.trust = stages.judged[1]
     answer = answer_of(selection, study=work.study, trust=work.trust)
     result, figures = finished(work, selection, answer, drawn=partial(_drawn, stages), advice=work.trust.advice)
     if not figures.missing_letters:  # which a figure that is not drawn again could not tell
@@ -161,7 +159,8 @@ def _present(stages: Stages, place: Path) -> Path:
         _write(stages, place)
         return place
 
-    return stages.written.of((stages.selection, stages.judged), written)
+    directory: Path = stages.written.get((stages.selection, stages.work().trust), written)
+    return directory
 
 
 def _study_file(place: Path, target: Path) -> None:

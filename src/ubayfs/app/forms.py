@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import Any, get_type_hints
 
 from .._problems import Path, Report, below
-from ..constraints import KINDS, Constraint, resolve, words
+from ..constraints import KINDS, Constraint, words
 from ..constraints.arguments import Bounds, Costs, Items
-from ..constraints.sizes import SUPPORTED
 from ..data.blocks import Blocks
 from ..data.correlation import METHODS
 from ..exceptions import InputError
@@ -23,11 +22,11 @@ from ..knowledge.patterns import Names
 from ..knowledge.scale import number_or_word
 from ..study.constraint_terms import arguments_of, expand_constraint, read_constraints
 
-# How strictly a rule is meant: never violated; at a price in votes; with a relaxation; in the kind's own way.
+# How strictly a rule is meant: never violated; at a price in votes; in the kind's own way; with a relaxation, which
+# only study files give.
 MUST, PRICE, RHO, OWN = (each.name for each in (words.HARD, words.PRICE, words.RHO, words.ODDS))
-DEFAULT_PRICE = 0.2
+DEFAULT_PRICE = 0.2  # as a share of the models
 _LINE = re.compile(r"(.*?\S)\s*[,;=:\s]\s*([-+]?[\d.,]+(?:[eE][-+]?\d+)?)")
-_MOST_ROWS = 1_000_000  # inequalities that are counted by making them
 
 
 @dataclass(frozen=True)
@@ -67,10 +66,11 @@ class Known:
         """The features, to be found by name or pattern."""
         return Names(self.features or None)
 
-    @property
-    def block_names(self) -> tuple[str, ...]:
-        """The names of the blocks."""
-        return () if self.blocks is None else self.blocks.names
+    @cached_property
+    def block_names(self) -> Names:
+        """The blocks, to be found by name or pattern."""
+        names = () if self.blocks is None else self.blocks.names
+        return Names(names if self.features else None, "block")
 
 
 def form_of(kind: str) -> Form:
@@ -81,15 +81,13 @@ def form_of(kind: str) -> Form:
     >>> [(entry.label, entry.input, entry.default) for entry in form_of("decorrelate").fields]
     [('Correlation above', 'number', 0.5), ('Kind of correlation', 'choice', 'spearman')]
     >>> form_of("decorrelate").strictness, form_of("max_size").strictness
-    (('odds', 'price'), ('hard', 'price', 'rho'))
+    (('odds', 'price'), ('hard', 'price'))
     """
     parameters, hints = KINDS[kind].parameters, get_type_hints(KINDS[kind].build, include_extras=True)
     fields = tuple(_field(name, hints[name], parameters) for name in parameters if name not in (RHO, PRICE))
-    relaxed = RHO in parameters
-    start = MUST if relaxed and parameters[RHO].default == math.inf else PRICE if relaxed else OWN
+    strictest = MUST if RHO in parameters else OWN
     values = {entry.name: entry.default for entry in fields}
-    values |= {"strictness": start, PRICE: DEFAULT_PRICE, RHO: 1.0}
-    return Form(kind, fields, (MUST, PRICE, RHO) if relaxed else (OWN, PRICE), values)
+    return Form(kind, fields, (strictest, PRICE), values | {"strictness": strictest, PRICE: DEFAULT_PRICE})
 
 
 def _field(name: str, hint: Any, parameters: Mapping[str, Any]) -> Field:
@@ -176,9 +174,7 @@ def _strictness(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _expanded(constraint: Constraint, known: Known, report: Report) -> Constraint | None:
-    return expand_constraint(
-        constraint, known.names, Names(known.block_names if known.features else None, "block"), report
-    )
+    return expand_constraint(constraint, known.names, known.block_names, report)
 
 
 def read_numbers(text: str) -> dict[str, float] | None:
@@ -214,7 +210,7 @@ def values_of(constraint: Constraint) -> dict[str, Any]:
         elif value is not None:
             values[entry.name] = value
     price, rho = constraint.price, constraint.rho
-    amounts = {PRICE: values[PRICE] if price is None else price, RHO: 1.0 if rho in (None, math.inf) else rho}
+    amounts = {PRICE: values[PRICE] if price is None else price, RHO: rho}
     return values | {"strictness": constraint.strictness.name} | amounts
 
 
@@ -239,22 +235,19 @@ def with_strictness(constraint: Constraint, strictness: str, amount: Any = None)
     return KINDS[constraint.kind].build(**others, **_strictness({"strictness": strictness, strictness: amount}))
 
 
-# -- what is known of rules and names ----------------------------------------------------------------------------------
+def price_text(price: float, n_models: int) -> str:
+    """Return a price, which is a share of the models, as it is typed: in votes.
+
+    >>> price_text(0.2, 30), price_of("6", 30)
+    ('6', 0.2)
+    """
+    return f"{price * n_models:.6g}"
 
 
-def n_inequalities(constraint: Constraint, known: Known) -> int | None:
-    """Return the number of inequalities of a constraint; None if the data tell it, or if it takes long to count."""
-    given = dict(constraint.arguments)
-    if given.get("n") == SUPPORTED:
-        return 1
-    n_pairs = math.prod(len(names) for key, names in given.items() if key in KINDS[constraint.kind].items)
-    if not known.features or constraint.needs_data or max(n_pairs, len(given.get("features", ())) ** 2) > _MOST_ROWS:
-        return None
-    try:
-        expanded = _expanded(constraint, known, lambda path, message: None)
-        return None if expanded is None else resolve(expanded, known.features, known.blocks).n_inequalities
-    except InputError:
-        return None
+def price_of(votes: Any, n_models: int) -> Any:
+    """Return what was typed as votes as a share of the models; anything else than a number is left to the check."""
+    number = number_or_word(votes)
+    return number / n_models if isinstance(number, int | float) else number
 
 
 def completions(text: str, names: Iterable[str], n: int = 20) -> list[str]:

@@ -88,7 +88,7 @@ class Access:
         return self.host in ("localhost", "::1") or self.host.startswith("127.")
 
     def knows_host(self, host: str) -> bool:
-        """Tell whether a Host is this server: no name that others could point here.
+        """Return whether a Host is this server: no name that others could point here.
 
         >>> access = Access(port=8470)
         >>> [access.knows_host(host) for host in ("127.0.0.1:8470", "localhost:8470", "evil.example:8470", "")]
@@ -105,7 +105,7 @@ class Access:
         return not self.is_local and (name in own or _is_address(name.strip("[]")))
 
     def knows_origin(self, origin: str, host: str) -> bool:
-        """Tell whether a page of this server, seen at `host`, sent a request."""
+        """Return whether a page of this server, seen at `host`, sent a request."""
         seen = urlsplit(self.address or f"http://{host}")
         return origin in (f"http://{host}", f"{seen.scheme}://{seen.netloc}")
 

@@ -3,8 +3,7 @@
 The first line holds a whole state, each further line an edit (label, time and difference), an undo or redo, or what no
 undo takes back. An edit that belongs to somebody, such as the words of an expert, is undone by nobody else. If others
 have edited since, it is undone out of order, which is refused where they changed the same place.
-A line that was cut short by the end of the program was never answered, and is removed when the log is opened; so is an
-edit to something that is not a state of a study.
+A line that was cut short by the end of the program was never answered, and is removed when the log is opened.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def difference(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Differenc
 
 
 def _apart(first: Difference, second: Difference) -> bool:
-    """Tell whether two differences are about other places: then their order does not matter."""
+    """Return whether two differences are about other places: then their order does not matter."""
     shortest = ((path, place, min(len(path), len(place))) for path, *_ in first for place, *_ in second)
     return not any(path[:n] == place[:n] for path, place, n in shortest)
 
@@ -89,60 +88,35 @@ class History:
     position : int
         How many of them are done.
     damaged : bool
-        Whether a line in the middle could not be read: then `plain` is the state before it.
-    left_out : list of str
-        Labels of edits that led to something that is not a state: `read` raised InputError.
+        Whether a line in the middle could not be read, or led to something that is not a state (`read` raised
+        InputError): then `plain` is an earlier state.
     copy : Path
-        Where the log is as it was, if it was damaged or something was left out.
+        Where the log is as it was, if it was damaged.
     """
 
     def __init__(self, path: Path, plain: Mapping[str, Any] | None = None, read: Callable[..., Any] = dict) -> None:
-        self.path, self._read, self.damaged = path, read, False
-        self.left_out: list[str] = []
+        self.path, self._read = path, read
         content = _line({"start": plain}) if plain is not None else path.read_bytes()
-        self._replay(self._entries(content))
+        entries, self.damaged = _entries(content)
+        try:
+            self._replay(entries)
+        except _WRONG:
+            self.damaged = True
+            try:
+                self._replay(entries[:1])
+            except _WRONG:
+                raise InputError(f"{path} does not begin with a state of a study: it is damaged.") from None
         self.copy = path.with_name(f"history-damaged-{hashlib.sha256(content).hexdigest()[:8]}.jsonl")
-        if self.damaged or self.left_out:
+        if self.damaged:
             self._written(lambda: write_atomically(self.copy, content))
-        if not self.damaged:
+        else:
             self.compact()
 
-    def _entries(self, content: bytes) -> list[dict[str, Any]]:
-        lines = content.split(b"\n")
-        entries: list[dict[str, Any]] = []
-        for number, line in enumerate(lines):
-            try:
-                entry = _unpacked(json.loads(line))
-                if not isinstance(entry, dict):
-                    raise ValueError("not an entry of the log")
-                entries.append(entry)
-            except (ValueError, RecursionError):
-                self.damaged = any(map(bytes.strip, lines[number + 1 :]))
-                break
-        return entries
-
-    def _replay(self, entries: list[dict[str, Any]], careful: bool = False) -> None:
-        """Do all edits again; if that does not lead to a state, with a look at each, and what is wrong is left out."""
-        try:
-            self.plain, self.steps, self.position = entries[0]["start"], list[dict[str, Any]](), 0
-            for entry in entries[1:]:
-                self._try(entry) if careful else self._do(entry)
-            self.state = self._read(self.plain)
-        except _WRONG:
-            if careful:
-                raise InputError(f"{self.path} does not begin with a state of a study: it is damaged.") from None
-            self._replay(entries, careful=True)
-
-    def _try(self, entry: dict[str, Any]) -> None:
-        before = self.plain, list(self.steps), self.position
-        try:
+    def _replay(self, entries: list[dict[str, Any]]) -> None:
+        self.plain, self.steps, self.position = entries[0]["start"], list[dict[str, Any]](), 0
+        for entry in entries[1:]:
             self._do(entry)
-            self._read(self.plain)
-        except _WRONG:
-            self.plain, self.steps, self.position = before
-            self.left_out.append(str(entry.get("label", "an undo or redo")))
-            if "change" in entry:  # as one that changes nothing: the places of the others stay as they are
-                self._do({**entry, "change": []})
+        self.state = self._read(self.plain)
 
     def _do(self, entry: dict[str, Any]) -> None:
         if "change" in entry:
@@ -242,6 +216,21 @@ class History:
                 f"The edit could not be written to {self.path} ({reason}); nothing was changed. Free space, or restore "
                 "the right to write there, and repeat it."
             ) from error
+
+
+def _entries(content: bytes) -> tuple[list[dict[str, Any]], bool]:
+    """Return the entries of a log up to the first one that cannot be read, and whether others follow it."""
+    lines = content.split(b"\n")
+    entries: list[dict[str, Any]] = []
+    for number, line in enumerate(lines):
+        try:
+            entry = _unpacked(json.loads(line))
+            if not isinstance(entry, dict):
+                raise ValueError("not an entry of the log")
+            entries.append(entry)
+        except (ValueError, RecursionError):
+            return entries, any(map(bytes.strip, lines[number + 1 :]))
+    return entries, False
 
 
 def _line(entry: Mapping[str, Any]) -> bytes:

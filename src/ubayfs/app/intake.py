@@ -13,6 +13,7 @@ from ..exceptions import InputError, NotAnsweredError
 from ..study.diagnostics import Problems
 from ..study.schema import DataSection
 from .document import Document
+from .study_facts import Inspection
 
 # Bytes of a table that is read: in memory it takes several times as much; one that is packed grows before that.
 MOST_BYTES, MOST_PACKED = 1024**3, 256 * 1024**2
@@ -39,7 +40,7 @@ def upload_name(name: str) -> str:
 
 
 def is_sample_sheet(name: str) -> bool:
-    """Tell whether a file seems to describe samples, by its name.
+    """Return whether a file seems to describe samples, by its name.
 
     >>> is_sample_sheet("clinical_data.csv"), is_sample_sheet("mirna.txt.gz")
     (True, False)
@@ -70,9 +71,13 @@ def too_large(paths: Iterable[Path]) -> str | None:
 
 
 def inspect(
-    paths: Mapping[str, str] | Sequence[str], samples: str | None, folder: str, target: str | None = None, **given: Any
-) -> Any:
-    """Return what is found out about files, in plain types.
+    paths: Mapping[str, str] | Sequence[str],
+    samples: str | None,
+    folder: str,
+    target: str | None = None,
+    **options: Any,
+) -> Inspection:
+    """Return what is found out about files.
 
     Parameters
     ----------
@@ -80,14 +85,8 @@ def inspect(
         Relative to `folder`; so is `samples`, the sample sheet.
     target : str or None
         Column to explain; None, or one that is not there any more: the likeliest one.
-    **given
+    **options
         What is known of the files: encoding, id, sheet.
-
-    Returns
-    -------
-    found : dict
-        ``study`` as `ubayfs init` would write it; ``columns`` that may be a target or groups, the likeliest first;
-        ``orientation`` and ``notices`` in words; ``sheets`` of an Excel file; whether the target is ``undecided``.
     """
     from ..study.starter import starter_text
     from ..study.yaml_io import parse_document
@@ -98,24 +97,23 @@ def inspect(
     sheet = None if samples is None else Path(folder, samples)
     if (large := too_large([*at.values(), *([] if sheet is None else [sheet])])) is not None:
         raise InputError(large)
-    found = inspect_files(list(at.values()), samples=sheet, target=target, **given)
-    target = target if target in found.table.frame.columns else None
-    chosen = found.sheet if found.other_sheets else None
-    layout = found.keys if samples is None else {"samples": samples, **found.keys}
+    files = inspect_files(list(at.values()), samples=sheet, target=target, **options)
+    target = target if target in files.table.frame.columns else None
+    chosen = files.sheet if files.other_sheets else None
+    layout = files.keys if samples is None else {"samples": samples, **files.keys}
     data_path: Any = named if len(named) > 1 else next(iter(named.values()))
-    text, roles = starter_text(found.table, data_path, target, chosen, layout)
-    likely = [roles.target, *roles.candidates, roles.groups, *sorted(found.table.annotations), *roles.ignored]
+    text, roles = starter_text(files.table, data_path, target, chosen, layout)
+    likely = [roles.target, *roles.candidates, roles.groups, *sorted(files.table.annotations), *roles.ignored]
     columns = dict.fromkeys(
-        str(name) for name in [*likely, *found.table.frame.columns[:_SUGGESTED]] if name is not None
+        str(name) for name in [*likely, *files.table.frame.columns[:_SUGGESTED]] if name is not None
     )
-    return {
-        "study": parse_document(text, Problems()),
-        "columns": list(columns)[:_SUGGESTED],
-        "orientation": list(found.orientation),
-        "notices": [str(note) for note in found.table.notes],
-        "sheets": [name for name in (found.sheet, *found.other_sheets) if name],
-        "undecided": roles.is_undecided,
-    }
+    return Inspection(
+        study=parse_document(text, Problems()),
+        columns=tuple(columns)[:_SUGGESTED],
+        orientation=tuple(files.orientation),
+        sheets=tuple(name for name in (files.sheet, *files.other_sheets) if name),
+        is_undecided=roles.is_undecided,
+    )
 
 
 def copy_sheet(workbook: Path, sheet: str, folder: Path) -> Path:
@@ -129,11 +127,14 @@ def copy_sheet(workbook: Path, sheet: str, folder: Path) -> Path:
     return target
 
 
-async def inspected(bench: Any, paths: Any, samples: str | None, **given: Any) -> dict[str, Any]:
+async def inspected(bench: Any, paths: Any, samples: str | None, **options: Any) -> Inspection:
     """Return what :func:`inspect` does, found out by the worker of a study; what it gives up is asked again, once."""
 
-    async def ask() -> dict[str, Any]:
-        return dict(await asyncio.wrap_future(bench.request("inspect", paths=paths, samples=samples, **given)))
+    async def ask() -> Inspection:
+        answer: Inspection = await asyncio.wrap_future(
+            bench.request("inspect", paths=paths, samples=samples, **options)
+        )
+        return answer
 
     try:
         return await ask()
@@ -141,18 +142,18 @@ async def inspected(bench: Any, paths: Any, samples: str | None, **given: Any) -
         return await ask()
 
 
-def begin(bench: Document, found: Mapping[str, Any]) -> None:
+def begin(bench: Document, inspection: Inspection) -> None:
     """Make what was found out the data of a study, except for keys that a person has set.
 
-    So is the selector, which depends on the target; rules and blocks follow only where there are none.
+    So are the selector, which depends on the target, and the size of the set, which depends on the number of features;
+    blocks follow only where there are none.
     """
-    study, state = found["study"], bench.state
+    study, state = inspection.study, bench.state
     guessed = {**dict.fromkeys(DataSection.keys()), **study["data"]}
     kept = set(state.corrected) - {"path", "samples"}
     bench.guess("data", **{key: value for key, value in guessed.items() if key not in kept})
-    if not state.rules:
-        for constraint in study.get("constraints") or ():
-            bench.add_rule(constraint)
+    if "constraints" not in kept:
+        bench.guess_rules(study.get("constraints") or ())
     if state.study.blocks is None and study.get("blocks"):
         bench.set_blocks(study["blocks"])
     if "selector" not in kept:

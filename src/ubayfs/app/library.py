@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from .._files import as_path, read_json
+from .._plain import decode
 from ..demo import write_demo
 from ..exceptions import InputError, UBayFSError
 from ..study.schema import DataSection
 from ..study.study import Study, load_study, study_of
 from .history import now
 from .state import APP, HISTORY, State, slug
-from .turns import OwnFolder
+from .study_facts import StudyEntry
 from .workbench import Workbench
 from .worker import Worker
+from .worker_slots import PrivateFolder
 
 _TRASH = ".trash"
 _SUFFIX = ".app"
@@ -57,24 +59,24 @@ class Library:
         self._extra: dict[str, Path] = {}  # studies outside the root, opened by name on the command line
         self._lock = threading.RLock()
         self._ended = threading.Event()
-        self._turns = OwnFolder("ubayfs-turns-")
+        self._slots = PrivateFolder("ubayfs-slots-")
         threading.Thread(target=self._tidy, name="ubayfs-idle-workers", daemon=True).start()
         atexit.register(self.close)
 
     # -- the list ------------------------------------------------------------------------------------------------------
 
-    def studies(self) -> list[dict[str, Any]]:
-        """Return all studies, the one that was changed last first: id, name, changed, n_features, n_samples, open."""
+    def studies(self) -> list[StudyEntry]:
+        """Return all studies, the one that was changed last first."""
         places = [place for place in self.root.iterdir() if (place / HISTORY).is_file()] + list(self._extra.values())
-        found = []
+        entries = []
         for place in places:
-            known: dict[str, Any] = {}
+            entry = StudyEntry(place.name, place.name)
             with suppress(UBayFSError):
-                known = read_json(place / APP)
-            entry = {key: known.get(key) for key in ("name", "changed", "n_features", "n_samples")}
-            entry |= {"id": place.name, "name": entry["name"] or place.name, "open": place.name in self._open}
-            found.append(entry)
-        return sorted(found, key=lambda entry: str(entry["changed"]), reverse=True)
+                entry = decode(
+                    StudyEntry, {"name": place.name, **read_json(place / APP), "id": place.name}, lenient=True
+                )
+            entries.append(entry)
+        return sorted(entries, key=lambda entry: entry.changed or "", reverse=True)
 
     def _place(self, id: str) -> Path:
         """Return the directory of a study; an id never leads out of the root."""
@@ -91,7 +93,7 @@ class Library:
                 self._open[id] = Workbench(place, self._launch)
             bench = self._open[id]
         bench.used = time.monotonic()
-        bench.wake()
+        bench.start_worker()
         return bench
 
     def create(self, name: str, source: Any = None) -> str:
@@ -107,7 +109,7 @@ class Library:
         return self._create(self.root / f"{slug(name)}-{uuid.uuid4().hex[:6]}", name, first_study(source))
 
     def _create(self, place: Path, name: str, study: Study) -> str:
-        set_in_file = [*study.data.defaults(), "selector"] if study.origin is not None else []
+        set_in_file = [*study.data.defaults(), "selector", "constraints"] if study.origin is not None else []
         try:
             Workbench.create(place, State.of(name, study, set_in_file), None).close()
         except OSError as error:
@@ -145,22 +147,22 @@ class Library:
 
     def _launch(self, directory: Path, receive: Callable[..., None]) -> Worker | None:
         """Start a worker; if there are too many, one that is idle gives way, or this one waits."""
-        working = [bench for bench in list(self._open.values()) if not bench.resting]
+        working = [bench for bench in list(self._open.values()) if not bench.is_stopped]
         if len(working) >= self.most_workers:
             idle = [bench for bench in working if bench.idle]
             if not idle:
                 return None
-            min(idle, key=lambda bench: bench.used).rest()
-        return Worker(directory, receive, self._turns.path)
+            min(idle, key=lambda bench: bench.used).stop_worker()
+        return Worker(directory, receive, self._slots.path)
 
     def _tidy(self) -> None:
         """End workers that are idle for long, and start those that wait, until the library is closed."""
         while not self._ended.wait(min(_SECONDS_PER_LOOK, self.idle_seconds / 4)):
             for bench in list(self._open.values()):
                 if bench.status == "waiting":
-                    bench.wake()
-                elif not bench.resting and bench.idle and time.monotonic() - bench.used > self.idle_seconds:
-                    bench.rest()
+                    bench.start_worker()
+                elif not bench.is_stopped and bench.idle and time.monotonic() - bench.used > self.idle_seconds:
+                    bench.stop_worker()
 
     def close(self) -> None:
         """End all workers."""
@@ -170,7 +172,7 @@ class Library:
             benches, self._open = list(self._open.values()), {}
         for bench in benches:
             bench.close()
-        self._turns.remove()
+        self._slots.remove()
 
 
 def first_study(source: str | Path | None) -> Study:
@@ -182,4 +184,4 @@ def first_study(source: str | Path | None) -> Study:
         return load_study(file)
     from .intake import inspect
 
-    return study_of(inspect([file.name], None, str(file.parent), None)["study"], file.parent)
+    return study_of(inspect([file.name], None, str(file.parent), None).study, file.parent)

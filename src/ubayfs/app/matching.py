@@ -94,8 +94,8 @@ def match(source: str | Path, features: Iterable[str], aliases: Any = None, fold
 
     Examples
     --------
-    >>> found = match("TP53, tp53, 2-Sep", ["TP53", "SEPT2"])
-    >>> found.features, [(doubt.name, doubt.kind, doubt.candidates) for doubt in found.doubts]
+    >>> matching = match("TP53, tp53, 2-Sep", ["TP53", "SEPT2"])
+    >>> matching.features, [(doubt.name, doubt.kind, doubt.candidates) for doubt in matching.doubts]
     (['TP53'], [('tp53', 'unknown', ('TP53',)), ('2-Sep', 'damaged', ('SEPT2',))])
     """
     problems: list[str] = []
@@ -112,28 +112,28 @@ def match(source: str | Path, features: Iterable[str], aliases: Any = None, fold
     for row in knowledge.rows:
         if row.block is not None:
             sets.setdefault(row.block, {})
-        for found in find_names(matcher, row.feature, is_list(knowledge)) if row.feature is not None else ():
-            if found.feature is None:
-                doubts.setdefault(found.name, _doubt(row, found, matcher, n_hints=len(doubts)))
+        for matched in find_names(matcher, row.feature, is_list(knowledge)) if row.feature is not None else ():
+            if matched.feature is None:
+                doubts.setdefault(matched.name, _doubt(row, matched, matcher, n_hints=len(doubts)))
                 continue
-            rows.append(row._replace(feature=found.feature))
-            if found.feature.strip() != found.name.strip():
-                translated[found.name] = found.feature
+            rows.append(row._replace(feature=matched.feature))
+            if matched.feature.strip() != matched.name.strip():
+                translated[matched.name] = matched.feature
             if row.block is not None:
-                sets[row.block][found.feature] = None
-    members = {name: tuple(found) for name, found in sets.items()}
+                sets[row.block][matched.feature] = None
+    members = {name: tuple(features) for name, features in sets.items()}
     return Matching(knowledge.name, tuple(rows), tuple(doubts.values()), translated, members, tuple(problems))
 
 
-def _doubt(row: Row, found: Match, matcher: NameMatcher, n_hints: int) -> Doubt:
-    if found.candidates:
-        return Doubt(row, found.name, AMBIGUOUS, found.candidates)
-    before = symbols_before_damage(found.name, serials=True)
+def _doubt(row: Row, matched: Match, matcher: NameMatcher, n_hints: int) -> Doubt:
+    if matched.candidates:
+        return Doubt(row, matched.name, AMBIGUOUS, matched.candidates)
+    before = symbols_before_damage(matched.name, serials=True)
     if before:
         meant = (matcher.find(symbol).feature for symbol in before)
-        return Doubt(row, found.name, DAMAGED, tuple(dict.fromkeys(name for name in meant if name is not None)))
-    close = nearest(found.name, matcher.features) if n_hints < _MOST_HINTS else None
-    return Doubt(row, found.name, UNKNOWN, () if close is None else (close,))
+        return Doubt(row, matched.name, DAMAGED, tuple(dict.fromkeys(name for name in meant if name is not None)))
+    close = nearest(matched.name, matcher.features) if n_hints < _MOST_HINTS else None
+    return Doubt(row, matched.name, UNKNOWN, () if close is None else (close,))
 
 
 def stated_words(
@@ -158,8 +158,8 @@ def stated_words(
 
     Examples
     --------
-    >>> found = match("TP53, 2-Sep", ["TP53", "SEPT2"])
-    >>> stated_words(found, "likely", {"2-Sep": "SEPT2"})
+    >>> matching = match("TP53, 2-Sep", ["TP53", "SEPT2"])
+    >>> stated_words(matching, "likely", {"2-Sep": "SEPT2"})
     {'TP53': ('likely', None), 'SEPT2': ('likely', None)}
     """
     chosen = [doubt.row._replace(feature=choices[doubt.name]) for doubt in matching.doubts if doubt.name in choices]

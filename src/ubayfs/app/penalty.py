@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,8 +57,6 @@ def in_words(rho: float, scale: Scale) -> str:
     >>> in_words(Scale(100, 1000.0).rho(0.2), Scale(100, 1000.0))
     'A violation by 1 costs 20 votes of 100 models, one by 2 costs 40.'
     """
-    if rho == math.inf:
-        return "It is never violated, whatever the votes are."
     if rho == 0:
         return "It has no effect: a violation costs nothing."
     first, second = (rounded(scale.votes(violation, rho)) for violation in (1.0, 2.0))
@@ -73,13 +70,9 @@ def penalty_svg(rho: float, scale: Scale, farthest: int = 5) -> Markup:
 
     >>> penalty_svg(1.0, Scale(100, 1000.0)).count("<circle")
     6
-    >>> penalty_svg(math.inf, Scale(100, 1000.0)).count(">any<")  # no number of votes makes up for it
-    2
     """
     amounts = np.linspace(0.0, farthest, _N_POINTS)
-    line = [(0.0, 1.0), (0.0, 0.0), (float(farthest), 0.0)]  # a hard rule: any violation at all leaves nothing
-    if rho != math.inf:
-        line = list(zip(amounts.tolist(), admissibility(amounts, rho).tolist(), strict=True))
+    line = zip(amounts.tolist(), admissibility(amounts, rho).tolist(), strict=True)
     points = [(float(at), float(admissibility(at, rho))) for at in range(farthest + 1)]
     lowest = max(level for level in _LEVELS if level <= points[-1][1])
 
@@ -90,7 +83,7 @@ def penalty_svg(rho: float, scale: Scale, farthest: int = 5) -> Markup:
     parts = []
     for level in (lowest, (1.0 + lowest) / 2, 1.0):
         _, y = place(0.0, level)
-        cost = rounded(scale.strength * scale.total * (1.0 - level)) if rho < math.inf or level == 1 else "any"
+        cost = rounded(scale.strength * scale.total * (1.0 - level))
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y}" y2="{y}"/>')
         parts.append(f'<text x="{_LEFT - 6}" y="{y + 4}" class="y">{level:.6g}</text>')
         parts.append(f'<text x="{_WIDTH - _RIGHT + 6}" y="{y + 4}">{cost}</text>')

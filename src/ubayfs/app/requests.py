@@ -14,6 +14,7 @@ from . import export
 from .intake import inspect
 from .staged_answer import SizePoint
 from .stages import Stages
+from .study_facts import Estimate
 
 if TYPE_CHECKING:
     from ..explain.questions import Question
@@ -30,21 +31,20 @@ def sizes(stages: Stages, sizes: Iterable[int]) -> list[SizePoint]:
     from ..plotting.sizes import best_of_sizes
 
     selection: Any = stages.decided
-    trust, wanted = stages.trust_of_set, set(sizes)
+    wanted, related = set(sizes), stages.work().trust.related
     utility, decision = selection.problem.utility, stages.resolve().decision
-    constraints = tuple(given for given in decision.constraints if given.kind != "max_size")
+    constraints = tuple(constraint for constraint in decision.constraints if constraint.kind != "max_size")
     depends_on = (utility.theta, utility.selectable, utility.constraint_strength, constraints)
-    known: dict[int, Any] = stages.best_sets.of((*depends_on, Blocks.of(decision.blocks), stages.data), dict)
+    best: dict[int, Any] = stages.best_sets.get((*depends_on, Blocks.of(decision.blocks), stages.data), dict)
     limits = [utility.system.rows_of(part) for part in utility.system.parts if part.kind == "max_size"]
     rows = np.setdiff1d(np.arange(utility.system.n_inequalities), np.concatenate([*limits, np.empty(0, dtype=int)]))
     free = replace(utility, system=utility.system.take(rows))
-    solutions, _, _ = best_of_sizes(selection, free, wanted - known.keys())
-    known |= dict.fromkeys(wanted - known.keys())
-    known |= {int(found.chosen.sum()): (found.chosen, float(free(found.chosen)[0])) for found in solutions}
-    related = None if trust is None else trust.related
+    solutions, _, _ = best_of_sizes(selection, free, wanted - best.keys())
+    best |= dict.fromkeys(wanted - best.keys())
+    best |= {int(solution.chosen.sum()): (solution.chosen, float(free(solution.chosen)[0])) for solution in solutions}
     points = []
-    for size in sorted(size for size in wanted if known[size] is not None):
-        chosen, value = known[size]
+    for size in sorted(size for size in wanted if best[size] is not None):
+        chosen, value = best[size]
         at_least = None if related is None else related.of(np.flatnonzero(chosen).tolist()).at_least
         points.append(SizePoint(size, value, at_least))
     return points
@@ -57,7 +57,7 @@ def questions(stages: Stages, n: int = 10) -> tuple[Question, ...]:
     return ask(stages.decided, n=n)
 
 
-def estimate(stages: Stages) -> dict[str, Any]:
+def estimate(stages: Stages) -> Estimate:
     """Return about how many seconds the ensemble takes, from a few of its runs."""
     data, study = stages.known_data, stages.study
     section = study.evidence
@@ -85,7 +85,7 @@ def estimate(stages: Stages) -> dict[str, Any]:
     stored = stages.stored()
     left = max(section.n_models - (0 if stored is None else stored.n_models), 0)
     batches = -(-left // _TOGETHER)
-    return {"seconds": batches * fixed + left * per_run, "n_left": left}
+    return Estimate(batches * fixed + left * per_run, left)
 
 
 REQUESTS: Mapping[str, Callable[..., Any]] = {
@@ -99,4 +99,4 @@ REQUESTS: Mapping[str, Callable[..., Any]] = {
     "export": export.export,
 }
 # Requests that no newer state ends; they are done beside decisions.
-LASTING = ("inspect", "version", "compare", "export", "figure")
+BACKGROUND_REQUESTS = ("inspect", "version", "compare", "export", "figure")

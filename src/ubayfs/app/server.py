@@ -17,8 +17,8 @@ from typing import Any
 from ..exceptions import InputError, UBayFSError
 from .guard import BROWSER, Access, Guard
 from .library import Library
-from .seats import Seats
-from .turns import OwnFolder
+from .sessions import Sessions
+from .worker_slots import PrivateFolder
 
 _RECONNECT = 60.0  # seconds that a page survives without its connection, with all that is typed
 _SECONDS_PER_LOOK = 30.0  # at connections: a request that is not sent completely by then is given up
@@ -36,18 +36,18 @@ def build(library: Library) -> None:
     kinds = {"app.js": "text/javascript", "know.js": "text/javascript", "know.css": "text/css"}
     texts = {name: (static.joinpath(name).read_text(encoding="utf-8"), kind) for name, kind in kinds.items()}
     api.add_static(app, texts | {"app.css": (stylesheet(), "text/css")})
-    seats = Seats(library)
-    api.add_routes(app, seats)
+    sessions = Sessions(library)
+    api.add_routes(app, sessions)
 
     app.on_page_exception(lambda error: missing(f"This page could not be drawn; please report it ({error!r})."))
 
-    @ui.page("/")
+    @ui.page("/")  # type: ignore[untyped-decorator]
     def studies() -> None:
         from .view.studies import draw_studies
 
         draw_studies(library)
 
-    @ui.page("/s/{study}/{screen}", response_timeout=30.0)
+    @ui.page("/s/{study}/{screen}", response_timeout=30.0)  # type: ignore[untyped-decorator]
     async def of_study(study: str, screen: str, expert: str = "") -> None:
         from .pages import PAGES  # the list of studies needs none of them
 
@@ -55,12 +55,12 @@ def build(library: Library) -> None:
             if screen not in SCREENS:
                 raise InputError(f"there is no screen {screen!r}.")
             browser = context.client.request.scope.get(BROWSER, "")
-            seat = await asyncio.to_thread(seats.at, browser, study, expert, take=True)
+            session = await asyncio.to_thread(sessions.open, browser, study, expert, take=True)
         except UBayFSError as error:
             missing(str(error))
             return
-        with frame(seat, screen):
-            PAGES[screen](seat)
+        with frame(session, screen):
+            PAGES[screen](session)
 
 
 def bound_socket(host: str, port: int | None) -> socket.socket:
@@ -115,7 +115,7 @@ def impatient(seconds: float = _SECONDS_PER_LOOK) -> type[asyncio.Protocol]:
     """Return uvicorn's protocol, which closes connections on which a request is sent in part, and does not go on."""
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-    class Impatient(AutoHTTPProtocol):
+    class Impatient(AutoHTTPProtocol):  # type: ignore[misc]
         n_heard = 0
 
         def connection_made(self, transport: Any) -> None:
@@ -142,7 +142,7 @@ def open_browser(url: str, folder: Path) -> Callable[[], None]:
 
     All users can read the arguments of a process, and only this one the page. Some browsers read no temporary files.
     """
-    private = OwnFolder("ubayfs-open-", folder)
+    private = PrivateFolder("ubayfs-open-", folder)
     page = private.path / "open.html"
     with open(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         leads = f'<meta http-equiv="refresh" content="0;url={escape(url)}">'

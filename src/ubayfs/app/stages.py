@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,13 +28,14 @@ from ..ensemble.collect import ensemble_settings, gather, seed_of
 from ..ensemble.evidence import Evidence
 from ..exceptions import UBayFSError
 from ..plotting import DISPLAYS, ReportData
-from ..report import Answer, advice_facts, answer_of
+from ..report import Answer, advice_facts, answer_of, with_trust
 from ..report.answer_facts import LEVEL, alternatives, replacements, what_is_out, with_costs
 from ..report.facts import ChosenFeature
 from ..report.problem_facts import constraint_facts, correlations_of, is_proved, profile_of_data
 from ..results.finishing import ensemble_digest
 from ..selectors import as_selector
 from ..study.diagnostics import Problems
+from ..study.inputs import FileContents
 from ..study.resolve import ResolvedStudy, draft_data, draft_study
 from ..study.study import Study
 from ..study.trust_work import TrustWork, Watch
@@ -42,12 +44,13 @@ from .facts import data_facts, table_facts
 from .intake import too_large
 from .staged_answer import AlternativesStage, FigureFact, LeftOutStage, SetStage
 from .state import State
+from .study_facts import EnsembleProgress, ListedKnowledge, ReadFacts
 
 EVIDENCE, TRUST, RUNS = "evidence.npz", "trust.npz", "runs"
 STAGES = ("set", "reasons", "alternatives", "left_out", "figures", "trust")
 
 
-class LastValue:
+class SingleEntryCache:
     """The last value that was computed, with the key that it depends on; another key computes a new one.
 
     Copies of its owner share it; it is replaced as a whole, so that threads need not wait for each other.
@@ -56,7 +59,7 @@ class LastValue:
     def __init__(self) -> None:
         self._last: tuple[tuple[Any, ...], Any] | None = None
 
-    def of(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    def get(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """Return the value for a key; values of the key are compared as arrays, by identity, or else as they are."""
         last = self._last
         if last is None or len(last[0]) != len(key) or not all(map(_same, key, last[0])):
@@ -79,10 +82,8 @@ class Stages:
         The one that is worked on.
     data, evidence, resolved, selection
         Of this state, as far as they are known; None where not.
-    judged : (Selection, Trust) or None
-        The set that was last judged by other samples, and what is known of it.
     trust : Trust
-        Of other samples; what belongs to other evidence is left out when it is used.
+        What is known of other samples, whatever is decided; :meth:`work` has what holds for the present set.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -90,16 +91,14 @@ class Stages:
         self.state: State | None = None
         self.data: FeatureData | None = None
         self.evidence: Evidence | None = None
-        self.resolved: ResolvedStudy | None = None
-        self.selection: Selection | None = None
         self.trust = Trust()
-        self._system = LastValue()  # constraints, tied to data
+        self._contents: FileContents = {}  # of the files of knowledge
+        self._system = SingleEntryCache()  # constraints, tied to data
         self._read: Any = None  # what the data were read by
-        self._draft: Any = None  # of `draft_study`
-        self.judged: tuple[Selection, Trust] | None = None
-        self.written = LastValue()  # the directory of the answer that the last export wrote
+        self.written = SingleEntryCache()  # the directory of the answer that the last export wrote
         self.drawn: dict[str, tuple[Any, Mapping[str, bytes]]] = {}  # displays and their files, as last written
-        self.best_sets = LastValue()  # by size
+        self.best_sets = SingleEntryCache()  # by size
+        self._forget()
         # A file that cannot be read is ignored: finished runs are stored apart, and are used again.
         with suppress(UBayFSError, OSError):
             self.evidence = Evidence.load(directory / EVIDENCE)
@@ -128,10 +127,13 @@ class Stages:
 
     # -- data and evidence ---------------------------------------------------------------------------------------------
 
-    def enter(self, state: State) -> tuple[dict[str, Any] | None, Problems]:
+    def set_state(self, state: State) -> tuple[ReadFacts | None, Problems]:
         """Go on with another state; facts of the data if they are read anew, and all that is wrong with them."""
         self.state = state
         self._forget()
+        if not state.study.data.files[0]:
+            self.data = None
+            return ReadFacts(), Problems()
         if self.has_read(state):
             return None, Problems()
         self._read = (state.study.data, state.study.blocks is None)
@@ -139,28 +141,29 @@ class Stages:
         if large is not None:
             self.data, problems = None, Problems()
             problems(("data", "path"), large)
-            return {}, problems
+            return ReadFacts(), problems
         table, self.data, problems = draft_data(state.study)
-        facts = {} if table is None else table_facts(table)
-        return facts if self.data is None else facts | data_facts(self.data), problems
-
-    def leave(self, state: State) -> None:
-        """Go on with a state that has no data."""
-        self.state, self.data = state, None
-        self._forget()
+        of_table = None if table is None else table_facts(table)
+        return ReadFacts(of_table, None if self.data is None else data_facts(self.data)), problems
 
     def _forget(self) -> None:
-        self.resolved, self.selection, self._draft = None, None, None
+        """Begin with another state, or with other evidence."""
+        self.resolved: ResolvedStudy | None = None
+        self.selection: Selection | None = None
+        self._draft: Any = None  # of `draft_study`
+        self._work: tuple[Trust, TrustWork] | None = None  # that of the trust that was known when it was made
+        self._answer: Answer | None = None
+        self._report_data: ReportData | None = None  # but for trust
 
     def has_read(self, state: State) -> bool:
-        """Tell whether the data of a state are those that were read."""
+        """Return whether the data of a state are those that were read."""
         return self.data is not None and self._read == (state.study.data, state.study.blocks is None)
 
     def _drafted(self) -> Any:
         if self._draft is None:
             evidence = self.current()
             n_models = (self.study.evidence if evidence is None else evidence).n_models
-            self._draft = draft_study(self.study, self.known_data, n_models)
+            self._draft = draft_study(self.study, self.known_data, n_models, self._contents)
         return self._draft
 
     def resolve(self) -> ResolvedStudy:
@@ -168,65 +171,73 @@ class Stages:
         if self.resolved is None:
             resolved, _, _, problems = self._drafted()
             problems.raise_any()
-            self.resolved = self._tied(resolved)
+            if not resolved.needs_related:
+                resolved = replace(resolved, system=self._system_of(resolved))
+            self.resolved = resolved
         return self.resolved
 
-    def knowledge(self) -> dict[str, Any]:
+    @property
+    def n_conditions(self) -> tuple[int, ...]:
+        """The number of inequalities of each rule that is on."""
+        system = self.resolve().system
+        n_rules = len(self.study.constraints)
+        return () if system is None else tuple(len(system.rows_of(part)) for part in system.parts[:n_rules])
+
+    def _system_of(self, resolved: ResolvedStudy) -> ConstraintSystem:
+        """Return the constraints of a study tied to data; those of before if they are the same, with what is known.
+
+        Then a decision on other weights looks at a million inequalities once.
+        """
+        constraints, blocks = resolved.decision.constraints, Blocks.of(resolved.decision.blocks)
+
+        def tied() -> ConstraintSystem:
+            return resolved.system or resolve(constraints, resolved.feature_names, blocks, self.data)
+
+        system: ConstraintSystem = self._system.get((constraints, blocks, self.data), tied)
+        return system
+
+    def knowledge(self) -> ListedKnowledge:
         """Return what files, patterns and blocks state of features and why, by expert, and the blocks.
 
         Also if something is wrong with the study.
         """
         if self.data is None or self.state is None:
-            return {"stated": {}, "blocks": {}}
-        _, known, blocks, _ = self._drafted()
-        experts = {} if known is None else {"": known.agreed or known, **known.experts}
+            return ListedKnowledge()
+        _, knowledge, blocks, _ = self._drafted()
+        experts = {} if knowledge is None else {"": knowledge.agreed or knowledge, **knowledge.experts}
         by_name = {expert: dict(weights.features) for expert, weights in self.state.named_weights.items()}
         stated = {
             expert: {
-                name: (word, found.reasons.get(name, {}).get("why", ""))
-                for name, word in found.stated.items()
+                name: (word, of_expert.reasons.get(name, {}).get("why", ""))
+                for name, word in of_expert.stated.items()
                 if name not in by_name.get(expert, {})
             }
-            for expert, found in experts.items()
+            for expert, of_expert in experts.items()
         }
         names, members = self.data.feature_names, Blocks.of(blocks).members
         listed = {
             block: [str(names[item]) if isinstance(item, int) else item for item in items]
             for block, items in members.items()
         }
-        return {"stated": stated, "blocks": listed}
-
-    def _tied(self, resolved: ResolvedStudy) -> ResolvedStudy:
-        """Return a study with the constraints tied to data; those of before if they are the same, with what is known.
-
-        Then a decision on other weights looks at a million inequalities once.
-        """
-        if resolved.needs_related:
-            return resolved
-        constraints, blocks = resolved.decision.constraints, Blocks.of(resolved.decision.blocks)
-
-        def tied() -> ConstraintSystem:
-            return resolved.system or resolve(constraints, resolved.feature_names, blocks, self.data)
-
-        return replace(resolved, system=self._system.of((constraints, blocks, self.data), tied))
+        return ListedKnowledge(stated, listed)
 
     def _settings(self, seed: Any = None) -> dict[str, Any]:
         """Return the settings of the ensemble that the study asks for."""
         section = self.study.evidence
-        given = (section.n_models, section.train_size, section.n_features_per_model)
-        settings = ensemble_settings(self.known_data, as_selector(self.study.selector), *given)
+        ensemble = (section.n_models, section.train_size, section.n_features_per_model)
+        settings = ensemble_settings(self.known_data, as_selector(self.study.selector), *ensemble)
         return settings | {"seed": seed_of(section.seed, None) if seed is None else seed}
 
     def current(self) -> Evidence | None:
         """Return the evidence if it is of these data and settings; finished runs make it, if all are stored."""
         if self.data is None:
             return None
-        found = self.evidence
-        if found is not None:
-            settings = self._settings(found.settings.get("seed") if self.study.evidence.seed is None else None)
-            same = identity(settings) == identity(found.settings)
-            if same and found.n_models + len(found.failures) <= settings["n_models"]:
-                return found
+        evidence = self.evidence
+        if evidence is not None:
+            settings = self._settings(evidence.settings.get("seed") if self.study.evidence.seed is None else None)
+            same = identity(settings) == identity(evidence.settings)
+            if same and evidence.n_models + len(evidence.failures) <= settings["n_models"]:
+                return evidence
         stored = self.stored()
         if stored is not None and stored.n_models + len(stored.failures) == self._settings()["n_models"]:
             self.keep(stored)
@@ -241,16 +252,12 @@ class Stages:
 
     def stored(self) -> Evidence | None:
         """Return the finished runs of this ensemble as evidence; None if there are none."""
-        return self._stored()
-
-    @property
-    def _stored(self) -> Callable[[], Evidence | None]:
-        return partial(stored_evidence, self.runs, self.study.evidence.n_models, self.known_data)
+        return stored_evidence(self.runs, self.study.evidence.n_models, self.known_data)
 
     def counter(self) -> Callable[[], Any]:
-        """Return a function that counts the votes of the finished runs of this ensemble."""
-        stored = self._stored
-        return lambda: None if (found := stored()) is None else found.counts
+        """Return a function that counts the votes of the finished runs of this ensemble, whatever is edited."""
+        stored = partial(stored_evidence, self.runs, self.study.evidence.n_models, self.known_data)
+        return lambda: None if (evidence := stored()) is None else evidence.counts
 
     def collect(self, on_progress: Callable[[int, int], bool]) -> Evidence:
         """Run the ensemble, or the rest of it; finished runs are stored at once."""
@@ -262,17 +269,16 @@ class Stages:
         self._forget()
         evidence.save(self.directory / EVIDENCE)
 
-    def evidence_facts(self) -> dict[str, Any]:
-        """Return what pages show of the ensemble; nothing if there are no data."""
+    def ensemble_progress(self) -> EnsembleProgress:
+        """Return how much of the ensemble is done."""
         if self.data is None or self.state is None:
-            return {}
-        found = self.current()
-        if found is None:
+            return EnsembleProgress()
+        evidence = self.current()
+        if evidence is None:
             stored = self.stored()
-            return {"current": False, "n_models": 0, "n_stored": 0 if stored is None else stored.n_models}
-        done = found.n_models + len(found.failures)
-        complete = done >= self.study.evidence.n_models
-        return {"current": True, "n_models": found.n_models, "n_stored": done, "complete": complete}
+            return EnsembleProgress(n_stored=0 if stored is None else stored.n_models)
+        n_done = evidence.n_models + len(evidence.failures)
+        return EnsembleProgress(True, n_done >= self.study.evidence.n_models, evidence.n_models, n_done)
 
     # -- the stages of an answer ---------------------------------------------------------------------------------------
 
@@ -306,17 +312,25 @@ class Stages:
         )
 
     def work(self, watch: Watch | None = None) -> TrustWork:
-        """Return the trust work of the present decision; its study has the size that the data support."""
-        assert self.evidence is not None
-        resolved = self.resolve().with_seeds(self.evidence)
-        work = TrustWork(resolved, self.evidence, self.trust, watch or _nobody, self.runs / "trust")
-        if resolved.needs_related and work.trust.related is not None:
-            work.size()
+        """Return the trust work of the present decision; its study has the size that the data support.
+
+        It is made once for a decision, and again after more is known of other samples.
+        """
+        if self._work is None or self._work[0] is not self.trust:
+            assert self.evidence is not None
+            resolved = self.resolve().with_seeds(self.evidence)
+            work = TrustWork(resolved, self.evidence, self.trust, _nobody, self.runs / "trust")
+            if resolved.needs_related and work.trust.related is not None:
+                work.size()
+            self._work = self.trust, work
+        work = copy(self._work[1])
+        work.watch = watch or _nobody
         return work
 
     def reasons(self) -> Answer:
         """Return why each feature is in the set, which constraints hold, and what must be known."""
-        return answer_of(self.decided, study=self.resolved, trust=self.trust_of_set)
+        self._answer = answer_of(self.decided, study=self.resolve(), trust=self.work().trust)
+        return self._answer
 
     def alternatives(self) -> AlternativesStage:
         """Return sets that are almost as good, and what could take the place of each member."""
@@ -332,32 +346,28 @@ class Stages:
 
     def complete(self) -> Selection:
         """Return the selection with its alternatives, which are looked for once."""
-        found, resolved, evidence = self.decided, self.resolve(), self.evidence
+        selection, resolved, evidence = self.decided, self.resolve(), self.evidence
         assert evidence is not None
-        known = found.provenance["n_alternatives"] == resolved.decision.n_alternatives
-        return found if known else resolved.decide(evidence)
+        has_alternatives = selection.provenance["n_alternatives"] == resolved.decision.n_alternatives
+        return selection if has_alternatives else resolved.decide(evidence)
 
     def figures(self) -> dict[str, FigureFact]:
         """Return the figures that there are, each with its caption; :meth:`figure` draws one."""
-        data = self._report_data
+        data = self._data_of_figures()
         shown = {name: kind for name, kind in DISPLAYS.items() if kind.applies(self.decided, data)}
         return {name: FigureFact(kind.section, kind.caption) for name, kind in shown.items()}
 
-    @property
-    def _report_data(self) -> ReportData:
-        known = correlations_of(self.decided, self.known_data.X)
-        profile = profile_of_data(self.decided, self.known_data)
-        return ReportData(known, self.resolve().decision.blocks, LEVEL, profile, self.trust_of_set or Trust())
+    def _data_of_figures(self) -> ReportData:
+        """Return what figures show beside the selection; correlations are computed once for a set."""
+        if self._report_data is None:
+            correlations = correlations_of(self.decided, self.known_data.X)
+            profile = profile_of_data(self.decided, self.known_data)
+            self._report_data = ReportData(correlations, self.resolve().decision.blocks, LEVEL, profile)
+        return replace(self._report_data, trust=self.work().trust)
 
     def figure(self, name: str, format: str = "svg") -> bytes:
         """Draw a figure."""
-        return bytes(DISPLAYS[name].for_report(self.decided, self._report_data).plot().render(format))
-
-    @property
-    def trust_of_set(self) -> Trust | None:
-        """What is known of other samples, for the present set."""
-        judged = self.judged
-        return judged[1] if judged is not None and judged[0] is self.selection else self.work().trust
+        return bytes(DISPLAYS[name].for_report(self.decided, self._data_of_figures()).plot().render(format))
 
     @property
     def waits_for_related(self) -> bool:
@@ -367,19 +377,19 @@ class Stages:
     @property
     def lacks_trust(self) -> bool:
         """Whether the level quick is not known, and may be found out without being asked for."""
-        known = self.work().trust
-        done = {"reproducibility": known.halves is not None and known.halves.complete}
+        trust = self.work().trust
+        done = {"reproducibility": trust.halves is not None and trust.halves.complete}
         if self.known_data.target.task != "unsupervised":
-            done["related"] = known.related is not None
+            done["related"] = trust.related is not None
         missing = [name for name, is_done in done.items() if not is_done]
-        return self.study.trust.level != "none" and any(name not in known.problems for name in missing)
+        return self.study.trust.level != "none" and any(name not in trust.problems for name in missing)
 
     def trust_stage(self) -> Answer:
         """Return the answer with the three facts of trust, from the ensembles that are known."""
-        work = self.work()
-        work.assess_reproducibility(self.decided)
-        self.judged = (self.decided, work.trust)
-        return answer_of(self.decided, study=self.resolved, trust=work.trust)
+        work, selection, answered = self.work(), self.decided, self._answer or self.reasons()
+        work.assess_reproducibility(selection)
+        self._work = self.trust, work
+        return with_trust(answered, selection, work.trust)
 
     def find_trust(self, work: TrustWork, level: str) -> bool:
         """Collect what a level asks for, as far as it is not stopped, and store it; False if nothing is new.
@@ -390,12 +400,12 @@ class Stages:
         work.collect(level)
         if level == "full" and not work.stopped:
             work.validate()
-        found = work.trust
-        new = any(getattr(found, part) is not getattr(before, part) for part in ("related", "halves", "validation"))
-        self.trust = found
+        trust = work.trust
+        new = any(getattr(trust, part) is not getattr(before, part) for part in ("related", "halves", "validation"))
+        self.trust = trust
         if new:
-            write_atomically(self.directory / TRUST, found.encode())
-        return new or found.problems != before.problems
+            write_atomically(self.directory / TRUST, trust.encode())
+        return new or trust.problems != before.problems
 
 
 def stored_evidence(runs: Path, n_models: int, data: FeatureData) -> Evidence | None:
@@ -405,7 +415,7 @@ def stored_evidence(runs: Path, n_models: int, data: FeatureData) -> Evidence | 
         return None
     settings = manifest["settings"] | {"n_models": n_models}
     outcomes, _ = Checkpoint(runs, identity(settings)).load()
-    wanted = {run: found for run, found in sorted(outcomes.items()) if run < n_models}
+    wanted = {run: outcome for run, outcome in sorted(outcomes.items()) if run < n_models}
     return gather(wanted, data.feature_names, data.constant, settings) if wanted else None
 
 

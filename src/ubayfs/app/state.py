@@ -37,16 +37,6 @@ VERSIONS, VERSION, EXPORTS = "versions", "version.json", "exports"
 Word = tuple[Stated | None, str | None]
 
 
-def problem(
-    message: str, path: Iterable[Any] = ("",), rules: Iterable[int] = (), passing: bool = False, **more: Any
-) -> dict[str, Any]:
-    """Return something that is wrong, in plain types: where in the study file, and the positions of rules it is about.
-
-    A `passing` one does not prevent a decision.
-    """
-    return {"path": list(path), "message": message, "rules": list(rules), "passing": passing, **more}
-
-
 def _check_text(argument: str, value: Any) -> None:
     if not isinstance(value, str):
         raise InputError.of(argument, f"must be a text; got {repr_of(value)}.", value)
@@ -104,7 +94,7 @@ class State:
         ISO time at which each expert confirmed what they know; before, votes are hidden from them. The name is empty
         for the one expert of a study.
     corrected : tuple of str
-        Keys of ``data``, and ``selector``, that a person has set: no guess replaces them.
+        Keys of ``data``, ``selector`` and ``constraints``, if a person has set them: no guess replaces them.
     """
 
     name: str
@@ -179,7 +169,7 @@ class State:
         guessed = [name for name in values if key == "data" or name == "selector"]
         keys = dict.fromkeys([*self.corrected, *guessed])
         if key == "data" and values.get("path") == "":  # what comes next are other data
-            keys = {}
+            keys = {name: None for name in keys if name == "constraints"}
         return replace(self.with_section(key, values), corrected=tuple(keys))
 
     def with_words(
@@ -216,13 +206,13 @@ class State:
         """Return what an expert stated."""
         if expert:
             return (self.study.prior.experts or {}).get(expert, Expert()).weights
-        found = self.study.prior.weights
-        if isinstance(found, tuple):
-            if feature_names is None or len(feature_names) != len(found):
+        weights: Weights | tuple[float, ...] = self.study.prior.weights
+        if isinstance(weights, tuple):
+            if feature_names is None or len(feature_names) != len(weights):
                 rule = "are one number per feature here; words can be given once the data are read and fit them."
                 raise InputError.of("weights", rule)
-            return Weights(features=tuple(zip(feature_names, found, strict=True)))
-        return found
+            return Weights(features=tuple(zip(feature_names, weights, strict=True)))
+        return weights
 
     @property
     def named_weights(self) -> dict[str, Weights]:
@@ -279,7 +269,10 @@ class State:
         return self.rules[position]
 
     def _with_rules(self, position: int, *instead: Rule) -> State:
-        return replace(self, rules=(*self.rules[:position], *instead, *self.rules[position + 1 :]))
+        rules = (*self.rules[:position], *instead, *self.rules[position + 1 :])
+        if rules == self.rules:
+            return self
+        return replace(self, rules=rules, corrected=tuple(dict.fromkeys([*self.corrected, "constraints"])))
 
 
 def _with_times(prior: Any, times: Mapping[str, str]) -> Any:

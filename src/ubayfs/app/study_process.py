@@ -26,15 +26,15 @@ from typing import Any
 
 from ..exceptions import UBayFSError, UBayFSWarning
 from .facts import problems_of
-from .requests import LASTING, REQUESTS
+from .requests import BACKGROUND_REQUESTS, REQUESTS
 from .staged_answer import StageError
 from .stages import STAGES, Stages
-from .state import problem
-from .turns import Turns, be_patient
+from .study_facts import ListedKnowledge, Problem, Progress
+from .worker_slots import WorkerSlots, lower_priority
 
 _PAUSE = 3.0  # seconds without an edit after which trust is looked for
 _SECONDS_PER_REPORT = 0.25  # between two counts of the votes while models run
-_SECONDS_PER_LOOK = 0.05  # for a turn, while other studies have all of them
+_SECONDS_PER_LOOK = 0.05  # for a slot, while other studies have all of them
 _AT_ONCE = ("set", "reasons")  # stages that wait for no other study
 
 
@@ -42,10 +42,10 @@ class Superseded(BaseException):
     """A newer state has come: what is being computed is no longer wanted. No handler of errors shall catch it."""
 
 
-def run(pipe: Connection, directory: Path, turns: Path | None = None) -> None:
-    """Work until the pipe ends: the main function of the process; `turns` is the folder of those of the server."""
+def run(pipe: Connection, directory: Path, slots: Path | None = None) -> None:
+    """Work until the pipe ends: the main function of the process; `slots` is the folder of those of the server."""
     warnings.simplefilter("ignore", UBayFSWarning)  # answers carry advice as values
-    loop = _Loop(pipe, directory, turns)
+    loop = _Loop(pipe, directory, slots)
     signal.signal(signal.SIGINT, loop.on_interrupt)
     threading.Thread(target=loop.read, daemon=True).start()
     threading.Thread(target=loop.run_ensembles, daemon=True).start()
@@ -53,19 +53,19 @@ def run(pipe: Connection, directory: Path, turns: Path | None = None) -> None:
 
 
 class _Loop:
-    def __init__(self, pipe: Connection, directory: Path, turns: Path | None = None) -> None:
+    def __init__(self, pipe: Connection, directory: Path, slots: Path | None = None) -> None:
         self._pipe, self._sending = pipe, threading.Lock()
         self._stages = Stages(directory)
         n_processors = os.cpu_count() or 1
-        self._turns = Turns(turns, "stages", n_processors)
-        self._background = Turns(turns, "background", max(n_processors // 2, 1))
+        self._slots = WorkerSlots(slots, "stages", n_processors)
+        self._background = WorkerSlots(slots, "background", max(n_processors // 2, 1))
         self._ready = threading.Condition()
         self._state: tuple[int, Any] | None = None  # revision and state that wait
         self._revision = -1
         self._requests: deque[tuple[int, str, dict[str, Any]]] = deque()
         self._rest: deque[str] = deque()  # stages still to do
-        self._known: dict[str, Any] = {}  # facts of features that the server has
-        self._errands = ThreadPoolExecutor(1)  # the thread of files and figures
+        self._knowledge = ListedKnowledge()  # what the server has of it
+        self._file_executor = ThreadPoolExecutor(1)  # the thread of files and figures
         self._job: tuple[Any, ...] | None = None  # for the thread of ensembles: collect, or trust with work and level
         self._working = ""  # what that thread does
         self._stop = self._interrupting = self._interruptible = False
@@ -82,7 +82,8 @@ class _Loop:
 
     def _failed(self, error: Exception) -> None:
         """Report a mistake of the package; the study is as it was."""
-        self.send("failed", self._revision, f"{type(error).__name__}: {error}", traceback.format_exc())
+        traceback.print_exc()
+        self.send("failed", self._revision, f"{type(error).__name__}: {error}")
 
     # -- the thread that reads -----------------------------------------------------------------------------------------
 
@@ -146,10 +147,10 @@ class _Loop:
 
     @contextmanager
     def _giving_way(self, stage: str = "") -> Iterator[None]:
-        """Wait for a turn, and let a newer state end the waiting and what is done in here."""
+        """Wait for a slot, and let a newer state end the waiting and what is done in here."""
         try:
             with self._ready:
-                while self._state is None and stage not in _AT_ONCE and not self._turns.take():
+                while self._state is None and stage not in _AT_ONCE and not self._slots.acquire():
                     self._ready.wait(_SECONDS_PER_LOOK)
                 if self._state is not None:
                     raise Superseded
@@ -159,40 +160,31 @@ class _Loop:
             finally:
                 self._interruptible = False
         finally:
-            self._turns.end()
+            self._slots.release()
 
     def _enter(self, revision: int, state: Any) -> None:
         self._revision, self._rest = revision, deque()
         stages = self._stages
-        if not state.study.data.files[0]:
-            stages.leave(state)
-            self._known = stages.knowledge()
-            self.send("facts", {}, self._known)
-            self.send("evidence", revision, stages.evidence_facts(), None)
-            self.send("problems", revision, [])
-            self._has_entered()
-            return
-        self.send("status", "deciding" if stages.has_read(state) else "reading")
+        if state.study.data.files[0]:
+            self.send("status", "deciding" if stages.has_read(state) else "reading")
         try:
-            facts, problems = stages.enter(state)
-            known = stages.knowledge()
-            if facts is not None or known != self._known:
-                self._known = known
-                self.send("facts", facts, known)
+            read, problems = stages.set_state(state)
+            knowledge = stages.knowledge()
+            if read is not None or knowledge != self._knowledge:
+                self._knowledge = knowledge
+                self.send("facts", read, knowledge)
             problems.raise_any()
             votes = None if (evidence := stages.current()) is None else evidence.counts
-            self.send("evidence", revision, stages.evidence_facts(), votes)
-            stages.resolve()
-            self._set()
+            self.send("evidence", revision, stages.ensemble_progress(), votes)
+            if stages.data is not None:
+                self.send("conditions", revision, stages.n_conditions)
+                self._set()
         except UBayFSError as error:
             self.send("problems", revision, problems_of(error, state))
         except Exception as error:
             self._failed(error)
         else:
             self.send("problems", revision, [])
-        self._has_entered()
-
-    def _has_entered(self) -> None:
         with self._ready:
             self._entering = False
             if self._stages.data is None:
@@ -247,8 +239,8 @@ class _Loop:
             self.find_trust("quick")
 
     def _answer(self, number: int, kind: str, payload: dict[str, Any]) -> None:
-        if kind in LASTING:  # on the answer as it is now, whatever is edited meanwhile
-            self._errands.submit(self._reply, number, kind, payload, copy(self._stages))
+        if kind in BACKGROUND_REQUESTS:  # on the answer as it is now, whatever is edited meanwhile
+            self._file_executor.submit(self._reply, number, kind, payload, copy(self._stages))
         else:
             self._reply(number, kind, payload)
 
@@ -284,11 +276,11 @@ class _Loop:
                 changed = self._collect() if job[0] == "collect" else self._find_trust(job[1], job[2])
             except UBayFSError as error:
                 changed = False
-                self.send("problems", -1, [problem(str(error), ["evidence"])])
+                self.send("problems", -1, [Problem(str(error), ("evidence",))])
             except Exception as error:
                 changed = False
                 self._failed(error)
-            self._background.end()
+            self._background.release()
             self.send("progress", None)
             with self._ready:
                 self._working = ""
@@ -302,8 +294,8 @@ class _Loop:
 
     def _find_trust(self, work: Any, level: str) -> bool:
         """Collect what a level of trust asks for, at a low priority, which a thread cannot leave again."""
-        with ThreadPoolExecutor(1, initializer=be_patient) as patient:
-            return patient.submit(self._stages.find_trust, work, level).result()
+        with ThreadPoolExecutor(1, initializer=lower_priority) as executor:
+            return executor.submit(self._stages.find_trust, work, level).result()
 
     def _next_job(self) -> tuple[Any, ...]:
         """Wait for work; trust waits until nothing was edited for a while."""
@@ -321,7 +313,7 @@ class _Loop:
         if self._job[0] == "collect":
             return 0.0
         wait = self._edited + float(self._job[-1]) - time.monotonic()
-        return 10 * _SECONDS_PER_LOOK if wait <= 0 and not self._background.take() else wait
+        return 10 * _SECONDS_PER_LOOK if wait <= 0 and not self._background.acquire() else wait
 
     def _collect(self) -> bool:
         """Run the ensemble; what is finished is used."""
@@ -344,7 +336,7 @@ class _Loop:
             rate = (done - first) / (now - begun) if done > first else None
             left = None if rate is None else (total - done) / rate
             if now > next_report or done == total:
-                self.send("progress", {"part": part, "done": done, "total": total, "seconds_left": left})
+                self.send("progress", Progress(part, done, total, left))
                 if counted is not None:
                     self.send("votes", counted())
                 taken = time.monotonic() - now  # counting many runs takes a while: at most a tenth of the time

@@ -1,4 +1,4 @@
-"""A study that is open: what its worker found out about it, requests, and versions; and as one expert sees it.
+"""A study that is open: what its worker found out about it, requests, and versions.
 
 Nothing here computes; `worker` does, in a process of its own.
 """
@@ -11,24 +11,18 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .._files import read_json
 from ..exceptions import InputError, NotAnsweredError, UBayFSError
 from ..results.comparison import Comparison
-from .document import LONGEST_NAME, Document
+from .document import Document, read_version
 from .history import History
 from .staged_answer import SetStage, StagedAnswer, StageError
-from .state import HISTORY, VERSION, VERSIONS, State, Word, problem
+from .state import HISTORY, VERSIONS, State
+from .study_facts import EnsembleProgress, ListedKnowledge, Problem, Progress, ReadFacts, TableFacts, Version
 from .worker import Worker
 
-# Methods that take the name of an expert: edits, and labels of edits.
-_DONE = ("say", "say_all", "confirm", "undo", "redo")
-_LABELS = ("undo_label", "redo_label")
-_REQUESTS = ("compare", "export")  # methods whose requests are those of the expert
-_SHOWN_BEFORE = ("inspect", "estimate")  # requests whose answers tell nothing of votes
 _MOST_STARTS = 3  # times that a worker that died is started again by itself
 
 
@@ -37,32 +31,33 @@ class Workbench(Document):
 
     Attributes
     ----------
-    table : dict or None
-        Of the table, also while something is wrong with its columns: columns, types, preview, notices.
-    evidence : dict
-        Of the ensemble: n_models, whether it is ``current`` (of these data and settings) and ``complete``, and
-        ``n_stored`` finished runs; empty if there are no data.
+    table : TableFacts or None
+        Of the table, also while something is wrong with its columns.
+    evidence : EnsembleProgress
     status : {"reading", "ready", "collecting", "deciding", "failed", "no data", "waiting"}
         Waiting: too many other studies are at work.
     answer : StagedAnswer
         By stage: set, reasons, alternatives, figures, trust; ``revision`` tells of which state. It is replaced, never
         changed, so that whoever holds it has stages of one answer.
-    progress : dict or None
-        ``part``, ``done``, ``total`` and ``seconds_left`` of what is being collected.
+    progress : Progress or None
+        Of what is being collected.
+    n_conditions : tuple of int
+        Inequalities of each rule that is on, once the study is tied to its data.
     votes : ndarray of int of shape (n_features,) or None
-        A :class:`Seat` shows them to experts who have confirmed their knowledge.
+        A session shows them to experts who have confirmed their knowledge.
     used : float
         When something was last asked for, by the monotonic clock.
     """
 
     def __init__(self, directory: str | Path, launch: Callable[..., Any] | None = Worker) -> None:
         super().__init__(directory)
-        self.table: dict[str, Any] | None = None
-        self.evidence: dict[str, Any] = {}
+        self.table: TableFacts | None = None
+        self.evidence = EnsembleProgress()
         self.status = "reading" if self.state.study.data.files[0] else "no data"
         self.answer = StagedAnswer()
-        self.progress: dict[str, Any] | None = None
+        self.progress: Progress | None = None
         self.votes: Any = None
+        self.n_conditions: tuple[int, ...] = ()
         self.used = time.monotonic()
         self._launch = launch
         self._worker: Worker | None = None
@@ -71,7 +66,7 @@ class Workbench(Document):
         self._numbers = itertools.count()
         self._labels: list[str] = []  # of edits since the last set
         self._features: tuple[str, ...] | None = None  # of the last set
-        self.wake()
+        self.start_worker()
 
     @classmethod
     def create(cls, directory: str | Path, state: State, launch: Callable[..., Any] | None = Worker) -> Workbench:
@@ -87,7 +82,8 @@ class Workbench(Document):
 
     def _entered(self, label: str) -> None:
         self._labels += [label] if label else []
-        self.problems = [known for known in self.problems if known["source"] in ("study", "disk", "log")]
+        self.n_conditions = ()
+        self.problems = [problem for problem in self.problems if problem.source != "ensemble"]
         self._tell("state", self.revision, self.state)
 
     # -- work and versions ---------------------------------------------------------------------------------------------
@@ -118,11 +114,11 @@ class Workbench(Document):
         return self.progress is None and not self._waiting and self.status in ("ready", "no data", "failed")
 
     @property
-    def resting(self) -> bool:
+    def is_stopped(self) -> bool:
         """Whether no process works for the study."""
         return self._worker is None
 
-    def wake(self) -> None:
+    def start_worker(self) -> None:
         """Start the worker, unless it runs."""
         with self._lock:
             if self._worker is None and self._launch is not None and not self._closed:
@@ -132,7 +128,7 @@ class Workbench(Document):
                     return
                 self._worker.send("state", self.revision, self.state)
 
-    def rest(self) -> None:
+    def stop_worker(self) -> None:
         """End the worker; what is known stays, and the next edit or request starts it again."""
         with self._lock:
             worker, self._worker = self._worker, None
@@ -146,7 +142,7 @@ class Workbench(Document):
         self.used = time.monotonic()
         with self._lock:
             if self._worker is None and kind != "stop":
-                self.wake()
+                self.start_worker()
                 if kind == "state":  # a worker begins with the state
                     return
             if self._worker is not None:
@@ -168,24 +164,26 @@ class Workbench(Document):
                 changed = getattr(self, f"_on_{kind}")(*content)
         self._publish(*changed)
 
-    def _on_facts(self, facts: dict[str, Any] | None, known: dict[str, Any]) -> tuple[str, ...]:
+    def _on_facts(self, read: ReadFacts | None, knowledge: ListedKnowledge) -> tuple[str, ...]:
         """Take over the data, if they were read anew, with what files, patterns and blocks of the study say of them."""
-        if facts is not None:
-            self.facts = facts if "feature_names" in facts else None
-            self.table = facts
-            self._known = frozenset(facts.get("feature_names", ()))
+        if read is not None:
+            self.facts, self.table = read.data, read.table
             self._save()
         if self.facts is not None:
-            self._resolved, self.facts["blocks"] = known["stated"], known["blocks"]
+            self._listed, self.facts = knowledge, replace(self.facts, blocks=knowledge.blocks)
         return ("facts",)
 
-    def _on_evidence(self, revision: int, evidence: dict[str, Any], votes: Any) -> tuple[str, ...]:
-        if not evidence.get("current") and revision == self.revision:
+    def _on_evidence(self, revision: int, evidence: EnsembleProgress, votes: Any) -> tuple[str, ...]:
+        if not evidence.is_current and revision == self.revision:
             self.answer = StagedAnswer(revision)  # no set of an ensemble that the study does not ask for
         self.evidence, self.votes = evidence, votes
         return "votes", "answer"
 
-    def _on_problems(self, revision: int, problems: list[dict[str, Any]]) -> tuple[str, ...]:
+    def _on_conditions(self, revision: int, n_conditions: tuple[int, ...]) -> tuple[str, ...]:
+        self.n_conditions = n_conditions if revision == self.revision else ()
+        return ("conditions",)
+
+    def _on_problems(self, revision: int, problems: list[Problem]) -> tuple[str, ...]:
         if revision not in (self.revision, -1):
             return ()
         if problems and revision >= 0:
@@ -226,9 +224,9 @@ class Workbench(Document):
                 future.set_exception(NotAnsweredError(content) if found is None else UBayFSError(content))
         return ()
 
-    def _on_failed(self, revision: int, message: str, details: str) -> tuple[str, ...]:
+    def _on_failed(self, revision: int, message: str) -> tuple[str, ...]:
         self.status = "failed"
-        self._set_problems("study", [problem(f"This is a mistake of ubayfs: {message}", details=details)])
+        self._set_problems("study", [Problem(f"This is a mistake of ubayfs: {message}")])
         return "status", "problems"
 
     def _on_ended(self, code: int | None) -> tuple[str, ...]:
@@ -241,8 +239,8 @@ class Workbench(Document):
             ended = f"{self._n_ended} times (code {code}); the next edit starts it again."
             self.status, self._n_ended = "failed", 0
         else:
-            self.wake()
-        self._set_problems("study", [problem(f"The process of this study ended {ended}", passing=True)])
+            self.start_worker()
+        self._set_problems("study", [Problem(f"The process of this study ended {ended}", passing=True)])
         return "status", "progress", "problems"
 
     def _give_up(self, message: str) -> None:
@@ -252,16 +250,15 @@ class Workbench(Document):
                 future.set_exception(NotAnsweredError(message))
 
     @property
-    def versions(self) -> list[dict[str, Any]]:
-        """All versions, the oldest first: number, name, created, n_features, features."""
-        found = []
-        for place in (self.directory / VERSIONS).glob("*/manifest.json"):
-            with suppress(UBayFSError, ValueError):
-                known = read_json(place.parent / VERSION)
-                found.append({key: entry for key, entry in known.items() if key != "state"})
-        return sorted(found, key=lambda version: version["number"])
+    def versions(self) -> list[Version]:
+        """All versions, the oldest first."""
+        versions = []
+        for manifest in (self.directory / VERSIONS).glob("*/manifest.json"):
+            with suppress(UBayFSError):
+                versions.append(read_version(manifest.parent))
+        return sorted(versions, key=lambda version: version.number)
 
-    def save_version(self, name: str) -> Future[dict[str, Any]]:
+    def save_version(self, name: str) -> Future[Version]:
         """Write the answer as a complete result directory ``versions/<number>``; gives its entry of `versions`."""
         saved = self.request("version", name=name.strip())
         saved.add_done_callback(lambda done: self._publish("versions"))
@@ -279,68 +276,5 @@ class Workbench(Document):
         """End the worker and release the directory; everything is on disk already."""
         with self._lock:
             self._closed = True
-        self.rest()
+        self.stop_worker()
         super().close()
-
-
-class Seat:
-    """An open study as one expert sees it: own words only, and votes once these are confirmed.
-
-    It is a window on a workbench; several experts may work at once, each in a window of their own.
-
-    Whatever is not of the expert, such as rules and data, is that of the workbench.
-
-    Parameters
-    ----------
-    bench : Workbench
-    expert : str
-        Empty for the one expert of a study.
-    """
-
-    def __init__(self, bench: Workbench, expert: str = "") -> None:
-        self.bench, self.expert = bench, expert.strip()[:LONGEST_NAME]
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what belongs to the study, or does something there in the name of the expert."""
-        found = getattr(self.bench, name)
-        if name in _LABELS:
-            return found(self.expert)
-        if name in _REQUESTS:
-            return partial(getattr(Workbench, name), self)
-        return partial(found, expert=self.expert) if name in _DONE else found
-
-    @property
-    def confirmed(self) -> str | None:
-        """When the expert confirmed their knowledge; None: votes are hidden from them."""
-        return self.bench.state.confirmed.get(self.expert)
-
-    @property
-    def votes(self) -> Any:
-        """The votes, if the expert may see them."""
-        return None if self.confirmed is None else self.bench.votes
-
-    @property
-    def answer(self) -> StagedAnswer:
-        """The answer by stages, if the expert may see it."""
-        return StagedAnswer() if self.confirmed is None else self.bench.answer
-
-    def request(self, kind: str, **payload: Any) -> Future[Any]:
-        """Ask the worker for something that the expert may see; else raise InputError."""
-        is_open = kind in _SHOWN_BEFORE or (kind == "export" and self.may_export(payload["what"], payload["version"]))
-        if self.confirmed is None and not is_open:
-            rule = "Confirm first, on What I know or Evidence, that you have stated what you know."
-            raise InputError(f"Votes are hidden from you, and this shows them. {rule}", argument="votes")
-        return self.bench.request(kind, **payload)
-
-    def may_export(self, kind: str, version: int | None = None) -> bool:
-        """Return whether the expert may see a file; before votes, only a study that has no words of other experts."""
-        others = set(self.bench.state.study.prior.experts or ()) - {self.expert}
-        return self.confirmed is not None or (kind == "study" and version is None and not others)
-
-    @property
-    def stated(self) -> dict[str, Word]:
-        """Votes or word of each feature, and why; nothing while the data are read, or if weights do not fit them."""
-        try:
-            return self.bench.words(self.expert) if self.bench.facts else {}
-        except InputError:  # it is among the problems of the study
-            return {}

@@ -31,9 +31,9 @@ def _run(*arguments: Any) -> None:
 class Worker:
     """The server's side: starts the process, sends, and hands over what comes back, in a thread of its own."""
 
-    def __init__(self, directory: Path, receive: Receive, turns: Path | None = None) -> None:
+    def __init__(self, directory: Path, receive: Receive, slots: Path | None = None) -> None:
         self._pipe, there = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(target=_run, args=(there, directory, turns), name=f"ubayfs {directory.name}")
+        self._process = _CONTEXT.Process(target=_run, args=(there, directory, slots), name=f"ubayfs {directory.name}")
         self._lock, self._started = threading.Lock(), threading.Event()
         self._receive, self._closed = receive, False
         threading.Thread(target=self._listen, args=(there,), name="ubayfs-worker-events", daemon=True).start()
@@ -41,7 +41,8 @@ class Worker:
     @property
     def pid(self) -> int | None:
         """Id of the process."""
-        return self._process.pid
+        pid: int | None = self._process.pid
+        return pid
 
     def send(self, kind: str, *content: Any) -> None:
         """Send a message; `receive` reports when the process has ended."""

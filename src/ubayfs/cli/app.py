@@ -37,7 +37,7 @@ def _first(library: Library, arguments: argparse.Namespace) -> str | None:
     """Return the study to begin with; the demo study that is there already, if there is one."""
     if arguments.source is not None:
         return library.add(arguments.source)
-    demos = [study["id"] for study in library.studies() if study["id"].startswith("demo-")]
+    demos = [study.id for study in library.studies() if study.id.startswith("demo-")]
     return None if not arguments.demo else demos[0] if demos else library.demo()
 
 

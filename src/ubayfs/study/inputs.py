@@ -52,12 +52,28 @@ class StudyTables:
     aliases: Aliases | None = None
 
 
-def read_tables(study: Study, problems: Problems, data: FeatureData | bool) -> StudyTables:
+@dataclass(frozen=True)
+class FileContent:
+    """What a reader made of a file, what was wrong with it, and the time and size of the file then."""
+
+    value: Any
+    messages: tuple[str, ...]
+    stamp: tuple[int, int] | None
+
+
+# By reader, path and options; whoever reads a study several times keeps it, so that only changed files are read again.
+FileContents = dict[tuple[Any, ...], FileContent]
+
+
+def read_tables(
+    study: Study, problems: Problems, data: FeatureData | bool, contents: FileContents | None = None
+) -> StudyTables:
     """Read all files of a study and report all that is wrong with them.
 
-    `data` are those that were read before, or tell whether to read them.
+    `data` are those that were read before, or tell whether to read them; `contents` are those of the other files, which
+    are read again if they have changed since.
     """
-    files = _Files(study, problems)
+    files = _Files(study, problems, {} if contents is None else contents)
     table: Table | None = None
     features = data if isinstance(data, FeatureData) else None
     if data is True:
@@ -135,11 +151,11 @@ def _check_costs(table: Knowledge, problems: Problems) -> None:
 class _Files:
     """Reads tables, lists of names, aliases and gene sets of a study, each once; what is wrong there is reported."""
 
-    def __init__(self, study: Study, problems: Problems) -> None:
+    def __init__(self, study: Study, problems: Problems, contents: FileContents) -> None:
         self.study, self.problems = study, problems
         self._n_uses = Counter(os.path.normpath(study.folder / path) for path in study.inputs)
         self._contents: dict[str, bytes] = {}  # of files that are named several times
-        self._values: dict[tuple[Any, ...], tuple[Any, list[str]]] = {}
+        self._values, self._reported = contents, set[tuple[Any, ...]]()
 
     def read(self, path: FilePath) -> bytes:
         """Return the content of a file."""
@@ -162,15 +178,16 @@ class _Files:
     def _once(self, reader: Callable[..., Any], source: str, at: Path, **options: Any) -> Any:
         """Return what is in a file; if it cannot be read, that is reported wherever it is named."""
         file = self.study.folder / source
-        key = (reader, os.path.normpath(file), *options.values())
-        is_new = key not in self._values
-        if is_new:
+        key, stamp = (reader, os.path.normpath(file), *options.values()), _stamp(file)
+        content = self._values.get(key)
+        if content is None or content.stamp != stamp:
             messages: list[str] = []
-            self._values[key] = reader(file, messages.append, read=self.read, **options), messages
-        value, messages = self._values[key]
-        for message in messages if is_new or value is None else ():
+            value = reader(file, messages.append, read=self.read, **options)
+            self._values[key] = content = FileContent(value, tuple(messages), stamp)
+        for message in content.messages if key not in self._reported or content.value is None else ():
             self.problems(at, message)
-        return value
+        self._reported.add(key)
+        return content.value
 
     def table(self, source: Any, at: Path, *columns: str) -> Knowledge | None:
         """Return the table of a section or of an expert, if it is there and has the columns that are needed."""
@@ -203,3 +220,12 @@ class _Files:
             if not counted.n_problems:
                 return replace(restricted(table, blocks.only), aliases=aliases)
         return None
+
+
+def _stamp(file: FilePath) -> tuple[int, int] | None:
+    """Return what is another one once a file was written again; None if there is none."""
+    try:
+        status = os.stat(file)
+    except (OSError, ValueError):  # names that no disk can have
+        return None
+    return status.st_mtime_ns, status.st_size

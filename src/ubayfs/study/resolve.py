@@ -44,7 +44,7 @@ from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import AFTER_TABLES, Problems
 from .former_versions import default_advice, version_advice
-from .inputs import StudyTables, read_data, read_tables
+from .inputs import FileContents, StudyTables, read_data, read_tables
 from .schema import GeneSetBlocks, PrefixBlocks, TableBlocks
 from .study import Study
 
@@ -94,15 +94,15 @@ def resolve_study(
 
 
 def draft_study(
-    study: Study, data: FeatureData, n_models: int
+    study: Study, data: FeatureData, n_models: int, contents: FileContents | None = None
 ) -> tuple[ResolvedStudy | None, PriorKnowledge | None, Blocks | None, Problems]:
     """Return a study tied to its data, what is stated of features, the blocks, and what is wrong.
 
     That are the problems of the tables, or else those of names. Knowledge and blocks are there as far as they can be
-    read, also while something is wrong; the study is not.
+    read, also while something is wrong; the study is not. `contents` are those of its files as they were read before.
     """
     problems = study.new_problems()
-    tables = read_tables(study, problems, data)
+    tables = read_tables(study, problems, data, contents)
     problems_of_names = study.new_problems()
     resolver = _Resolver(study, tables, data.feature_names, n_models, problems_of_names)
     resolved = resolver.resolve()
@@ -381,6 +381,8 @@ class ResolvedStudy:
             ensemble = replace(ensemble, seed=evidence.settings["seed"]["entropy"])
         if decision.seed is None:
             decision = replace(decision, seed=secrets.randbits(63))
+        if (ensemble, decision) == (self.study.evidence, self.study.decision):
+            return self
         study = replace(self.study, evidence=ensemble, decision=decision)
         return replace(self, study=study, decision=self.decision.replace(random_state=decision.seed))
 
@@ -417,7 +419,9 @@ class ResolvedStudy:
         if blocks is None or isinstance(blocks, TableBlocks | GeneSetBlocks):
             blocks = self.decision.blocks or None  # files are blocks where the study has none
         constraints = tuple(with_costs(constraint, self.prior.costs) for constraint in self.study.constraints)
-        return replace(self.study, prior=prior, blocks=blocks, constraints=constraints)
+        parts: dict[str, Any] = {"prior": prior, "blocks": blocks, "constraints": constraints}
+        changed = {key: part for key, part in parts.items() if part != getattr(self.study, key)}
+        return replace(self.study, **changed) if changed else self.study
 
 
 def _opinions(entry: Mapping[str, Any] | None) -> list[Any]:

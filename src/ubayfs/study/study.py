@@ -204,8 +204,8 @@ class Study:
         unsized = with_supported(resolved.decision.constraints, SUPPORTED)  # refused: p-values give the number
         return decide_with(resolved.decision.replace(constraints=unsized), evidence, data, resolved.prior)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the study in plain types, with the keys of the file.
+    def to_dict(self, versions: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Return the study in plain types, with the keys of the file; `versions` are those that write it, if others.
 
         Raises
         ------
@@ -215,14 +215,14 @@ class Study:
         parts: dict[str, Any] = {key: getattr(self, key).plain() for key in SECTIONS}
         parts["blocks"] = plain_blocks(self.blocks)
         parts["constraints"] = [plain_constraint(constraint) for constraint in self.constraints]
-        parts["versions"] = dict(self.versions)
-        release = release_of(self.versions.get("ubayfs", "")) or PRESENT
+        parts["versions"] = dict(self.versions if versions is None else versions)
+        release = release_of(parts["versions"].get("ubayfs", "")) or PRESENT
         parts = with_present_defaults(parts, release)  # whoever reads an earlier version takes other ones
         return {key: parts[key] for key in KEYS if parts[key]}
 
-    def to_yaml(self) -> str:
+    def to_yaml(self, versions: Mapping[str, str] | None = None) -> str:
         """Return the study as the text of a study file in its folder."""
-        return _HEADER + dump_document(self.to_dict())
+        return _HEADER + dump_document(self.to_dict(versions))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the study to a file, whole or not at all; relative paths are adapted to its folder."""

@@ -21,12 +21,12 @@ from ...report.facts import Unknown
 from ...report.sentences import NONE_CHOSEN, headline, proof
 from ...report.trust_sentences import mean_text
 from ...trust.prediction_metrics import metric_name
+from ..sessions import ExpertSession
 from ..view import answer_parts as parts
 from ..view.fields import Field, choice, entry, panel, suggestions
 from ..view.frame import address, button, status_text
 from ..view.live import follow, guarded, html, later, line, on, refreshed
 from ..view.parts import notice, paragraph, text
-from ..workbench import Seat
 
 _MOST_SUGGESTED, _SMALLEST_RANGE, _MOST_SIZES = 200, 20, 25
 _N_QUESTIONS = 10
@@ -34,7 +34,7 @@ _MOST_NAMED = 12  # members that are named in the heading
 _COMPUTING = paragraph("Computing ...", "empty")
 
 
-def draw_answer(bench: Seat) -> None:
+def draw_answer(bench: ExpertSession) -> None:
     """Draw the screen."""
     follow(bench, lambda: _heading(bench), "answer", "state", "status")
     _draw_blocked(bench)
@@ -67,7 +67,7 @@ _EXPLANATIONS: dict[str, tuple[str, Callable[[Any], Markup]]] = {
 }
 
 
-def _of_stage(bench: Seat, stage: str, make: Callable[[Any], Markup]) -> Markup:
+def _of_stage(bench: ExpertSession, stage: str, make: Callable[[Any], Markup]) -> Markup:
     answer = bench.answer
     if (error := answer.errors.get(stage)) is not None:
         return paragraph(error)
@@ -78,7 +78,7 @@ def _of_stage(bench: Seat, stage: str, make: Callable[[Any], Markup]) -> Markup:
 # -- what is there, or why there is nothing ----------------------------------------------------------------------------
 
 
-def _heading(bench: Seat) -> Markup:
+def _heading(bench: ExpertSession) -> Markup:
     answer, facts = bench.answer, bench.facts
     best = answer.set
     if best is None or facts is None:
@@ -87,11 +87,11 @@ def _heading(bench: Seat) -> Markup:
     proved = f"{proof(best.proved, True, best.gap)} Found in {max(best.seconds, 0.01):.2f} s."
     lead = "Your change is being applied ..." if older else proved
     page = Markup('<h1>{}</h1><p class="names">{}</p><p class="lead" role="status">{}</p>')
-    title = headline(len(best.features), facts["n_features"])
+    title = headline(len(best.features), facts.n_features)
     return page.format(text(title), text(listing(best.features, _MOST_NAMED)), text(lead))
 
 
-def _blocked(bench: Seat) -> tuple[Markup, tuple[str, ...]]:
+def _blocked(bench: ExpertSession) -> tuple[Markup, tuple[str, ...]]:
     """Return what to know of the set, or why there is none, and which buttons help."""
     if (best := bench.answer.set) is not None:
         return Markup().join(notice("warning", advice.message) for advice in best.advice), ()
@@ -100,7 +100,7 @@ def _blocked(bench: Seat) -> tuple[Markup, tuple[str, ...]]:
         return notice("info", wait), ("data",)
     if bench.status == "collecting":
         return notice("info", status_text(bench), "The models are voting."), ()
-    if not bench.evidence.get("current"):
+    if not bench.evidence.is_current:
         wait = "No model has voted yet on these data and settings; the answer needs their votes."
         return notice("info", wait), ("run",)
     if bench.confirmed is None:
@@ -114,7 +114,7 @@ def _blocked(bench: Seat) -> tuple[Markup, tuple[str, ...]]:
     return notice("info", "Searching for the best set ..."), ()
 
 
-def _draw_blocked(bench: Seat) -> None:
+def _draw_blocked(bench: ExpertSession) -> None:
     """Draw what to do first; buttons stay as they are while models vote."""
     place = html("")
     with ui.element("div").classes("row"):
@@ -136,44 +136,44 @@ def _draw_blocked(bench: Seat) -> None:
 # -- the set -----------------------------------------------------------------------------------------------------------
 
 
-def _draw_members(bench: Seat) -> None:
+def _draw_members(bench: ExpertSession) -> None:
     def make() -> Markup:
         answer = bench.answer
         if answer.set is None:
             return Markup()
         if not answer.members:
             return paragraph(NONE_CHOSEN, "empty")
-        n_models, ready = bench.evidence.get("n_models", 0), answer.is_explained
+        n_models, ready = bench.evidence.n_models, answer.is_explained
         return parts.member_table(answer.members, bench.stated, n_models, answer.set.added, ready)
 
     def state(event: Any) -> None:
         feature, word = event.args
-        bench.say([feature], number_or_word(word) if word else None)
+        bench.set_weight([feature], number_or_word(word) if word else None)
 
     place = follow(bench, make, "answer", "state")
     place.on("change", guarded(state), js_handler="(e) => emit([e.target.dataset.feature, e.target.value])")
 
 
-def _draw_word(bench: Seat) -> None:
+def _draw_word(bench: ExpertSession) -> None:
     """Draw a field to change what is stated of any feature."""
     with panel("Change your mind", "On any feature; those in the set have a list in their row."):
         names: list[str] = []
         facts, votes = bench.facts, bench.votes
-        if facts is not None and votes is not None and len(votes) == facts["n_features"]:
+        if facts is not None and votes is not None and len(votes) == facts.n_features:
             most = np.argsort(-np.asarray(votes), kind="stable")[:_MOST_SUGGESTED]
-            names = [facts["feature_names"][i] for i in most]
+            names = [facts.feature_names[i] for i in most]
         feature = entry("Feature", "", draft="feature", listed=suggestions(names).html_id)
         word = choice("What you say of it", {None: "nothing", **{word: word for word in VOTES}}, "likely")
 
         def state(_: Any) -> None:
             name = feature.value
-            bench.say([str(name).strip()], word.value)
+            bench.set_weight([str(name).strip()], word.value)
             feature.clear(name)
 
         button("State it", state)
 
 
-def _draw_trust(bench: Seat) -> None:
+def _draw_trust(bench: ExpertSession) -> None:
     def make() -> Markup:
         facts = bench.answer.facts
         if not facts:
@@ -197,7 +197,7 @@ def _draw_trust(bench: Seat) -> None:
         more.set_visibility("validation" in missing and not running)
 
 
-def _rules(bench: Seat) -> Markup:
+def _rules(bench: ExpertSession) -> Markup:
     constraints = bench.answer.constraints
     if constraints is None:
         return _COMPUTING
@@ -207,7 +207,7 @@ def _rules(bench: Seat) -> Markup:
     )
 
 
-def _draw_figures(bench: Seat) -> None:
+def _draw_figures(bench: ExpertSession) -> None:
     with panel("Figures", "Drawn when you choose one; the report has all of them."):
         chosen: dict[str, str | None] = {"name": None}
         lists = ui.element("div")
@@ -260,7 +260,7 @@ async def _quietly(work: Awaitable[Any]) -> Any:
 # -- size --------------------------------------------------------------------------------------------------------------
 
 
-def _limit(bench: Seat) -> int:
+def _limit(bench: ExpertSession) -> int:
     """Return the most features that the set may have by a rule, or those that it has."""
     for rule in bench.state.rules:
         n = dict(rule.constraint.arguments).get("n")
@@ -270,7 +270,7 @@ def _limit(bench: Seat) -> int:
     return 1 if best is None else len(best.features) or 1
 
 
-def _draw_size(bench: Seat) -> None:
+def _draw_size(bench: ExpertSession) -> None:
     with panel("How many features?"):
         field = Field("At most", _limit(bench), "", lambda n: bench.set_size(int(n) if n.isdecimal() else n), "size")
         with field.control:
@@ -282,8 +282,8 @@ def _draw_size(bench: Seat) -> None:
 
     @refreshed(bench, "state", "facts", "answer")
     def refresh() -> None:
-        most = max(2 * _limit(bench), _SMALLEST_RANGE)
-        box.props["max"] = min(most, (bench.facts or {}).get("n_features", most))
+        most, facts = max(2 * _limit(bench), _SMALLEST_RANGE), bench.facts
+        box.props["max"] = most if facts is None else min(most, facts.n_features)
         box.update()
         field.show(_limit(bench))
 
@@ -303,7 +303,7 @@ def _draw_size(bench: Seat) -> None:
     later(curve)
 
 
-def _performance(bench: Seat) -> dict[int, str]:
+def _performance(bench: ExpertSession) -> dict[int, str]:
     """Return how sets of each size do on other samples, as far as it is known."""
     latest = bench.answer.latest
     if latest is None or isinstance(latest.trust.validation, Unknown):
@@ -317,7 +317,7 @@ def _performance(bench: Seat) -> dict[int, str]:
 class Questions:
     """A panel with a stack of cards: the features about which an answer would change the set most."""
 
-    def __init__(self, bench: Seat) -> None:
+    def __init__(self, bench: ExpertSession) -> None:
         self.bench = bench
         self.cards: list[Question] = []
         self.n_asked, self.skipped = 0, set[str]()
@@ -375,7 +375,7 @@ class Questions:
         self._refresh()
 
     def _answer(self, feature: str, word: str, _: Any = None) -> None:
-        self.bench.say([feature], word)
+        self.bench.set_weight([feature], word)
         self.n_asked, self.cards = self.n_asked + 1, []
         self._refresh()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,13 @@ from ...exceptions import InputError, NotAnsweredError, UBayFSError
 from ...report.document import Column
 from ...study.schema import DataSection
 from ..intake import begin, copy_sheet, inspected, is_sample_sheet
+from ..sessions import ExpertSession
+from ..study_facts import DataFacts, Inspection, TableFacts
 from ..view.fields import drop_zone, entry, fill, heading, panel, suggestions
 from ..view.frame import address, as_sent, button
 from ..view.live import clear_message, html, later, line, live, on, refreshed, show_message
 from ..view.parts import badge, notice, table, text
 from ..view.sections import choices, key_field, label, meaning
-from ..workbench import Seat
 
 Files = tuple[Mapping[str, str] | list[str], str | None]  # data tables, and the sample sheet
 _ROLES = ("target", "groups", "adjust_for", "task", "missing", "ignore")  # what is asked first
@@ -33,7 +34,7 @@ _OFFERED = 100  # first and last columns that are offered as target or groups; a
 _ACCEPT = ".csv,.tsv,.txt,.gz,.xlsx,.xls,.parquet,.h5ad"
 
 
-def draw_data(bench: Seat) -> None:
+def draw_data(bench: ExpertSession) -> None:
     """Draw the screen."""
     _draw_ways_out(bench)
     heading(
@@ -41,27 +42,27 @@ def draw_data(bench: Seat) -> None:
         "One table, or several of the same samples, and a sample sheet if the target is there. "
         "Everything that is guessed about them can be corrected here.",
     )
-    known: dict[str, Any] = {}  # of `intake.inspect`, while this page is open
+    inspections: list[Inspection] = []  # the last one, while this page is open
     with ui.element("div").classes("columns narrow-first"):
         with ui.element("div"):
-            _draw_files(bench, known)
+            _draw_files(bench, inspections)
         with ui.element("div"):
-            _draw_roles(bench, known)
+            _draw_roles(bench, inspections)
             _draw_table(bench)
 
 
-def _draw_ways_out(bench: Seat) -> None:
+def _draw_ways_out(bench: ExpertSession) -> None:
     """Draw the settings that are ways out of what is wrong with the data, each as a button."""
 
     def use(key: str, value: str) -> None:
         bench.set("data", **{key: value})
 
     def about() -> list[Any]:
-        return [each["path"] for each in bench.problems]
+        return [problem.path for problem in bench.problems]
 
     @live(bench, "problems", of=about)
     def ways_out() -> None:
-        for key in dict.fromkeys(str(path[1]) for path in about() if path[:1] == ["data"] and len(path) > 1):
+        for key in dict.fromkeys(str(path[1]) for path in about() if path[:1] == ("data",) and len(path) > 1):
             offered = [value for value in choices("data", key) or _OFTEN.get(key, ()) if value != "error"]
             if offered:
                 with ui.element("div").classes("row ways-out"):
@@ -71,19 +72,20 @@ def _draw_ways_out(bench: Seat) -> None:
                         button(f"{words[:1].upper()}{words[1:]}", lambda _, key=key, value=value: use(key, value))
 
 
-def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
+def _draw_files(bench: ExpertSession, inspections: list[Inspection]) -> None:
     adding = asyncio.Lock()
     unread: list[Any] = []  # how files were read of which nothing could be guessed
 
     async def take(paths: Mapping[str, str] | list[str], samples: str | None) -> None:
         if not paths:
-            return bench.set("data", path="", samples=None)
+            bench.set("data", path="", samples=None)
+            return
         show_message("info", "Reading the files ...", "")
         data, corrected = bench.state.study.data, bench.state.corrected
-        given = {key: getattr(data, key) for key in _READING if key in corrected and getattr(data, key) is not None}
+        reading = {key: getattr(data, key) for key in _READING if key in corrected and getattr(data, key) is not None}
         target = data.target if isinstance(data.target, str) and "target" in corrected else None
         try:
-            found = await inspected(bench, paths, samples, target=target, **given)
+            inspection = await inspected(bench, paths, samples, target=target, **reading)
         except UBayFSError as error:
             if _is_read(bench) or isinstance(error, NotAnsweredError):
                 raise InputError(as_sent(bench, str(error))) from None
@@ -91,11 +93,12 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
             unread[:] = [_how_read(bench)]
             several = list(paths.values()) if isinstance(paths, Mapping) else paths
             bench.set("data", path=paths if len(several) > 1 else several[0], samples=samples)
-            return clear_message()
+            clear_message()
+            return
         unread.clear()
-        known.update(found)
-        begin(bench.bench, found)
-        return _tell(found)
+        inspections[:] = [inspection]
+        begin(bench.bench, inspection)
+        _tell(inspection)
 
     async def change(files: Callable[[dict[str, str], str | None], Files]) -> None:
         """Read the files after a change of their list, one change after another: several may arrive at once."""
@@ -110,7 +113,7 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
         path = _allowed(bench, path)
 
         def with_it(tables: dict[str, str], samples: str | None) -> Files:
-            if not known and not _is_read(bench):
+            if not inspections and not _is_read(bench):
                 return [path], None  # instead of a file that is no table
             if tables and (path == samples or (samples is None and is_sample_sheet(path))):
                 return tables, path
@@ -128,7 +131,7 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
         on(bench, "state", lambda: name.show(bench.state.name))
     with panel("Files", "CSV, TSV (also .gz), GEO series matrix, Parquet, Excel or AnnData."):
 
-        @live(bench, "state", of=lambda: (_files(bench), known.get("sheets")))
+        @live(bench, "state", of=lambda: (_files(bench), _sheets(inspections)))
         def files() -> None:
             tables, samples = _files(bench)
             described = samples or bench.state.study.data.samples_sheet
@@ -138,7 +141,7 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
                     if len(tables) > 1:
                         entry("Block", block, partial(_rename, bench, block), draft=f"block {block}")
                     button("Remove", lambda _, path=path: change(lambda now, samples: (_but(path, now), samples)))
-                    for sheet in known.get("sheets", ())[1:] if len(tables) == 1 and not described else ():
+                    for sheet in _sheets(inspections)[1:] if len(tables) == 1 and not described else ():
                         button(
                             f"Its sheet {sheet} describes the samples",
                             lambda _, path=path, sheet=sheet: take_sheet(path, sheet),
@@ -166,14 +169,14 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
             later(lambda: change(lambda *now: now))
 
 
-def _files(bench: Seat) -> tuple[dict[str, str], str | None]:
+def _files(bench: ExpertSession) -> tuple[dict[str, str], str | None]:
     """Return the data tables by block, and the sample sheet."""
     data = bench.state.study.data
     named = data.path if isinstance(data.path, dict) else {Path(data.path).name.split(".")[0]: data.path}
     return {block: path for block, path in named.items() if path}, data.samples
 
 
-def _how_read(bench: Seat) -> list[Any]:
+def _how_read(bench: ExpertSession) -> list[Any]:
     return [getattr(bench.state.study.data, key) for key in _READING]
 
 
@@ -181,35 +184,39 @@ def _but(path: str, tables: Mapping[str, str]) -> dict[str, str]:
     return {block: file for block, file in tables.items() if file != path}
 
 
-def _is_read(bench: Seat) -> bool:
-    return bench.status in ("reading", "waiting") or bool((bench.facts or {}).get("columns"))
+def _is_read(bench: ExpertSession) -> bool:
+    return bench.status in ("reading", "waiting") or bench.facts is not None
 
 
-def _rename(bench: Seat, block: str, name: str) -> None:
+def _sheets(inspections: Sequence[Inspection]) -> tuple[str, ...]:
+    return inspections[0].sheets if inspections else ()
+
+
+def _rename(bench: ExpertSession, block: str, name: str) -> None:
     tables, _ = _files(bench)
     if not name.strip() or (name != block and name in tables):
         raise InputError.of("block", "must have a name of its own.", name)
     bench.set("data", path={name.strip() if each == block else each: path for each, path in tables.items()})
 
 
-def _allowed(bench: Seat, path: str) -> str:
+def _allowed(bench: ExpertSession, path: str) -> str:
     """Return a path that may be read; a server for others reads only files in the directory of its studies."""
-    given = path.strip().strip("\"'")
-    if not given or "\0" in given:
+    typed = path.strip().strip("\"'")
+    if not typed or "\0" in typed:
         raise InputError.of("path", "must name a file.")
-    at = (bench.directory / Path(given).expanduser()).resolve()
+    at = (bench.directory / Path(typed).expanduser()).resolve()
     if not getattr(app.state, "anywhere", True) and not at.is_relative_to(bench.directory.parent.resolve()):
         raise InputError.of("path", "must lie in the directory of the studies of this server; send the file instead.")
     if not at.is_file():
-        raise InputError.of("path", f"names no file: {given}", given)
+        raise InputError.of("path", f"names no file: {typed}", typed)
     return at.relative_to(bench.directory).as_posix() if at.is_relative_to(bench.directory) else at.as_posix()
 
 
-def _tell(found: Mapping[str, Any]) -> None:
+def _tell(inspection: Inspection) -> None:
     """Show what was guessed, for a person to correct."""
-    target, sheets = found["study"]["data"].get("target"), found["sheets"][1:]
-    if found["undecided"]:
-        guess = f"Which column is the target? It may be {', '.join(found['columns'][:5])}. Choose it below."
+    target, sheets = inspection.study["data"].get("target"), inspection.sheets[1:]
+    if inspection.is_undecided:
+        guess = f"Which column is the target? It may be {', '.join(inspection.columns[:5])}. Choose it below."
     elif target is None and sheets:
         guess = f"No target was found. There are other sheets ({listing(sheets)}): does one describe the samples? "
         guess += "Press its button under Files."
@@ -219,10 +226,10 @@ def _tell(found: Mapping[str, Any]) -> None:
         is_survival = isinstance(target, Mapping)
         seems = f"survival: time {target['time']!r}, event {target['event']!r}" if is_survival else repr(target)
         guess = f"The target seems to be {seems}; correct it below if it is not."
-    show_message("warning" if found["undecided"] else "info", "\n".join([*found["orientation"], guess]), "Read.")
+    show_message("warning" if inspection.is_undecided else "info", "\n".join([*inspection.orientation, guess]), "Read.")
 
 
-def _draw_roles(bench: Seat, known: dict[str, Any]) -> None:
+def _draw_roles(bench: ExpertSession, inspections: Sequence[Inspection]) -> None:
     with panel("Columns", "What is to be explained, and what else the columns are."):
         columns, sheets = suggestions(), suggestions()
         empty = line("Choose a file first.", "empty")
@@ -242,12 +249,13 @@ def _draw_roles(bench: Seat, known: dict[str, Any]) -> None:
         has_files = bool(_files(bench)[0])
         empty.set_visibility(not has_files)
         fields.set_visibility(has_files)
-        names = (bench.facts or {}).get("columns") or []
-        fill(columns, known.get("columns") or list(dict.fromkeys([*names[:_OFFERED], *names[-_OFFERED:]])))
-        fill(sheets, known.get("sheets", ()))
+        table = bench.table
+        names = () if table is None else table.columns
+        fill(columns, inspections[0].columns if inspections else dict.fromkeys([*names[:_OFFERED], *names[-_OFFERED:]]))
+        fill(sheets, _sheets(inspections))
 
 
-def _draw_survival(bench: Seat, columns: str) -> None:
+def _draw_survival(bench: ExpertSession, columns: str) -> None:
     """Draw the two columns that are a target of survival times."""
 
     def now(part: str) -> str:
@@ -255,9 +263,9 @@ def _draw_survival(bench: Seat, columns: str) -> None:
         return str(target.get(part, "")) if isinstance(target, Mapping) else ""
 
     def changed(_: Any) -> None:
-        given = {part: str(field.value).strip() for part, field in boxes.items()}
-        if all(given.values()) or not any(given.values()):
-            bench.set("data", target=given if all(given.values()) else None)
+        columns_typed = {part: str(field.value).strip() for part, field in boxes.items()}
+        if all(columns_typed.values()) or not any(columns_typed.values()):
+            bench.set("data", target=columns_typed if all(columns_typed.values()) else None)
 
     with ui.element("details").props("open" if now("time") else "") as place:
         html(text("Survival times: two columns are the target"), tag="summary")
@@ -279,35 +287,34 @@ def _draw_survival(bench: Seat, columns: str) -> None:
     on(bench, "state", refresh)
 
 
-def _draw_table(bench: Seat) -> None:
+def _draw_table(bench: ExpertSession) -> None:
     with panel("What was read"):
 
         @live(bench, "facts", "status")
         def content() -> None:
-            facts = None if bench.status == "no data" else bench.table
-            if not facts:
+            read, facts = None if bench.status == "no data" else bench.table, bench.facts
+            if read is None:
                 waiting = "Reading the data ..." if bench.status == "reading" else "Nothing yet."
                 line(waiting, "empty")
                 return
             if bench.status == "reading":
                 html(notice("info", "The data are being read anew; this is what was read before.", ""))
-            if "n_samples" in facts:
-                _draw_figures(facts)
-            notes = [advice.message for advice in facts.get("notices", ())]
-            notes += [facts["missing"]["words"]] if facts.get("missing") else []
+            if facts is not None:
+                _draw_figures(facts, read.n_missing)
+            notes = [advice.message for advice in (facts or read).notices]
+            notes += [facts.missing] if facts is not None and facts.missing else []
             if notes:
                 listed = Markup().join(map(Markup("<li>{}</li>").format, map(text, notes)))
                 html(notice("info", Markup("<ul>{}</ul>").format(listed), counted(len(notes), "note")))
-            if "preview" in facts:
-                _draw_preview(facts)
+            _draw_preview(read)
 
 
-def _draw_figures(facts: Mapping[str, Any]) -> None:
-    shares = ", ".join(f"{name}: {count:,}" for name, count in facts.get("classes") or ())
-    groups = "" if facts.get("n_groups") is None else f"of {facts['n_groups']:,} groups"
+def _draw_figures(facts: DataFacts, n_missing: int) -> None:
+    shares = ", ".join(f"{name}: {count:,}" for name, count in facts.classes)
+    groups = "" if facts.n_groups is None else f"of {facts.n_groups:,} groups"
     figures = [
-        (f"{facts['n_samples']:,}", "samples", groups), (f"{facts['n_features']:,}", "features", ""),
-        (facts["task"], "task", shares), (f"{facts.get('missing_cells', 0):,}", "empty cells", ""),
+        (f"{facts.n_samples:,}", "samples", groups), (f"{facts.n_features:,}", "features", ""),
+        (facts.task, "task", shares), (f"{n_missing:,}", "empty cells", ""),
     ]  # fmt: skip
     cells = (
         f'<div><dt>{text(what)}</dt><dd class="value">{text(value)}</dd><dd class="remark">{text(remark)}</dd></div>'
@@ -316,9 +323,10 @@ def _draw_figures(facts: Mapping[str, Any]) -> None:
     html("".join(cells), tag="dl").classes("key")
 
 
-def _draw_preview(facts: Mapping[str, Any]) -> None:
-    preview, types = facts["preview"], facts.get("types", {})
-    titles = [Column("Sample"), *(Column(str(name), note=types.get(name, "")) for name in preview["columns"])]
-    rows = [[name, *cells] for name, cells in zip(preview["index"], preview["rows"], strict=True)]
-    caption = f"The first {len(rows)} rows and {len(preview['columns'])} of {len(facts['columns']):,} columns"
+def _draw_preview(read: TableFacts) -> None:
+    preview = read.preview
+    columns = zip(preview.columns, preview.types, strict=True)
+    titles = [Column("Sample"), *(Column(str(name), note=kind) for name, kind in columns)]
+    rows = [[name, *cells] for name, cells in zip(preview.index, preview.rows, strict=True)]
+    caption = f"The first {len(rows)} rows and {len(preview.columns)} of {len(read.columns):,} columns"
     html(table(titles, rows, caption, wide=True)).classes("preview")

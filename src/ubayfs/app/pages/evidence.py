@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -18,19 +19,20 @@ from ...report.document import Cell
 from ...study.components import FAMILIES, Named
 from ...study.diagnostics import Problems
 from ...study.yaml_io import parse_document
+from ..sessions import ExpertSession
+from ..study_facts import Estimate
 from ..view.fields import Field, entry, heading, panel, tick
 from ..view.frame import address, button, status_text
 from ..view.live import follow, html, later, refreshed
 from ..view.parts import duration, notice, paragraph, table, text, votes_bar
 from ..view.sections import key_field
-from ..workbench import Seat
 
 _KEYS = ("n_models", "n_features_per_model", "train_size", "seed", "n_jobs")
 _SHOWN = 25  # features with the most votes
 Settings = dict[str, Any]  # of a selector, by name
 
 
-def draw_evidence(bench: Seat) -> None:
+def draw_evidence(bench: ExpertSession) -> None:
     """Draw the screen."""
     heading(
         "What do the data say?",
@@ -45,12 +47,13 @@ def draw_evidence(bench: Seat) -> None:
             with panel("Ensemble"):
                 for key in _KEYS:
                     key_field(bench, "evidence", key)
+                key_field(bench, "decision", "min_votes")
 
 
 # -- running -----------------------------------------------------------------------------------------------------------
 
 
-def _draw_run(bench: Seat) -> None:
+def _draw_run(bench: ExpertSession) -> None:
     with panel("Run the models"):
         state = html("", tag="p").props("role=status")
         meter = ui.element("progress").classes("wide-meter").props('aria-label="Finished runs"')
@@ -65,39 +68,35 @@ def _draw_run(bench: Seat) -> None:
         what_is_done, what_is_left = _runs(bench)
         state.set_content(text(what_is_done))
         meter.set_visibility(running)
-        if progress and progress.get("total"):
-            meter.props["value"], meter.props["max"] = progress["done"], progress["total"]
+        if progress is not None and progress.total:
+            meter.props["value"], meter.props["max"] = progress.done, progress.total
             meter.update()
         start.set_content(text(what_is_left))
-        can_run = bench.facts is not None and bench.status not in ("collecting", "reading") and not _is_complete(bench)
+        can_run = bench.facts is not None and bench.status not in ("collecting", "reading")
+        can_run &= not bench.evidence.is_complete
         for element, possible in ((start, can_run), (stop, running)):
             element.props["disabled"] = not possible
             element.update()
 
     async def ask() -> None:
-        try:
-            found = await asyncio.wrap_future(bench.request("estimate"))
-        except UBayFSError:
-            found = {"n_left": 0}
-        left = found["n_left"]
-        estimate.set_content(text(f"{left:,} runs take {duration(found['seconds'])} on this machine." if left else ""))
+        words = ""
+        with suppress(UBayFSError):
+            left: Estimate = await asyncio.wrap_future(bench.request("estimate"))
+            words = f"{left.n_left:,} runs take {duration(left.seconds)} on this machine." if left.n_left else ""
+        estimate.set_content(text(words))
 
     @refreshed(bench, "facts", "state", "votes")
     def asked() -> None:
-        estimate.set_visibility(bench.status != "collecting" and not _is_complete(bench))
+        estimate.set_visibility(bench.status != "collecting" and not bench.evidence.is_complete)
         if bench.facts is not None and estimate.visible:
             later(ask)
 
 
-def _is_complete(bench: Seat) -> bool:
-    return bool(bench.evidence.get("complete"))
-
-
-def _runs(bench: Seat) -> tuple[str, str]:
+def _runs(bench: ExpertSession) -> tuple[str, str]:
     """Return what is done, or done now, and what is left to do."""
-    known, wanted = bench.evidence, bench.state.study.evidence.n_models
-    done = known.get("n_stored", 0)
-    if known.get("complete"):
+    evidence, wanted = bench.evidence, bench.state.study.evidence.n_models
+    done = evidence.n_stored
+    if evidence.is_complete:
         is_done, left = f"All {wanted} models have voted.", "All runs are done"
     elif done:
         is_done = f"{done} of {wanted} runs are done and stored; the others are missing."
@@ -114,7 +113,7 @@ def _runs(bench: Seat) -> tuple[str, str]:
 # -- votes -------------------------------------------------------------------------------------------------------------
 
 
-def _draw_votes(bench: Seat) -> None:
+def _draw_votes(bench: ExpertSession) -> None:
     with panel("Votes"):
         with ui.element("div") as hidden:
             _draw_hidden(bench)
@@ -125,7 +124,7 @@ def _draw_votes(bench: Seat) -> None:
         hidden.set_visibility(bench.confirmed is None)
 
 
-def _draw_hidden(bench: Seat) -> None:
+def _draw_hidden(bench: ExpertSession) -> None:
     message = (
         "Votes stay hidden until you have stated what you know: who has seen them cannot state it independently, and "
         "the data would be used twice."
@@ -136,11 +135,11 @@ def _draw_hidden(bench: Seat) -> None:
         button("I have stated what I know; show the votes", lambda _: bench.confirm())
 
 
-def _most(bench: Seat) -> Markup:
+def _most(bench: ExpertSession) -> Markup:
     facts, votes = bench.facts, bench.votes
-    if facts is None or votes is None or len(votes) != facts["n_features"]:
+    if facts is None or votes is None or len(votes) != facts.n_features:
         return paragraph("There are no votes yet.", "empty")
-    names, votes = facts["feature_names"], np.asarray(votes)
+    names, votes = facts.feature_names, np.asarray(votes)
     most = np.argsort(-votes, kind="stable")[:_SHOWN]
     top = max(int(votes.max()), 1)
     rows = [(names[i], int(votes[i]), Cell(bar=votes_bar(int(votes[i]), most=top))) for i in most if votes[i] > 0]
@@ -159,7 +158,7 @@ def chosen(selector: Any) -> dict[str, Settings]:
     return {each["name"]: {key: value for key, value in each.items() if key != "name"} for each in plain}
 
 
-def _draw_selectors(bench: Seat) -> None:
+def _draw_selectors(bench: ExpertSession) -> None:
     """Draw all selectors to tick, with their settings."""
     refreshes: list[Callable[[Mapping[str, Settings], str | None], None]] = []
 
@@ -174,9 +173,9 @@ def _draw_selectors(bench: Seat) -> None:
 
     @refreshed(bench, "state", "facts")
     def refresh() -> None:
-        now = chosen(bench.state.study.evidence.selector)
+        now, facts = chosen(bench.state.study.evidence.selector), bench.facts
         for each in refreshes:
-            each(now, (bench.facts or {}).get("task"))
+            each(now, None if facts is None else facts.task)
 
 
 def _draw_selector(name: str, kind: Any, change: Callable[[str, Settings | None], None]) -> Callable[..., None]:

@@ -14,12 +14,12 @@ from ...knowledge.scale import DEFAULT_WEIGHT, UNLIKELY, number_or_word
 from ...priors.knowledge import AS_STATED, LEARNED, POOLS
 from ...priors.list_trust import FEWEST
 from ...study import Expert
+from ..sessions import ExpertSession
 from ..view.features import WORDS, add_scripts, feature_grid, search_box
 from ..view.fields import choice, entry, heading, panel, suggestions
 from ..view.frame import address, button
 from ..view.live import html, line, live, on
 from ..view.parts import badge, help_text, notice, paragraph, table, text
-from ..workbench import Seat
 from .sources import draw_blocks, draw_sources
 
 _MOST_ROWS = 100
@@ -27,7 +27,7 @@ _TRUST = {AS_STATED: "as stated", LEARNED: "as far as the data agree (recommende
 _MARKED = "what you change from now on is marked in the report as changed after votes were seen"
 
 
-def draw_know(bench: Seat) -> None:
+def draw_know(bench: ExpertSession) -> None:
     """Draw the screen."""
     add_scripts()
     heading(
@@ -51,7 +51,7 @@ def draw_know(bench: Seat) -> None:
             draw_sources(bench)
 
 
-def _reading(bench: Seat) -> None:
+def _reading(bench: ExpertSession) -> None:
     @live(bench, "facts", "status")
     def reading() -> None:
         if bench.facts is None:
@@ -85,7 +85,7 @@ def _act(label: Any, word: str) -> ui.element:
     return html(text(label), tag="button").props("type=button").on("click", js_handler=send)
 
 
-def _summary(bench: Seat) -> None:
+def _summary(bench: ExpertSession) -> None:
     with panel("What you stated"):
 
         @live(bench, "state", "facts", of=lambda: (bench.stated, bench.confirmed))
@@ -103,7 +103,7 @@ def _summary(bench: Seat) -> None:
     _trust_in_lists(bench)
 
 
-def _trust_in_lists(bench: Seat) -> None:
+def _trust_in_lists(bench: ExpertSession) -> None:
     def shown() -> tuple[bool, str]:
         return has_list(bench.stated), bench.state.study.prior.trust_in_lists
 
@@ -148,7 +148,7 @@ def stated_list(stated: dict[str, Any]) -> Markup:
     return Markup('<ul class="stated">{}</ul>').format(Markup(" ").join(lines))
 
 
-def _default(bench: Seat) -> None:
+def _default(bench: ExpertSession) -> None:
     def weight() -> Any:
         return getattr(bench.state.study.prior.weights, "default", "")
 
@@ -161,25 +161,26 @@ def _default(bench: Seat) -> None:
 # -- several experts ---------------------------------------------------------------------------------------------------
 
 
-def _experts(bench: Seat) -> None:
+def _experts(bench: ExpertSession) -> None:
     lead = "Each states words under a name, in a window of their own, and sees those of the others, and the votes, "
     with panel("Several experts", f"{lead}after confirming their own."):
         known = suggestions(list(bench.state.study.prior.experts or {}))
 
         def sit_down(name: str) -> None:
-            ui.navigate.to(address(Seat(bench.bench, bench.bench.join(name)), "know"))
+            ui.navigate.to(address(ExpertSession(bench.bench, bench.bench.join(name)), "know"))
 
         hint = "Empty: there is one expert, or what you state holds for all of them."
         entry("You are", bench.expert, sit_down, hint, listed=known.html_id)
 
         @live(bench, "state", of=lambda: (bench.state.study.prior, bench.confirmed))
-        def experts() -> None:
+        def so_far() -> None:
             prior = bench.state.study.prior
-            if prior.experts:
-                done = [f"{name} (confirmed)" if own.confirmed else name for name, own in prior.experts.items()]
+            experts = prior.experts or {}
+            if experts:
+                done = [f"{name} (confirmed)" if expert.confirmed else name for name, expert in experts.items()]
                 line(f"So far: {listing(done)}.")
-            if len(prior.experts or ()) > 1 and bench.confirmed is not None:
-                html(disagreement(prior.experts))
+            if len(experts) > 1 and bench.confirmed is not None:
+                html(disagreement(experts))
                 pool = help_text("prior", "pool")
                 choice("Pooled by", tuple(POOLS), prior.pool, lambda value: bench.set("prior", pool=value), pool)
 

@@ -16,43 +16,52 @@ from ...constraints.words import HARD, STRICTNESS
 from ...data.blocks import Blocks
 from ...ensemble.features_per_model import features_per_model
 from ...exceptions import InputError
-from ...knowledge.scale import DEFAULT_WEIGHT, number_or_word, votes
+from ...knowledge.patterns import Names
+from ...knowledge.scale import DEFAULT_WEIGHT, votes
 from .. import forms
 from ..forms import MUST, OWN, PRICE, Known
 from ..matching import match
 from ..penalty import Scale, in_words, penalty_svg
+from ..sessions import ExpertSession
 from ..state import Rule
 from ..view.features import add_scripts
 from ..view.fields import choice, drop_zone, entry, heading, names_field, panel, tick
 from ..view.frame import address, button
 from ..view.live import html, line, live, on
 from ..view.parts import text
-from ..workbench import Seat
+
+_MEANING = {
+    MUST: "It is never violated, whatever the votes are.",
+    OWN: "The stronger the correlation r of two features, the more it costs to select both: rho is r / (1 - r).",
+}
+_PRICE = "Price in votes"
 
 
-def known_names(bench: Seat) -> Known:
+def known_names(bench: ExpertSession) -> Known:
     """Return the features and blocks that rules can be about."""
-    facts = bench.facts or {}
-    members = {block: features for block, features in facts.get("blocks", {}).items() if features}
-    return Known(facts.get("feature_names", []), Blocks(members) if members else None)
+    facts = bench.facts
+    if facts is None:
+        return Known([])
+    members: Any = {block: tuple(features) for block, features in facts.blocks.items() if features}
+    return Known(facts.feature_names, Blocks(members) if members else None)
 
 
-def scale_of(bench: Seat) -> Scale:
+def scale_of(bench: ExpertSession) -> Scale:
     """Return what prices are measured by: the votes, or before there are any, those that the ensemble will cast."""
-    study, facts = bench.state.study, bench.facts or {}
-    n_models, n_features = study.evidence.n_models, facts.get("n_features", 40)
+    study, facts = bench.state.study, bench.facts
+    n_models, n_features = study.evidence.n_models, 40 if facts is None else facts.n_features
     per_model = study.evidence.n_features_per_model
     cast = float(n_models * (per_model if isinstance(per_model, int) else features_per_model(None, n_features)))
-    voted, found = bench.evidence.get("n_models", 0), bench.votes
-    if found is not None and voted:
-        n_models, cast = voted, float(found.sum())
+    voted, counts = bench.evidence.n_models, bench.votes
+    if counts is not None and voted:
+        n_models, cast = voted, float(counts.sum())
     weights = study.prior.weights
     default = getattr(weights, "default", DEFAULT_WEIGHT)
     stated = sum(votes(word, default, n_models) for _, word in getattr(weights, "features", ()))
     return Scale(n_models, cast + stated + default * n_features, study.decision.constraint_strength)
 
 
-def draw_rules(bench: Seat) -> None:
+def draw_rules(bench: ExpertSession) -> None:
     """Draw the screen."""
     add_scripts()
     heading(
@@ -69,13 +78,12 @@ def draw_rules(bench: Seat) -> None:
 # -- the list ----------------------------------------------------------------------------------------------------------
 
 
-def _rules(bench: Seat, edit: Callable[[int], None]) -> None:
+def _rules(bench: ExpertSession, edit: Callable[[int], None]) -> None:
     remarks: list[ui.html] = []
 
     def remark() -> None:
-        known = known_names(bench)
         for i, place in enumerate(remarks[: len(bench.state.rules)]):
-            place.set_content(_remark(bench, i, known))
+            place.set_content(_remark(bench, i))
 
     @live(bench, "state", of=lambda: bench.state.rules)
     def rules() -> None:
@@ -86,10 +94,10 @@ def _rules(bench: Seat, edit: Callable[[int], None]) -> None:
             remarks[:] = [_rule(bench, i, rule, edit) for i, rule in enumerate(bench.state.rules)]
         remark()
 
-    on(bench, ("state", "facts", "problems", "answer"), remark)
+    on(bench, ("state", "conditions", "problems"), remark)
 
 
-def _rule(bench: Seat, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.html:
+def _rule(bench: ExpertSession, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.html:
     """Draw a rule; returns the place of what is found out about it."""
     says, n_rules, key, name = rule.constraint.sentence, len(bench.state.rules), f"rule-{i}", f"rule {i + 1}"
 
@@ -119,42 +127,45 @@ def _rule(bench: Seat, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.ht
     return remarks
 
 
-def _remark(bench: Seat, i: int, known: Known) -> Markup:
+def _remark(bench: ExpertSession, i: int) -> Markup:
     """Return how strictly a rule is meant, how many conditions it is made of, and what it contradicts."""
     rule = bench.state.rules[i]
-    n = forms.n_inequalities(rule.constraint, known)
-    if n is None and rule.on:  # the answer knows it, also where it depends on the data
-        facts = [fact for fact in bench.bench.answer.constraints or () if not fact.from_prior]
-        place = sum(other.on for other in bench.state.rules[:i])
-        n = facts[place].n_inequalities if place < len(facts) else None
+    counts, place = bench.n_conditions, sum(other.on for other in bench.state.rules[:i])
+    n = counts[place] if rule.on and place < len(counts) else 1
     strictness = rule.constraint.strictness_in_words(bench.state.study.evidence.n_models)
     meant = "must" if rule.constraint.strictness is HARD else f"wish: {strictness}"
-    remark = text(meant if n in (None, 1) else f"{meant}; {counted(n, 'condition')}")
+    remark = text(meant if n == 1 else f"{meant}; {counted(n, 'condition')}")
     for problem in bench.problems:
-        about = problem.get("rules", ())
-        if i in about:
-            others = [f"{other + 1}" for other in about if other != i]
-            message = f"No set satisfies this together with rule {listing(others)}." if others else problem["message"]
+        if i in problem.rules:
+            others = [f"{other + 1}" for other in problem.rules if other != i]
+            message = f"No set satisfies this together with rule {listing(others)}." if others else problem.message
             remark += Markup('<div class="contradicts">{}</div>').format(text(message))
     return remark
 
 
-def _strictness(bench: Seat, position: Callable[[], int], rule: Rule, key: str, name: str) -> None:
+def _strictness(bench: ExpertSession, position: Callable[[], int], rule: Rule, key: str, name: str) -> None:
     """Draw wish or must, and the price."""
-    values = forms.values_of(rule.constraint)
-    now = values["strictness"]
+    values, n_models = forms.values_of(rule.constraint), bench.state.study.evidence.n_models
+    now, price = values["strictness"], values[PRICE]
 
-    def change(strictness: str, amount: Any = None) -> None:
-        given = values[strictness] if amount is None and STRICTNESS[strictness].amount else amount
-        constraint = bench.state.rules[position()].constraint
-        bench.change_rule(position(), constraint=forms.with_strictness(constraint, strictness, given))
+    def change(strictness: str, amount: Any) -> None:
+        constraint = forms.with_strictness(bench.state.rules[position()].constraint, strictness, amount)
+        bench.change_rule(position(), constraint=constraint)
 
-    options = {each: STRICTNESS[each].choice for each in forms.form_of(rule.constraint.kind).strictness}
-    _name(choice("Meant as", options, now, change), f"{key}-strictness", f"How strictly {name} is meant")
-    label = STRICTNESS[now].amount
-    if label and not isinstance(values[now], tuple):
-        amount = entry(label, f"{values[now]:g}", partial(change, now), draft=f"{key}-{now}")
-        _name(amount, f"{key}-amount", f"{label} of {name}")
+    options = _options(rule.constraint.kind, now)
+    meant = choice("Meant as", options, now, lambda strictness: change(strictness, values.get(strictness)))
+    _name(meant, f"{key}-strictness", f"How strictly {name} is meant")
+    if now == PRICE and not isinstance(price, tuple):
+        amount = entry(
+            _PRICE, forms.price_text(price, n_models), lambda votes: change(PRICE, forms.price_of(votes, n_models)),
+            draft=f"{key}-price",
+        )  # fmt: skip
+        _name(amount, f"{key}-amount", f"{_PRICE}, of {name}")
+
+
+def _options(kind: str, now: str) -> dict[str, str]:
+    """Return how strictly a rule of a kind can be meant, with what a study file made it."""
+    return {key: STRICTNESS[key].choice for key in dict.fromkeys([*forms.form_of(kind).strictness, now])}
 
 
 def _name(control: Any, key: str, label: str) -> None:
@@ -169,7 +180,7 @@ def _name(control: Any, key: str, label: str) -> None:
 class Editor:
     """The form of one rule: a new one, or one that is changed. What is typed is no part of the study yet."""
 
-    def __init__(self, bench: Seat) -> None:
+    def __init__(self, bench: ExpertSession) -> None:
         self.bench = bench
         with panel("Add a rule"):
             order = sorted(KINDS, key=lambda kind: "n" not in KINDS[kind].parameters)  # sizes first
@@ -196,17 +207,18 @@ class Editor:
         """Draw the form of a rule that is changed, or an empty one for a new rule of a kind."""
         self.rule, self.form, self.fields = rule, forms.form_of(kind), {}
         self.values = dict(self.form.values) if rule is None else forms.values_of(rule.constraint)
+        self.n_models = self.bench.state.study.evidence.n_models
         self.kinds.show(kind)
         self.place.clear()
         with self.place:
             with ui.element("div").classes("stack form-start").props(f"data-kind={kind}"):
                 for field in self.form.fields:
                     self.fields[field.name] = self._field(field)
-            options = {key: STRICTNESS[key].choice for key in self.form.strictness}
-            meant = choice("Meant as", options, self.values["strictness"], self._meant)
+            strictness = self.values["strictness"]
+            meant = choice("Meant as", _options(kind, strictness), strictness, self._meant)
             _name(meant, "form-strictness", "Meant as")
             self.amount = ui.element("div")
-            self._meant(self.values["strictness"])
+            self._meant(strictness)
             self.why = entry("Why", "" if rule is None else rule.why, draft=self._draft("why"))
             self.wrong = html("", tag="div").classes("field")
             with ui.element("div").classes("row"):
@@ -241,9 +253,9 @@ class Editor:
             drop_zone(label, address(self.bench, "upload"), self._costs, accepted)
         return made
 
-    def _names(self, field: forms.Field) -> Any:
+    def _names(self, field: forms.Field) -> Names:
         known, on_blocks = known_names(self.bench), field.of_blocks or self.values.get("on") == "blocks"
-        return known.block_names if on_blocks else known.features
+        return known.block_names if on_blocks else known.names
 
     async def _costs(self, path: str) -> None:
         field = self.fields["costs"]
@@ -253,35 +265,34 @@ class Editor:
             field.show(self.values["costs"])
 
     def _meant(self, strictness: str) -> None:
-        """Show the price or rho of a wish, and the curve."""
+        """Show the price of a wish and its curve, or what is meant otherwise."""
         self.values["strictness"] = strictness
-        self.fields = {name: field for name, field in self.fields.items() if name not in STRICTNESS}
+        self.fields.pop(PRICE, None)
         self.amount.clear()
         with self.amount:
-            if label := STRICTNESS[strictness].amount:
-                hint = STRICTNESS[strictness].amount_help
-                field = entry(label, f"{self.values[strictness]}", partial(self._set, strictness), hint)
-                _name(field, "form-amount", label)
-                self.fields[strictness] = field
-                typed = "(e) => emit(e.target.value)"
-                field.box.on("input", lambda event: self._draw(str(event.args)), js_handler=typed, throttle=0.1)
-            self.curve = html("").props("role=status")
-        self._draw(self.values.get(strictness))
+            price = self.values[PRICE]
+            if strictness == PRICE and not isinstance(price, tuple):
+                hint = f"Of one violation. A feature has at most {self.n_models:,} votes, one from each model."
+                typed = forms.price_text(price, self.n_models)
+                self.fields[PRICE] = field = entry(_PRICE, typed, self._draw, hint)
+                _name(field, "form-amount", _PRICE)
+                field.box.on(
+                    "input", lambda event: self._draw(str(event.args)), js_handler="(e) => emit(e.target.value)",
+                    throttle=0.1,
+                )  # fmt: skip
+                self.curve = html("").props("role=status")
+                self._draw(typed)
+            else:
+                html(text(_MEANING.get(strictness, "")), tag="p").classes("note").props("role=status")
 
-    def _draw(self, amount: Any) -> None:
-        """Draw the penalty curve for what stands in the field now."""
-        strictness, scale = self.values["strictness"], scale_of(self.bench)
-        if STRICTNESS[strictness].amount:
-            self.values[strictness] = amount
-        value = number_or_word(amount)
-        if strictness == OWN:
-            costs = "The stronger the correlation r of two features, the more it costs to choose both"
-            self.curve.set_content(text(f"{costs}: the strength is r / (1 - r)."))
-            return
-        if strictness != MUST and not (isinstance(value, int | float) and 0 <= value < math.inf):
+    def _draw(self, votes: str) -> None:
+        """Draw the penalty curve for the price that stands in the field now."""
+        self.values[PRICE] = price = forms.price_of(votes, self.n_models)
+        if not (isinstance(price, int | float) and 0 <= price < math.inf):
             self.curve.set_content(text("The curve appears for a number that is not negative."))
             return
-        rho = math.inf if strictness == MUST else scale.rho(value) if strictness == PRICE and value else float(value)
+        scale = scale_of(self.bench)
+        rho = scale.rho(price) if price else 0.0
         self.curve.set_content(penalty_svg(rho, scale) + text(in_words(rho, scale)))
 
     def save(self, _: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -12,14 +12,15 @@ from nicegui import run, ui
 from ..._plain import counted, listing
 from ...data.blocks import Blocks
 from ...exceptions import InputError
+from ...knowledge.patterns import Names
 from ...study.schema import plain_blocks
 from ..matching import AMBIGUOUS, DAMAGED, UNKNOWN, Doubt, Matching, match, stated_words
-from ..view.features import WORDS
+from ..sessions import ExpertSession
+from ..view.features import WORDS, feature_names
 from ..view.fields import choice, drop_zone, entry, names_field, panel, tick
 from ..view.frame import address, as_sent, button
 from ..view.live import clear_message, html, line, live, show_message
 from ..view.parts import notice, text
-from ..workbench import Seat
 
 _ACCEPT = ".csv,.tsv,.txt,.xlsx,.xlsm,.gmt,.gz,.parquet"
 _SHOWN = 30  # doubts with a choice of their own, and names that are listed
@@ -34,7 +35,7 @@ _GROUPS = {
 class Intake:
     """What was read from one source and is not used yet; nothing of it is part of the study."""
 
-    def __init__(self, bench: Seat, place: ui.element, used: Callable[[], None]) -> None:
+    def __init__(self, bench: ExpertSession, place: ui.element, used: Callable[[], None]) -> None:
         self.bench, self.place, self.used = bench, place, used
         self.word: Any = "likely"
         self.choices: dict[str, str] = {}
@@ -46,33 +47,33 @@ class Intake:
         if facts is None:
             raise InputError("the data are not read yet; names are matched with their features.")
         try:
-            found: Any = await run.io_bound(match, source, facts["feature_names"], study.prior.aliases, study.folder)
+            matching: Any = await run.io_bound(match, source, facts.feature_names, study.prior.aliases, study.folder)
         except InputError as error:
             raise InputError(as_sent(self.bench, str(error))) from None
-        clear = [doubt for doubt in found.doubts if len(doubt.candidates) == 1 and _is_clear(doubt)]
+        clear = [doubt for doubt in matching.doubts if len(doubt.candidates) == 1 and _is_clear(doubt)]
         self.choices = {doubt.name: doubt.candidates[0] for doubt in clear}
         self.ticked = set()
-        self.show(found)
+        self.show(matching)
 
-    def show(self, found: Matching) -> None:
+    def show(self, matching: Matching) -> None:
         """Draw all groups of names as one message, with a choice for each doubt."""
         self.place.clear()
         ui.run_javascript(f"document.getElementById('{self.place.html_id}').scrollIntoView({{block: 'nearest'}})")
         with self.place, ui.element("div").classes("found stack").props('role=region aria-label="What was found"'):
-            html(text(f"{found.source}: {counted(len(found.features), 'feature')} found"), tag="h3")
-            for problem in found.problems[:_SHOWN]:
+            html(text(f"{matching.source}: {counted(len(matching.features), 'feature')} found"), tag="h3")
+            for problem in matching.problems[:_SHOWN]:
                 html(notice("warning", problem))
-            if found.translated:
-                pairs = [f"{name} is {feature}" for name, feature in found.translated.items()]
+            if matching.translated:
+                pairs = [f"{name} is {feature}" for name, feature in matching.translated.items()]
                 line(f"{len(pairs)} by another name: {listing(pairs)}.")
             for kind, words in _GROUPS.items():
-                self._doubts(found, kind, words)
-            if found.sets:
-                self._sets(found)
-            self._use(found)
+                self._doubts(matching, kind, words)
+            if matching.sets:
+                self._sets(matching)
+            self._use(matching)
 
-    def _doubts(self, found: Matching, kind: str, words: str) -> None:
-        doubts = found.doubted(kind)
+    def _doubts(self, matching: Matching, kind: str, words: str) -> None:
+        doubts = matching.doubted(kind)
         if not doubts:
             return
         html(text(f"{words} ({counted(len(doubts), 'name')})"), tag="h3")
@@ -85,9 +86,9 @@ class Intake:
         if rest:
             line(f"Left out: {listing(rest, _SHOWN)}.")
 
-    def _sets(self, found: Matching) -> None:
+    def _sets(self, matching: Matching) -> None:
         """Draw gene sets to tick, with a search."""
-        html(text(f"{counted(len(found.sets), 'gene set')}: tick those that are meant"), tag="h3")
+        html(text(f"{counted(len(matching.sets), 'gene set')}: tick those that are meant"), tag="h3")
         entry("Search gene sets", "", lambda wanted: listed(wanted))
         place = ui.element("div").classes("sets").props("tabindex=0 role=group aria-label='Gene sets'")
 
@@ -95,44 +96,46 @@ class Intake:
             (self.ticked.add if value else self.ticked.discard)(name)
 
         def listed(wanted: str = "") -> None:
-            names = [name for name in found.sets if wanted.strip().lower() in name.lower()]
+            names = [name for name in matching.sets if wanted.strip().lower() in name.lower()]
             place.clear()
             with place:
                 for name in names[:_MOST_SETS]:
-                    label = f"{name} ({counted(len(found.sets[name]), 'feature')})"
+                    label = f"{name} ({counted(len(matching.sets[name]), 'feature')})"
                     tick(label, name in self.ticked, partial(turn, name))
                 if len(names) > _MOST_SETS:
                     line(f"and {len(names) - _MOST_SETS:,} more; search for others")
 
         listed()
 
-    def _use(self, found: Matching) -> None:
+    def _use(self, matching: Matching) -> None:
         options: dict[Any, str] = {word: word for word in WORDS}
         hint, self.word = "", "likely"
-        if _has_weights(found):
+        if _has_weights(matching):
             options[None], self.word = "nothing, only the weights of the table", None
             hint = "Rows with a weight of their own have that."
         choice("State of them", options, self.word, lambda word: setattr(self, "word", word), hint)
         with ui.element("div").classes("row"):
-            button("Use", lambda _: self.use(found), classes="main").props("data-keep=use-found")
-            if found.sets:
-                button("Make blocks of them", lambda _: self.use_as_blocks(found)).props("data-keep=use-blocks")
+            button("Use", lambda _: self.use(matching), classes="main").props("data-keep=use-found")
+            if matching.sets:
+                button("Make blocks of them", lambda _: self.use_as_blocks(matching)).props("data-keep=use-blocks")
             button("Discard", lambda _: self.place.clear())
 
-    def use(self, found: Matching) -> None:
+    def use(self, matching: Matching) -> None:
         """State what was found, as one edit."""
         chosen = {name: feature for name, feature in self.choices.items() if feature}
-        ticked = self.ticked if found.sets and not _has_weights(found) else None  # rows of a table need no tick
-        words = stated_words(found, self.word, chosen, ticked)
+        ticked = self.ticked if matching.sets and not _has_weights(matching) else None  # rows of a table need no tick
+        words = stated_words(matching, self.word, chosen, ticked)
         if not words:
-            ticks = "tick gene sets first." if found.sets else "choose what is meant, or paste other names."
+            ticks = "tick gene sets first." if matching.sets else "choose what is meant, or paste other names."
             raise InputError(f"there is nothing to state: {ticks}")
-        self.bench.say_all(words, found.source)
-        self._done(f"{counted(len(words), 'feature')} of {found.source} stated.")
+        self.bench.set_weights(words, matching.source)
+        self._done(f"{counted(len(words), 'feature')} of {matching.source} stated.")
 
-    def use_as_blocks(self, found: Matching) -> None:
+    def use_as_blocks(self, matching: Matching) -> None:
         """Make blocks of the ticked gene sets, beside those that there are."""
-        chosen = {name: list(found.sets[name]) for name in found.sets if name in self.ticked and found.sets[name]}
+        chosen = {
+            name: list(matching.sets[name]) for name in matching.sets if name in self.ticked and matching.sets[name]
+        }
         if not chosen:
             raise InputError("there is nothing to make blocks of: tick gene sets that have features first.")
         _add_blocks(self.bench, chosen)
@@ -145,16 +148,16 @@ class Intake:
 
 
 def _is_clear(doubt: Doubt) -> bool:
-    """Tell whether a name means its candidate: it is damaged, or differs in capitals, blanks and signs only."""
+    """Return whether a name means its candidate: it is damaged, or differs in capitals, blanks and signs only."""
     name, meant = (re.sub(r"[\W_]+", "", each).casefold() for each in (doubt.name, doubt.candidates[0]))
     return doubt.kind == DAMAGED or name == meant
 
 
-def _has_weights(found: Matching) -> bool:
-    return any(row.weight is not None for row in found.rows)
+def _has_weights(matching: Matching) -> bool:
+    return any(row.weight is not None for row in matching.rows)
 
 
-def draw_sources(bench: Seat) -> None:
+def draw_sources(bench: ExpertSession) -> None:
     """Draw the places for pasted lists and for files."""
     with panel("Paste a list or choose a file", classes="stack"):
         hint = "One name per line, or separated by commas or blanks. Names are matched with your features."
@@ -174,28 +177,28 @@ def draw_sources(bench: Seat) -> None:
 # -- blocks ------------------------------------------------------------------------------------------------------------
 
 
-def draw_blocks(bench: Seat) -> None:
+def draw_blocks(bench: ExpertSession) -> None:
     """Draw the blocks of features, and ways to make them."""
     with panel("Blocks", "Groups of features that rules can be about: pathways, devices, kinds of measurements."):
 
-        @live(bench, "state", "facts", of=lambda: (bench.state.study.blocks, (bench.facts or {}).get("blocks")))
+        @live(bench, "state", "facts", of=lambda: (bench.state.study.blocks, _blocks_of(bench)))
         def blocks() -> None:
-            given, found = bench.state.study.blocks, (bench.facts or {}).get("blocks", {})
-            own = plain_blocks(given) if isinstance(given, Blocks) else {}  # listed by the study itself
-            for name, features in list((found or own).items())[:_MOST_SETS]:
+            declared, resolved = bench.state.study.blocks, _blocks_of(bench)
+            listed = plain_blocks(declared) if isinstance(declared, Blocks) else {}  # listed by the study itself
+            for name, features in list((resolved or listed).items())[:_MOST_SETS]:
                 with ui.element("div").classes("row"):
                     shown = html(text(f"{name}: {counted(len(features), 'feature')}"), tag="span")
                     shown.props["title"] = listing(features)
-                    if name in own:
-                        rest = {block: items for block, items in own.items() if block != name}
+                    if name in listed:
+                        rest = {block: items for block, items in listed.items() if block != name}
                         remove = button("Remove", lambda _, rest=rest: bench.set_blocks(rest or None), classes="link")
                         remove.props["aria-label"] = f"Remove the block {name}"
-            if len(found) > _MOST_SETS:
-                line(f"and {len(found) - _MOST_SETS:,} more")
-            if given is not None:
+            if len(resolved) > _MOST_SETS:
+                line(f"and {len(resolved) - _MOST_SETS:,} more")
+            if declared is not None:
                 button("Remove all blocks", lambda _: bench.set_blocks(None), classes="link")
             else:
-                line("They are your files." if found else "There are none.")
+                line("They are your files." if resolved else "There are none.")
 
         hint = "Features whose names are the same up to this sign become a block, such as _ in mean_area."
         by_sign = "Make blocks by a sign in the names"
@@ -203,7 +206,12 @@ def draw_blocks(bench: Seat) -> None:
         _new_block(bench)
 
 
-def _new_block(bench: Seat) -> None:
+def _blocks_of(bench: ExpertSession) -> Mapping[str, list[str]]:
+    facts = bench.facts
+    return {} if facts is None else facts.blocks
+
+
+def _new_block(bench: ExpertSession) -> None:
     members: list[str] = []
     name = entry("Or name a block ...", "", draft="block name")
     place = ui.element("div")
@@ -212,7 +220,7 @@ def _new_block(bench: Seat) -> None:
         place.clear()
         with place:
             label, draft = "... and its features", "block features"
-            names_field(label, members, lambda: (bench.facts or {}).get("feature_names", ()), draft)
+            names_field(label, members, lambda: Names(feature_names(bench) or None), draft)
 
     def add(_: Any) -> None:
         if not name.value or not members:
@@ -226,7 +234,7 @@ def _new_block(bench: Seat) -> None:
     button("Add this block", add).on("click", js_handler="() => window.ubayfs.forget('block ')")
 
 
-def _add_blocks(bench: Seat, new: dict[str, list[str]]) -> None:
+def _add_blocks(bench: ExpertSession, new: dict[str, list[str]]) -> None:
     """Add blocks to those that the study lists; blocks that a rule or a file makes give way."""
-    given = bench.state.study.blocks
-    bench.set_blocks((plain_blocks(given) if isinstance(given, Blocks) else {}) | new)
+    declared = bench.state.study.blocks
+    bench.set_blocks((plain_blocks(declared) if isinstance(declared, Blocks) else {}) | new)

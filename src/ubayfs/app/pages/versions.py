@@ -12,11 +12,12 @@ from ..._plain import counted, listing
 from ...exceptions import InputError
 from ...report.blocks import section_html
 from ...results.comparison import Comparison
+from ..sessions import ExpertSession
+from ..study_facts import Version
 from ..view.fields import choice, entry, heading, panel
 from ..view.frame import address, button
 from ..view.live import html, line, live, show_message
 from ..view.parts import APP, block, notice, text
-from ..workbench import Seat
 
 EXPORTS = {
     "study": "Study file",
@@ -28,7 +29,7 @@ EXPORTS = {
 _PRESENT = "the present answer"
 
 
-def draw_versions(bench: Seat) -> None:
+def draw_versions(bench: ExpertSession) -> None:
     """Draw the screen."""
     heading(
         "Which answers do you want to keep?",
@@ -44,7 +45,7 @@ def draw_versions(bench: Seat) -> None:
                 _draw_exports(bench, None)
 
 
-def _draw_save(bench: Seat) -> None:
+def _draw_save(bench: ExpertSession) -> None:
     with panel("Save the present answer"):
         name = entry("Name", "", draft="version", placeholder="Before the meeting")
 
@@ -53,7 +54,7 @@ def _draw_save(bench: Seat) -> None:
             given = name.value
             saved = await asyncio.wrap_future(bench.save_version(str(given)))
             name.clear(given)
-            show_message("success", f"Version {saved['number']}: {saved['name']}.", "Saved")
+            show_message("success", f"Version {saved.number}: {saved.name}.", "Saved")
 
         send = button("Save", save, classes="main")
 
@@ -67,7 +68,7 @@ def _draw_save(bench: Seat) -> None:
             line(shown or "There is no answer yet.")
 
 
-def _draw_list(bench: Seat) -> None:
+def _draw_list(bench: ExpertSession) -> None:
     with panel("Versions"):
 
         @live(bench, "versions", "state", of=lambda: (bench.versions, bench.confirmed))
@@ -78,13 +79,12 @@ def _draw_list(bench: Seat) -> None:
                 _draw_version(bench, version)
 
 
-def _draw_version(bench: Seat, version: dict[str, Any]) -> None:
-    number = version["number"]
+def _draw_version(bench: ExpertSession, version: Version) -> None:
+    number = version.number
     with ui.element("article").classes("version"):
-        html(text(f"{number}. {version['name']}"), tag="h3")
-        created = version["created"][:16].replace("T", " ")
-        size = f"{created}, {counted(version['n_features'], 'feature')}"
-        shown = size if bench.confirmed is None else f"{size}: {listing(version['features'], 12)}"
+        html(text(f"{number}. {version.name}"), tag="h3")
+        size = f"{version.created[:16].replace('T', ' ')}, {counted(version.n_features, 'feature')}"
+        shown = size if bench.confirmed is None else f"{size}: {listing(version.features, 12)}"
         line(shown)
 
         def go_back(_: Any) -> None:
@@ -93,11 +93,11 @@ def _draw_version(bench: Seat, version: dict[str, Any]) -> None:
 
         with ui.element("div").classes("row"):
             back = button("Go back to it", go_back)
-            back.props["aria-label"] = f"Go back to version {number}: {version['name']}"
+            back.props["aria-label"] = f"Go back to version {number}: {version.name}"
         _draw_exports(bench, number)
 
 
-def _draw_exports(bench: Seat, version: int | None) -> None:
+def _draw_exports(bench: ExpertSession, version: int | None) -> None:
     of = _PRESENT if version is None else f"version {version}"
     with ui.element("div").classes("row exports").props("role=group") as group:
         group.props["aria-label"] = f"Export {of}"
@@ -118,19 +118,19 @@ def _draw_exports(bench: Seat, version: int | None) -> None:
 # -- comparison --------------------------------------------------------------------------------------------------------
 
 
-def _draw_comparison(bench: Seat) -> None:
+def _draw_comparison(bench: ExpertSession) -> None:
     with panel("Compare", "What differs, and which difference made the change: it is tried out."):
         lists = ui.element("div").classes("fields")
         fields: list[Any] = []
 
         @live(bench, "versions")
         def options() -> None:
-            known = {each["number"]: f"{each['number']}. {each['name']}" for each in bench.versions}
+            known = {each.number: f"{each.number}. {each.name}" for each in bench.versions}
             first, second = [field.value for field in fields] or [None, None]
             first = next(reversed(known), None) if first == second else first
             lists.clear()
             with lists:
-                every = {**known, None: _PRESENT}
+                every: dict[Any, str] = {**known, None: _PRESENT}
                 fields[:] = [
                     choice(label, every, value if value in every else None)
                     for label, value in (("First", first), ("Second", second))

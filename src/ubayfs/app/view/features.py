@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from ...knowledge.scale import number_or_word
-from ..workbench import Seat
+from ..sessions import ExpertSession
 from .frame import address
 from .live import guarded, html, on, show_message
 from .parts import choices
@@ -60,7 +60,7 @@ def _options(url: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def feature_grid(bench: Seat) -> None:
+def feature_grid(bench: ExpertSession) -> None:
     """Draw the table; what is stated there, a word or votes and why, is an edit.
 
     Rows are fetched by the browser; what changes later is sent as differences.
@@ -70,12 +70,12 @@ def feature_grid(bench: Seat) -> None:
 
     @guarded
     def arrived(event: Any) -> None:
-        given, names = event.args, (bench.facts or {}).get("feature_names", [])
+        given, names = event.args, feature_names(bench)
         rows = [names[i] for i in given["rows"] if i in range(len(names))]
         if rows[:1] != [given["first"]][: len(given["rows"])]:
             load()  # the data are others now
         elif rows:
-            bench.say(rows, number_or_word(given["word"]), given["why"])
+            bench.set_weight(rows, number_or_word(given["word"]), given["why"])
         else:
             how = "the box before each, or a cell and the space bar"
             show_message("info", f"Select features in the table first: {how}.")
@@ -94,13 +94,19 @@ def feature_grid(bench: Seat) -> None:
             confirmed = bench.confirmed
             load()
         elif names:
-            places = {name: i for i, name in enumerate((bench.facts or {}).get("feature_names", ()))}
+            places = {name: i for i, name in enumerate(feature_names(bench))}
             rows = [[places[name], *shown.get(name, (None, ""))] for name in names if name in places]
             ui.run_javascript(f"window.ubayfs.features.change({json.dumps(rows)})")
 
     on(bench, "state", changed)
     on(bench, "facts", load)
     on(bench, "votes", lambda: load() if bench.confirmed and bench.progress is None else None)
+
+
+def feature_names(bench: ExpertSession) -> list[str]:
+    """Return the names of the features; none while the data are not read."""
+    facts = bench.facts
+    return [] if facts is None else facts.feature_names
 
 
 def search_box() -> None:

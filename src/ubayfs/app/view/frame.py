@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup
 from nicegui import context, ui
 
-from ..workbench import Seat
+from ..sessions import ExpertSession
 from .live import PLACES, guarded, html, live, refreshed
 from .parts import duration, notice, text
 
@@ -49,7 +49,7 @@ _STATUS = {
 }
 
 
-def address(bench: Seat, screen: str, **more: Any) -> str:
+def address(bench: ExpertSession, screen: str, **more: Any) -> str:
     """Return the address of a screen, or of a file, of a study; who looks at it stays the same."""
     given = {"expert": bench.expert if screen != "upload" else "", **more}
     query = urlencode({name: value for name, value in given.items() if value not in ("", None)})
@@ -82,7 +82,7 @@ def outer_frame(title: str) -> Iterator[ui.element]:
 
 
 @contextmanager
-def frame(bench: Seat, screen: str) -> Iterator[None]:
+def frame(bench: ExpertSession, screen: str) -> Iterator[None]:
     """Draw the frame of a screen of a study."""
     with outer_frame(f"{SCREENS[screen]}: {bench.state.name}") as header:
         with header:
@@ -103,7 +103,7 @@ def _next(screen: str) -> str | None:
     return order[order.index(screen) + 1] if screen != order[-1] else None
 
 
-def _tour(bench: Seat, screen: str) -> None:
+def _tour(bench: ExpertSession, screen: str) -> None:
     """Draw the step of the tour, which is hidden unless the browser is on it (static/app.js)."""
     step, following = list(SCREENS).index(screen) + 1, _next(screen)
     with ui.element("aside").classes("panel tour").props('hidden aria-label="Tour"'):
@@ -115,7 +115,7 @@ def _tour(bench: Seat, screen: str) -> None:
             html("End the tour", tag="button").on("click", js_handler="() => window.ubayfs.tour('')")
 
 
-def _name(bench: Seat) -> None:
+def _name(bench: ExpertSession) -> None:
     @live(bench, "state", classes="study")
     def name() -> None:
         html(text(bench.state.name), tag="span").props('title="The study"')
@@ -123,7 +123,7 @@ def _name(bench: Seat) -> None:
             html(text(f" as {bench.expert}"), tag="span").props('title="Who states words in this window"')
 
 
-def _screens(bench: Seat, screen: str) -> None:
+def _screens(bench: ExpertSession, screen: str) -> None:
     with ui.element("nav").props('aria-label="Screens of the study"').classes("screens"):
         for name, title in SCREENS.items():
             link = ui.link(title, address(bench, name))
@@ -131,7 +131,7 @@ def _screens(bench: Seat, screen: str) -> None:
                 link.props("aria-current=page")
 
 
-def _changes(bench: Seat) -> None:
+def _changes(bench: ExpertSession) -> None:
     """Draw undo and redo; the keys Ctrl+Z and Ctrl+Shift+Z press them (static/app.js)."""
     actions = {"undo": ("Ctrl+Z", bench.undo), "redo": ("Ctrl+Shift+Z", bench.redo)}
     buttons = {}
@@ -149,32 +149,31 @@ def _changes(bench: Seat) -> None:
             element.update()
 
 
-def _status(bench: Seat) -> None:
+def _status(bench: ExpertSession) -> None:
     @live(bench, "status", "progress", "problems", "answer", classes="status")
     def status() -> None:
         html(status_text(bench), tag="span").props("role=status")
         progress = bench.progress
-        if progress and progress.get("total"):
-            meter = ui.element("progress").props(f"max={progress['total']} value={progress['done']}")
-            meter.props["aria-label"] = str(progress["part"])
+        if progress is not None and progress.total:
+            meter = ui.element("progress").props(f"max={progress.total} value={progress.done}")
+            meter.props["aria-label"] = progress.part
 
 
-def status_text(bench: Seat) -> str:
+def status_text(bench: ExpertSession) -> Markup:
     """Return what is going on, in a few words."""
     progress = bench.progress
-    if not progress or not progress.get("total"):
+    if progress is None or not progress.total:
         return text(_STATUS.get(_activity(bench), bench.status))
-    left = progress.get("seconds_left")
-    part = str(progress["part"])
-    done = f"{part[:1].upper()}{part[1:]}: {progress['done']:,} of {progress['total']:,}"
+    part, left = progress.part, progress.seconds_left
+    done = f"{part[:1].upper()}{part[1:]}: {progress.done:,} of {progress.total:,}"
     return text(done if left is None else done + time_left(left))
 
 
-def _activity(bench: Seat) -> str:
+def _activity(bench: ExpertSession) -> str:
     """Return what is going on; what is ready may be wrong, or still be explained."""
     if bench.status != "ready":
         return bench.status
-    if any(not each.get("passing") for each in bench.problems):
+    if not all(problem.passing for problem in bench.problems):
         return "wrong"
     answer = bench.answer
     return "ready" if answer.set is None or answer.is_explained else "explaining"
@@ -189,25 +188,25 @@ def time_left(seconds: float) -> str:
     return ", nearly done" if seconds < 1 else f", {duration(seconds)} left"
 
 
-def as_sent(bench: Seat, message: str) -> str:
+def as_sent(bench: ExpertSession, message: str) -> str:
     """Return a message with files by the names under which they were sent, not by where the server keeps them."""
     return message.replace(f"{bench.directory / 'uploads'}{os.sep}", "")
 
 
-def _problems(bench: Seat) -> None:
+def _problems(bench: ExpertSession) -> None:
     """Show what is wrong with the study on every page: contradictions are named at once."""
 
     @live(bench, "problems")
     def problems() -> None:
-        known = [(as_sent(bench, each["message"]), each.get("passing")) for each in bench.problems]
-        found = [message for message, passing in known if not passing]
-        for message, _ in known:
-            if message not in found:
+        known = bench.problems
+        errors = [as_sent(bench, problem.message) for problem in known if not problem.passing]
+        for message in [as_sent(bench, problem.message) for problem in known if problem.passing]:
+            if message not in errors:
                 html(notice("warning", message))
-        more = [f"and {len(found) - _MOST_PROBLEMS} more"] if len(found) > _MOST_PROBLEMS else []
-        lines = Markup().join(map(Markup("<li>{}</li>").format, map(text, found[:_MOST_PROBLEMS] + more)))
-        if found:
-            content = Markup("<ul>{}</ul>").format(lines) if len(found) > 1 else text(found[0])
+        more = [f"and {len(errors) - _MOST_PROBLEMS} more"] if len(errors) > _MOST_PROBLEMS else []
+        lines = Markup().join(map(Markup("<li>{}</li>").format, map(text, errors[:_MOST_PROBLEMS] + more)))
+        if errors:
+            content = Markup("<ul>{}</ul>").format(lines) if len(errors) > 1 else text(errors[0])
             html(notice("error", content, "The study cannot be decided as it is:"))
 
 

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from nicegui import Client, background_tasks, context, ui
 
 from ...exceptions import UBayFSError
-from ..workbench import Seat
+from ..sessions import ExpertSession
 from .parts import notice, text
 
 Draw = Callable[[], None]
@@ -23,7 +23,7 @@ Draw = Callable[[], None]
 PLACES: WeakKeyDictionary[Client, ui.html] = WeakKeyDictionary()
 
 
-class Content(ui.html, component="static/content.js"):  # type: ignore[call-arg]
+class Content(ui.html, component="static/content.js"):  # type: ignore[call-arg,misc]
     """HTML that changes in place."""
 
 
@@ -34,10 +34,11 @@ def html(content: str, tag: str = "div") -> Content:
 
 def line(words: Any, kind: str = "note") -> Content:
     """Put a line of text on the page: a ``note``, or what stands where something is ``empty``."""
-    return html(text(words), tag="p").classes(kind)
+    made: Content = html(text(words), tag="p").classes(kind)
+    return made
 
 
-def on(bench: Seat, kinds: str | Iterable[str], redraw: Draw) -> None:
+def on(bench: ExpertSession, kinds: str | Iterable[str], redraw: Draw) -> None:
     """Call `redraw` after events of these kinds, where it stands on the page and as long as that is there.
 
     Events that come while a redrawing is waiting cause no second one. May be called from any thread of the workbench.
@@ -92,7 +93,7 @@ def later(work: Callable[[], Awaitable[Any]]) -> None:
     background_tasks.create(until_left())
 
 
-def refreshed(bench: Seat, *kinds: str) -> Callable[[Draw], Draw]:
+def refreshed(bench: ExpertSession, *kinds: str) -> Callable[[Draw], Draw]:
     """Call a function now, and again after events of these kinds: a decorator."""
 
     def decorate(refresh: Draw) -> Draw:
@@ -103,7 +104,9 @@ def refreshed(bench: Seat, *kinds: str) -> Callable[[Draw], Draw]:
     return decorate
 
 
-def live(bench: Seat, *kinds: str, of: Callable[[], Any] | None = None, classes: str = "") -> Callable[[Draw], Draw]:
+def live(
+    bench: ExpertSession, *kinds: str, of: Callable[[], Any] | None = None, classes: str = ""
+) -> Callable[[Draw], Draw]:
     """Draw a part now, and again after events of these kinds: a decorator of the function that draws it.
 
     What is typed into a field there is lost when it is drawn again: fields stand outside, or read their own events.
@@ -130,7 +133,7 @@ def live(bench: Seat, *kinds: str, of: Callable[[], Any] | None = None, classes:
     return decorate
 
 
-def follow(bench: Seat, make: Callable[[], str], *kinds: str) -> Content:
+def follow(bench: ExpertSession, make: Callable[[], str], *kinds: str) -> Content:
     """Draw HTML that is made again after events of these kinds; the page changes only where it does."""
     place = html(make())
     on(bench, kinds, lambda: place.set_content(make()))

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from ...study.diagnostics import Problems
 from ...study.schema import SECTIONS
 from ...study.yaml_io import parse_document
-from ..workbench import Seat
+from ..sessions import ExpertSession
 from .fields import Field, choice, entry
 from .live import on
 from .parts import help_text
@@ -20,6 +20,7 @@ from .parts import help_text
 _LABELS = {
     "id": "Column of the ids", "features_in": "Features are in", "n_models": "Models", "n_jobs": "Processes",
     "train_size": "Part of the samples", "n_features_per_model": "Features per model",
+    "min_votes": "Votes that a selected feature needs",
     "max_missing": "Largest share of missing values", "keep": "Samples of several files", "sheet": "Excel sheet",
     "samples_sheet": "Excel sheet that describes the samples",
     "ignore": "Columns that are not features", "features": "Feature names that are dates", "missing": "Missing values",
@@ -128,7 +129,7 @@ def hint(section: str, key: str) -> str:
     return f"{about}." if about and about != label(key) else ""
 
 
-def key_field(bench: Seat, section: str, key: str, listed: str = "") -> Field:
+def key_field(bench: ExpertSession, section: str, key: str, listed: str = "") -> Field:
     """Draw the field of a key: a list of its choices, or a box to type into."""
 
     def value() -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 from urllib.parse import quote
 
 from nicegui import ui
 
 from ..library import Library
+from ..study_facts import StudyEntry
 from .fields import entry, heading, panel
 from .frame import SCREENS, TOUR, button, outer_frame
 from .live import html, line, show_message
@@ -37,20 +37,20 @@ def _address(study: str) -> str:
     return f"/s/{quote(study)}/data"
 
 
-def _draw_study(library: Library, study: dict[str, Any]) -> None:
+def _draw_study(library: Library, study: StudyEntry) -> None:
     with ui.element("section").classes("panel"):
         with ui.element("h2"):
-            ui.link(study["name"], _address(study["id"]))
-        size = " x ".join(f"{study[key]:,} {key[2:]}" for key in ("n_samples", "n_features") if study.get(key))
-        line(size or "not read yet")
-        line(f"changed {str(study.get('changed', ''))[:16].replace('T', ' ')}")
+            ui.link(study.name, _address(study.id))
+        counts = {"samples": study.n_samples, "features": study.n_features}
+        line(" x ".join(f"{n:,} {what}" for what, n in counts.items() if n) or "not read yet")
+        line(f"changed {(study.changed or '')[:16].replace('T', ' ')}")
 
         def sure(is_asked: bool) -> None:
             asked.set_visibility(is_asked)
             ask.set_visibility(not is_asked)
 
         async def remove() -> None:
-            await asyncio.to_thread(library.remove, study["id"])
+            await asyncio.to_thread(library.remove, study.id)
             ui.navigate.reload()
 
         ask = button("Remove", lambda _: sure(True))

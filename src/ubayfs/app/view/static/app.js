@@ -45,6 +45,11 @@ window.ubayfs = {
     box.known = value;
     if (value_of(box) === before) put(box, value); else box.typed_over = before;
   },
+  // Text that was not accepted comes back, to be corrected.
+  put_back(id, text) {
+    const box = document.getElementById(id);
+    if (box && !box.value) box.value = text;
+  },
   // The tour is a matter of the browser: on or off in all of its pages.
   tour(state) {
     localStorage.setItem("ubayfs-tour", state);

@@ -23,10 +23,12 @@ window.ubayfs.features = {
     const { names = [], blocks, stated = {}, votes } = answer;
     this.votes = Boolean(votes);
     this.fit(window.matchMedia("(max-width: 40rem)").matches);
-    this.api.setGridOption("rowData", names.map((n, i) => {
+    const rows = names.map((n, i) => {
       const [w, y] = stated[i] || [null, ""];
       return { i, n, b: blocks ? blocks[i] : "", w, y, v: votes ? votes[i] : null };
-    }));
+    });
+    // What is stated comes first; a row that is edited later stays where it is.
+    this.api.setGridOption("rowData", [...rows.filter((row) => row.w !== null), ...rows.filter((row) => row.w === null)]);
     missed.forEach((rows) => this.change(rows));  // the answer may be older
   },
   async fetch(address) { return (await fetch(address)).json(); },

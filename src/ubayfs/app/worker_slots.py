@@ -19,8 +19,8 @@ _OWNER = "owner"  # file in the folder of a process, which it locks: locks end w
 _SECONDS_TO_LOCK = 60.0  # for a process between making its folder and locking it
 
 
-class Turns:
-    """A number of files in a folder; whoever locks one has a turn, which ends with the process, however it ends.
+class WorkerSlots:
+    """A number of files in a folder; whoever locks one has a slot, which ends with the process, however it ends.
 
     Parameters
     ----------
@@ -28,17 +28,17 @@ class Turns:
         None: there is nobody to wait for.
     kind : str
     n : int
-        Turns that there are at once.
+        WorkerSlots that there are at once.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     first, second = Turns(Path(folder), "stages", 1), Turns(Path(folder), "stages", 1)
-    ...     taken = first.take(), second.take()
-    ...     first.end()
-    ...     again = second.take()
-    ...     second.end()
+    ...     first, second = WorkerSlots(Path(folder), "stages", 1), WorkerSlots(Path(folder), "stages", 1)
+    ...     taken = first.acquire(), second.acquire()
+    ...     first.release()
+    ...     again = second.acquire()
+    ...     second.release()
     >>> taken, again
     ((True, False), True)
     """
@@ -47,8 +47,8 @@ class Turns:
         paths = [] if folder is None else [folder / f"{kind}-{i}" for i in range(n)]
         self._paths, self._held = paths, -1
 
-    def take(self) -> bool:
-        """Take a turn; False if all are taken."""
+    def acquire(self) -> bool:
+        """Take a slot; False if all are taken."""
         for path in self._paths if self._held < 0 else ():
             held = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
             if try_lock(held):
@@ -57,20 +57,20 @@ class Turns:
             os.close(held)
         return self._held >= 0 or not self._paths
 
-    def end(self) -> None:
-        """Let somebody else have the turn."""
+    def release(self) -> None:
+        """Let somebody else have the slot."""
         if self._held >= 0:
             held, self._held = self._held, -1
             os.close(held)
 
 
-def be_patient() -> None:
+def lower_priority() -> None:
     """Let decisions, and whatever else this machine does, go before this thread and those that it starts."""
     with suppress(AttributeError, OSError):  # where threads have no priority of their own
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
 
 
-class OwnFolder:
+class PrivateFolder:
     """A folder that nobody else can read (mode 700); if the process is killed, the next one removes it."""
 
     def __init__(self, prefix: str, parent: Path | None = None) -> None:
