@@ -277,7 +277,7 @@ def test_advice_before_the_ensemble_is_shown_once_and_reported(finished, folder,
 
     monkeypatch.setattr(ResolvedStudy, "collect", interrupted)
     done = run("select", "study.yaml", "-o", "new", "--features-per-model", "3")
-    assert "A run may choose 3 of 8 features" in done.err
+    assert "A run may select 3 of 8 features" in done.err
     assert "--features-per-model 2" in done.err
 
 
@@ -510,7 +510,7 @@ def test_the_answer_is_shown_before_the_report_is_made(finished, monkeypatch, ca
 
     monkeypatch.setattr("ubayfs.results.finishing.summarize", summarized)
     assert main(["decide", str(finished), "--max-size", "2", "-o", str(tmp_path / "two")]) == 2
-    assert "2 of 8 features were chosen" in shown[0]
+    assert "2 of 8 features were selected" in shown[0]
     assert "Score" in shown[0]
 
 
@@ -521,7 +521,7 @@ def test_decide_without_output_loads_nothing_heavy(finished):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.split(".")[0] for name in done.stderr.split()}
-    assert "2 of 8 features were chosen" in done.stdout
+    assert "2 of 8 features were selected" in done.stdout
     assert loaded.isdisjoint({"pandas", "sklearn", "matplotlib", "jinja2", "tqdm", "joblib"})
 
 

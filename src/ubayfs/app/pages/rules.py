@@ -275,7 +275,7 @@ class Editor:
             self.values[strictness] = amount
         value = number_or_word(amount)
         if strictness == OWN:
-            costs = "The stronger the correlation r of two features, the more it costs to choose both"
+            costs = "The stronger the correlation r of two features, the more it costs to select both"
             self.curve.set_content(text(f"{costs}: the strength is r / (1 - r)."))
             return
         if strictness != MUST and not (isinstance(value, int | float) and 0 <= value < math.inf):
