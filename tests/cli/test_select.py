@@ -296,7 +296,7 @@ def test_numbers_drawn_at_random_from_the_command_line(folder, run):
     assert run("select", "study.yaml", "--features-per-model", "random", "-o", "out").code == 0
     result = read_result("out")
     assert result.study.evidence.n_features_per_model == result.evidence.settings["n_features_per_model"] == "random"
-    assert "each choosing at most a number drawn from 1 to 4 of features" in Path("out/report.md").read_text("utf-8")
+    assert "each selecting at most a number drawn from 1 to 4 of features" in Path("out/report.md").read_text("utf-8")
     refused = run("select", "study.yaml", "--features-per-model", "auto", "-o", "x")
     assert (refused.code, "'random'; got 'auto'" in refused.err) == (2, True)
 

@@ -44,7 +44,9 @@ from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
 from ubayfs.report import answer_of as typed_answer_of
 from ubayfs.report import summarize
+from ubayfs.report.content import answer_document
 from ubayfs.report.problem_facts import constraint_facts
+from ubayfs.report.terminal import document_text
 
 INF = np.inf
 NAMES = ["radius", "area", "texture", "smoothness", "symmetry", "concavity"]
@@ -387,6 +389,17 @@ def test_favored_features_that_are_out_are_named_by_their_votes():
     selection = decide(evidence, weights=dict.fromkeys(names[:20], 0.5), constraints=max_size(2))
     text = " ".join(summary_of(selection, n_draws=0)["sentences"]["knowledge"])
     assert "0 are in the set; of the other 20, c (10), a (5) and b (5) have the most votes." in text
+
+
+def test_a_tie_at_the_last_place_is_printed():
+    """b and c have as many votes; with two more for b there is no tie."""
+    for more, tied in ((0, ["c"]), (2, [])):
+        sets = [[1, 1, 0, 0]] * (5 + more) + [[1, 0, 1, 0]] * 5 + [[1, 0, 0, 1]]
+        selection = decide(Evidence.from_sets(sets, list("abcd")), constraints=max_size(2))
+        answer = typed_answer_of(selection)
+        assert list(answer.last_place) == tied
+        printed = document_text(answer_document(answer, 20))
+        assert ("The last place is a tie: c would do as well as b." in printed) == bool(tied)
 
 
 def test_a_long_list_is_one_line():

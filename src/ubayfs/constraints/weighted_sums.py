@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -55,7 +55,7 @@ def _within_budget(context: Context, costs: Any, budget: float, rho: float) -> I
     return inequalities(A, budget, rho, label, f"{label} ({_costs_in_words(A, names)})")
 
 
-def _costs_in_words(A: sparse.csr_array, names: Array) -> str:
+def _costs_in_words(A: sparse.csr_array, names: Sequence[str] | Array) -> str:
     """Return the costs of few features, or of how many features they are, and their range."""
     if A.nnz <= _FEW_COSTS:
         return f"costs: {', '.join(f'{names[i]} {cost:g}' for i, cost in zip(A.indices, A.data, strict=True))}"

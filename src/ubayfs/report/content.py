@@ -11,6 +11,7 @@ from ..plotting import DISPLAYS
 from . import tables
 from .document import Card, Cell, Column, Document, Figure, Listing, Section, Table
 from .facts import Answer, ChosenFeature, Fact, Summary
+from .feature_sentences import last_place_tie
 from .trust_sentences import QUESTIONS
 
 # Heading and tables by key, in the order of a report. A display has the key of its section.
@@ -90,7 +91,7 @@ def answer_document(answer: Answer, most_rows: int) -> Document:
             "chosen",
             "",
             tables=tables.as_table("", answer.chosen[:most_rows], columns),
-            notes=(f"... and {more} more",) if more > 0 else (),
+            notes=(*([f"... and {more} more"] if more > 0 else []), *last_place_tie(answer)),
         ),
         Section("constraints", "Violated soft constraints" if violated else "", violated),
         Section("quality", "", (f"Score {answer.value:.6g}, {bound}.",)),

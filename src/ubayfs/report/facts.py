@@ -658,6 +658,7 @@ class Answer(ScoreFacts):
     sets: OtherSets
     constraints: tuple[ConstraintFact, ...]
     advice: tuple[AdviceFact, ...]
+    last_place: Names = ()  # features that would do as well as the least important one
 
     @property
     def names(self) -> Names:

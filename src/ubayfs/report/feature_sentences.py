@@ -8,6 +8,7 @@ from .._plain import counted, counted_votes, listing
 from ..plotting.profile import EFFECTS, effect_text
 from ..trust.related import LARGEST_Q
 from .facts import (
+    Answer,
     Category,
     ChosenFeature,
     LeftOutFact,
@@ -19,6 +20,7 @@ from .facts import (
 )
 
 _LISTED = 12
+_TIED = 3  # names of a tie
 # What marks of selected features mean.
 MARKS = {
     "data": "its votes brought it in: without your weights it is selected, too, and no constraint has to ask for it",
@@ -166,6 +168,15 @@ def votes_for_text(votes_for: Iterable[VotesFor], of_them: str = "") -> str:
         + ("for a U-shaped relation" if each.with_ is None else f"together with {each.with_}")
         for each in votes_for
     )
+
+
+def last_place_tie(answer: Answer) -> list[str]:
+    """Return that other features would do as well as the least important one, if there are any."""
+    others = answer.last_place
+    if not others:
+        return []
+    shown = listing(others) if len(others) <= _TIED else f"{', '.join(others[:_TIED])} and others"
+    return [f"The last place is a tie: {shown} would do as well as {answer.names[-1]}."]
 
 
 def legend(chosen: Iterable[ChosenFeature]) -> tuple[LegendEntry, ...]:

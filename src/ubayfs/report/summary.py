@@ -65,6 +65,7 @@ def answer_of(
         sets=answer_facts.other_sets(selection, reasons),
         constraints=problem_facts.constraint_facts(selection),
         advice=advice_facts(advice),
+        last_place=answer_facts.last_place(selection),
         **vars(score),
     )
     return answer if trust is None else with_trust(answer, selection, trust)
