@@ -66,10 +66,12 @@ def about_chosen(facts: ReportFacts) -> list[str]:
             f"model{' with the covariates' * bool(facts.data.adjust_for)}, with its 95 % interval. {_OTHER_SAMPLES}"
         )
     elif kinds := [member.effect_kind for member in chosen if member.effect_kind and member.effect is not None]:
-        lines.append(
-            f"{EFFECT}: {EFFECTS[kinds[0]]}. A direction is named where the 95 % interval of this number excludes "
-            f"0. {_OTHER_SAMPLES}"
+        named = (
+            "A class is named where the F test of the classes is below 5 %."
+            if kinds[0] == "share"
+            else "A direction is named where the 95 % interval of this number excludes 0."
         )
+        lines.append(f"{EFFECT}: {EFFECTS[kinds[0]]}. {named} {_OTHER_SAMPLES}")
     if any(member.q is not None for member in chosen):
         about = facts.trust.related
         listed = isinstance(about, RelatedFacts) and about.without_list is not None
