@@ -473,7 +473,7 @@ def test_constant_columns_are_never_chosen(X, y):
 
 
 def test_data_of_constant_columns_alone(X, y):
-    with pytest.warns(EnsembleWarning, match="No run chose a single feature"):
+    with pytest.warns(EnsembleWarning, match="No run selected a single feature"):
         evidence = collect(X * 0.0, y)
     refused("no feature to select: all 5 columns are constant", decide, evidence)
 

@@ -402,7 +402,7 @@ class TestMissingValues:
         selector = UBayFSSelector(
             "mrmr", max_features=1, n_models=8, random_state=0, missing="available", max_missing=0.05
         )
-        with pytest.warns(UBayFSWarning, match=r"cannot be chosen.*\(x5\)"):
+        with pytest.warns(UBayFSWarning, match=r"cannot be selected.*\(x5\)"):
             selector.fit(X, y)
         assert selector.get_support(indices=True).tolist() == [6]
 

@@ -185,10 +185,11 @@ CODES: dict[str, Row] = {
         "The ensemble was cancelled after {n_runs} of {n_models} runs; the evidence holds those."
     ),
     "no_votes": _ensemble(
-        "No run chose a single feature: the selector found nothing, or every column is constant; the evidence is empty."
+        "No run selected a single feature: the selector found nothing, or every column is constant; the evidence is "
+        "empty."
     ),
     "runs_without_choice": _ensemble(
-        "{n_empty} of {n_runs} runs chose no feature: their selector found nothing in the subsample. They count as "
+        "{n_empty} of {n_runs} runs selected no feature: their selector found nothing in the subsample. They count as "
         "runs without a vote."
     ),
     "checkpoint_damaged": _ensemble("the checkpoint is damaged, and what it lacks is done again: {reason}."),
@@ -281,7 +282,7 @@ CODES: dict[str, Row] = {
         "out ({features})."
     ),
     "mostly_missing": _warned(
-        "{n_features:,} feature(s) cannot be chosen, since more than {max_missing:.0%} of their values, or all, are "
+        "{n_features:,} feature(s) cannot be selected, since more than {max_missing:.0%} of their values, or all, are "
         "missing ({features}). Raise max_missing to let those with any value take part."
     ),
     "many_classes": _warned(
@@ -393,9 +394,9 @@ CODES: dict[str, Row] = {
         "beta for another one."
     ),
     "weights_of_hyperdirichlet": _note(
-        "Under the hyperdirichlet prior a run is one vote, shared by the features that it chose: a weight of 5 counts "
-        "like five runs that chose the feature alone. All runs together are {n_models} votes, where under the "
-        "Dirichlet prior they are {n_votes}, so weights count for more."
+        "Under the hyperdirichlet prior a run is one vote, shared by the features that it selected: a weight of 5 "
+        "counts like five runs that selected the feature alone. All runs together are {n_models} votes, where under "
+        "the Dirichlet prior they are {n_votes}, so weights count for more."
     ),
     "weak_constraints": _note(
         "The constraint strength of {constraint_strength:g} is below 1, which the paper does not recommend: soft "
@@ -423,7 +424,7 @@ CODES: dict[str, Row] = {
         "make those that must hold hard."
     ),
     "many_features_per_model": _note(
-        "A run may choose {n_features_per_model} of {n_features} features, more than a quarter: then uninformative "
+        "A run may select {n_features_per_model} of {n_features} features, more than a quarter: then uninformative "
         "features get many votes, too.",
         Remedy(
             "Use n_features_per_model={quarter}, or fewer.",

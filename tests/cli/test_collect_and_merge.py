@@ -31,7 +31,7 @@ def test_parts_are_one_ensemble_and_lead_to_its_decision(folder, run, selector):
     collect_parts(run, 4, "--selector", selector)
     merged = run("merge", *parts(4)[::-1], "-o", "evidence")
     assert merged.code == 0, merged.err
-    assert merged.err.startswith("Note: A run may choose 4 of 8 features, more than a quarter")
+    assert merged.err.startswith("Note: A run may select 4 of 8 features, more than a quarter")
     assert merged.err.count("\n") == 1
     assert "4 parts, 30 runs in evidence; decide on it with: ubayfs decide evidence" in merged.out
     assert (folder / "evidence" / "evidence.npz").read_bytes() == (folder / "whole" / "evidence.npz").read_bytes()

@@ -44,7 +44,7 @@ def test_lists_of_a_study(lists, run):
     assert result.summary.agreement.trust_in_lists == "learned"
     assert weights_of("out")["worst texture"] == 30
     report = (Path("out") / "report.html").read_text(encoding="utf-8")
-    assert "Your list &#34;STRONG&#34;: its features have more votes" in report or 'Your list "STRONG": its' in report
+    assert "The 4 features of your list &#34;STRONG&#34; have more votes than random features" in report
     # The study of the result needs no file of gene sets and repeats it; its lists are the same.
     Path("sets.gmt").unlink()
     alone = load_study("out/study.yaml")

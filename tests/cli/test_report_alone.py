@@ -46,7 +46,7 @@ def test_an_empty_choice_is_reported_without_blank_lines(folder, run):
     done = run("select", "cells.csv", "--target", "diagnosis", "--selector", "fisher", "--max-size", 0, "--models", 5,
                "--draws", 0, "-o", "none")  # fmt: skip
     assert done.code == 0, done.err
-    assert done.out.startswith("0 of 8 features were chosen.\n\nScore 1,")
+    assert done.out.startswith("0 of 8 features were selected.\n\nScore 1,")
 
 
 def test_letters_that_no_font_has_are_noted_once(folder, run, monkeypatch, real_figures):

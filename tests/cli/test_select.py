@@ -277,7 +277,7 @@ def test_advice_before_the_ensemble_is_shown_once_and_reported(finished, folder,
 
     monkeypatch.setattr(ResolvedStudy, "collect", interrupted)
     done = run("select", "study.yaml", "-o", "new", "--features-per-model", "3")
-    assert "A run may choose 3 of 8 features" in done.err
+    assert "A run may select 3 of 8 features" in done.err
     assert "--features-per-model 2" in done.err
 
 
@@ -296,7 +296,7 @@ def test_numbers_drawn_at_random_from_the_command_line(folder, run):
     assert run("select", "study.yaml", "--features-per-model", "random", "-o", "out").code == 0
     result = read_result("out")
     assert result.study.evidence.n_features_per_model == result.evidence.settings["n_features_per_model"] == "random"
-    assert "each choosing at most a number drawn from 1 to 4 of features" in Path("out/report.md").read_text("utf-8")
+    assert "each selecting at most a number drawn from 1 to 4 of features" in Path("out/report.md").read_text("utf-8")
     refused = run("select", "study.yaml", "--features-per-model", "auto", "-o", "x")
     assert (refused.code, "'random'; got 'auto'" in refused.err) == (2, True)
 
@@ -510,7 +510,7 @@ def test_the_answer_is_shown_before_the_report_is_made(finished, monkeypatch, ca
 
     monkeypatch.setattr("ubayfs.results.finishing.summarize", summarized)
     assert main(["decide", str(finished), "--max-size", "2", "-o", str(tmp_path / "two")]) == 2
-    assert "2 of 8 features were chosen" in shown[0]
+    assert "2 of 8 features were selected" in shown[0]
     assert "Score" in shown[0]
 
 
@@ -521,7 +521,7 @@ def test_decide_without_output_loads_nothing_heavy(finished):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.split(".")[0] for name in done.stderr.split()}
-    assert "2 of 8 features were chosen" in done.stdout
+    assert "2 of 8 features were selected" in done.stdout
     assert loaded.isdisjoint({"pandas", "sklearn", "matplotlib", "jinja2", "tqdm", "joblib"})
 
 

@@ -22,7 +22,7 @@ def test_scores_are_shown_and_written(folder, run):
     assert {"as many random features", "as many features by a random forest"} <= {
         line.split("  ")[0] for line in done.out.splitlines()
     }
-    assert "On samples not used for choosing: AUC" in done.out
+    assert "On held-out samples: AUC" in done.out
     assert done.out.count(" to ") >= 5  # ours, and the difference from each of four baselines
     assert "nan" not in done.out
     assert not Path("results").exists()

@@ -178,7 +178,7 @@ def test_files_processes_and_checkpoints(tmp_path, rng):
 def test_columns_with_too_many_gaps_are_warned_about(rng):
     X = rng.normal(size=(40, 5))
     X[:30, 2] = GAP
-    with pytest.warns(UBayFSWarning, match=r"1 feature\(s\) cannot be chosen.*50%.*\(x2\)"):
+    with pytest.warns(UBayFSWarning, match=r"1 feature\(s\) cannot be selected.*50%.*\(x2\)"):
         evidence = collect_evidence(
             X,
             np.arange(40) % 2,

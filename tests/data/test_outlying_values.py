@@ -103,7 +103,7 @@ def test_runs_that_choose_nothing_are_counted():
     def moody(X, y, n_features, rng):
         return [0, 1] if rng.random() < 0.5 else []
 
-    with pytest.warns(UBayFSWarning, match=r"\d+ of 20 runs chose no feature"):
+    with pytest.warns(UBayFSWarning, match=r"\d+ of 20 runs selected no feature"):
         evidence = collect_evidence(X, y, selector=moody, n_models=20, random_state=0)
     n_empty = int((np.asarray(evidence.sets.sum(axis=1)) == 0).sum())
     assert 0 < evidence.n_empty == n_empty < 20

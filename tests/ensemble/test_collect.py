@@ -285,7 +285,7 @@ def test_columns_constant_in_a_subsample_are_dropped_there(table):
 
 
 def test_an_empty_answer_is_a_run_without_votes(table):
-    with pytest.warns(EnsembleWarning, match="No run chose a single feature"):
+    with pytest.warns(EnsembleWarning, match="No run selected a single feature"):
         evidence = collect(table, Returning([]))
     assert evidence.n_models == 60
     assert evidence.counts.sum() == 0
@@ -293,7 +293,7 @@ def test_an_empty_answer_is_a_run_without_votes(table):
 
 
 def test_nothing_but_constant_columns_is_empty_evidence():
-    with pytest.warns(EnsembleWarning, match="No run chose a single feature.*every column is constant"):
+    with pytest.warns(EnsembleWarning, match="No run selected a single feature.*every column is constant"):
         evidence = collect((np.ones((20, 3)), [0, 1] * 10), "fisher", n_features_per_model=2)
     assert evidence.constant.all()
 

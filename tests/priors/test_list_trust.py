@@ -257,16 +257,16 @@ def test_the_report_names_the_list_and_the_other_choice():
     right = {f"x{i}": "very likely" for i in true}
     said = sentences(wrong, "learned")
     text = " ".join(said.sentences["knowledge"])
-    assert 'Your list "very likely" did not clearly get more votes than random features (p = ' in text
+    assert "Your 30 features rated very likely did not clearly get more votes than random features (p = " in text
     assert "it was given no weight" in text
-    assert "With `trust_in_lists: as_stated`, the selected set" in text
+    assert "With weights as stated (trust_in_lists: as_stated), the selected set" in text
     assert "conflict" not in text
     assert said.prior.trust_in_lists == "learned"
     assert "kept their weight only if" in said.methods.text
     text = " ".join(sentences(wrong, "as_stated").sentences["knowledge"])
     assert "as stated. That does not show that the list is wrong." in text
     text = " ".join(sentences(right, "learned").sentences["knowledge"])
-    assert "its features have more votes than random ones (p = " in text
+    assert "have more votes than random features (p = " in text
     assert "each was given 30 of 30 votes" in text
 
 

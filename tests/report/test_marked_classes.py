@@ -8,9 +8,9 @@ from ubayfs import UBayFSSelector, collect_evidence, decide, max_size
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.report import summarize
 from ubayfs.report.facts import Category
-from ubayfs.report.feature_sentences import about_chosen, mark_text
+from ubayfs.report.feature_sentences import about_details, mark_text
 from ubayfs.report.relations import category_of, marked_class
-from ubayfs.report.tables import chosen
+from ubayfs.report.tables import details
 
 
 def by_loops(x, member):
@@ -85,9 +85,9 @@ def test_a_report_shows_marks_and_levels():
     assert set(records) == {"p", "kind"}
     assert records["p"].marks.label == "a"
     assert records["kind"].marks.level == "x"
-    (table,) = chosen(summary)
+    (table,) = details(summary)
     assert {"Marks a class", "Levels (samples)"} <= {column.heading for column in table.columns}
-    assert any("Somers' D" in line for line in about_chosen(summary))
+    assert any("Somers' D" in line for line in about_details(summary))
     assert UBayFSSelector("mrmr", max_features=2, n_models=5, random_state=0).fit(frame, y).transform(frame).shape == (
         60,
         2,

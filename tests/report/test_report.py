@@ -406,20 +406,36 @@ def table_with(markdown, heading):
 def test_numbers_of_the_chosen_features_are_those_of_the_summary(summary, markdown):
     rows = table_with(markdown, "Selected again")
     assert list(rows[0]) == [
-        "Feature", "Models that chose it", "Related to the target", "Selected again", "Chosen because of",
-        "Best replacement", "In the data", "On half of the samples", "Blocks", "Prior weight",
+        "Feature", "Votes", "Effect in these samples", "Related to the target", "Selected again",
+        "Selected because of", "Best replacement",
     ]  # fmt: skip
     for record, row in zip(summary["chosen"], rows, strict=True):
-        assert row["Models that chose it"] == f"{record['count']} of 30"
-        assert row["On half of the samples"] == f"{100 * record['half_low']:.0f} to {100 * record['half_high']:.0f} %"
+        assert row["Votes"] == f"{record['count']} of 30"
         words, q = row["Related to the target"].replace("&lt;", "").replace("&gt;", "").rstrip(")").split(" (q ")
         assert float(q) == pytest.approx(record["q"], abs=0.01)
         assert words == ("yes" if record["related"] else "not shown by itself")
         assert row["Selected again"] == record["selected_again"]
-        assert row["Chosen because of"] == ", ".join(record["reasons"])
+        assert row["Selected because of"] == ", ".join(record["reasons"])
+        assert " votes)" in row["Best replacement"]
+
+
+def test_what_else_is_known_of_features_stands_in_a_folded_section(summary, markdown, html):
+    rows = table_with(markdown, "On half of the samples")
+    assert list(rows[0]) == ["Feature", "On half of the samples", "Blocks", "Prior weight"]
+    for record, row in zip(summary["chosen"], rows, strict=True):
+        assert row["On half of the samples"] == f"{100 * record['half_low']:.0f} to {100 * record['half_high']:.0f} %"
         stated = summary["prior"]["weights"].get(record["feature"])
         assert row["Prior weight"] == ("" if stated is None else f"{record['weight']:g}")
-        assert " votes)" in row["Best replacement"]
+    folded = html.index('<details class="section">')
+    assert html.index('id="chosen"') < folded < html.index('id="details"')
+
+
+def test_one_replacement_of_all_features_is_a_sentence():
+    """c replaces a and b; what it costs differs."""
+    evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[0, 1, 1, 0]] * 6 + [[0, 0, 0, 1]], list("abcd"))
+    markdown = markdown_of(summary_of(decide(evidence, max_size=2), n_draws=0))
+    assert "the best replacement is c for each (costs 14 to 20 votes)" in shown(markdown)
+    assert "Best replacement" not in markdown
 
 
 def test_how_sure_the_models_are_stands_in_a_technical_section(summary, markdown):
@@ -464,7 +480,8 @@ def test_the_report_opens_with_three_facts_and_proves_later(summary, html, markd
     for text in (page.text, " ".join(shown(markdown).split())):
         places = [text.index(in_one_line(fact["sentences"][0])) for fact in summary["facts"]]
         places += [
-            text.rindex(words) for words in ("Chosen features, most important first", "Did your knowledge", "Proved: ")
+            text.rindex(words)
+            for words in ("Selected features, most important first", "Did your knowledge", "Proved: ")
         ]
         assert places == sorted(places)
         assert text.count("Proved: ") == 1
@@ -527,14 +544,14 @@ def test_what_is_not_known_is_left_out(blank_figures):
     ):
         assert absent not in page.text
         assert absent not in markdown
-    assert tables_of(markdown)[0][0] == ["Feature", "Chosen because of", "Best replacement", "Importance"]
+    assert tables_of(markdown)[0][0] == ["Feature", "Importance", "Selected because of"]
 
 
 def test_the_empty_set_and_a_selection_from_a_file_have_reports(blank_figures):
     evidence = Evidence.from_sets(np.eye(3, dtype=bool), list("abc"))
     empty = summary_of(decide(evidence, constraints=max_size(0)), n_draws=1)
-    assert "No feature was chosen." in Page(page_of(empty)).text
-    assert "No feature was chosen." in markdown_of(empty)
+    assert "No feature was selected." in Page(page_of(empty)).text
+    assert "No feature was selected." in markdown_of(empty)
     read = Selection.from_dict(decide(evidence, constraints=[max_size(1), must_link(["a", "b"], rho=0.1)]).to_dict())
     page = Page(page_of(summary_of(read)))
     assert page.problems == []
@@ -581,8 +598,7 @@ def test_one_feature_is_singular():
     evidence = Evidence.from_sets([[True, False]] * 3, ["a", "b"])
     summary = summary_of(decide(evidence, constraints=max_size(1)), n_draws=0)
     markdown = markdown_of(summary)
-    assert "# 1 of 2 features was chosen." in markdown
-    assert "3 models voted. The constraint holds." in markdown
+    assert "1 of 2 features was selected. 3 models voted." in markdown
 
 
 def test_an_empty_choice_has_no_stray_lines(blank_figures):
@@ -593,7 +609,7 @@ def test_an_empty_choice_has_no_stray_lines(blank_figures):
         assert stray not in page.text
         assert stray not in markdown
         assert not [image for image in page.all("img") if stray in image["alt"]]
-    assert summary["sentences"]["chosen"] == ["No feature was chosen."]
+    assert summary["sentences"]["chosen"] == ["No feature was selected."]
     assert summary["sentences"]["knowledge"] == summary["legend"] == []
 
 

@@ -44,7 +44,9 @@ from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
 from ubayfs.report import answer_of as typed_answer_of
 from ubayfs.report import summarize
+from ubayfs.report.content import answer_document
 from ubayfs.report.problem_facts import constraint_facts
+from ubayfs.report.terminal import document_text
 
 INF = np.inf
 NAMES = ["radius", "area", "texture", "smoothness", "symmetry", "concavity"]
@@ -114,7 +116,7 @@ def test_it_goes_through_strict_json_and_back(summary, selection, data):
 
 def test_the_answer_is_that_of_the_selection(summary, selection):
     assert summary["created"] == "2024-05-06"
-    assert summary["title"] == "Feature selection from cells.csv"
+    assert summary["title"] == "cells.csv"
     for key in ("value", "bound", "gap"):
         assert summary[key] == getattr(selection, key)
     assert summary["importance"] == selection.metrics.importance
@@ -122,7 +124,7 @@ def test_the_answer_is_that_of_the_selection(summary, selection):
     assert summary["proved"] is True
     assert summary["complete"] is True
     n = len(selection.features)
-    assert summary["headline"] == f"{n} of 6 features were chosen."
+    assert summary["headline"] == f"{n} of 6 features were selected."
     assert summary["proof"] == "Proved: under these votes, weights and constraints no other set has a higher score."
     assert summary["verdict"][0].startswith(summary["proof"])
 
@@ -312,7 +314,7 @@ def test_correlation_among_the_chosen(summary, selection, data):
 def test_the_question_in_sentences(summary):
     text = " ".join(summary["question"])
     assert "Which of 6 features make the best set to tell two classes apart (status) on 60 samples?" in text
-    assert "40 elementary models (mRMR) voted, each on 75 % of the groups, each choosing at most 3 features." in text
+    assert "40 elementary models (mRMR) voted, each on 75 % of the groups, each selecting at most 3 features." in text
     assert (
         "Dirichlet prior. Weights stated by the expert, in votes: symmetry (12) and texture (4); all others have 0.01."
         in text
@@ -369,8 +371,44 @@ def test_the_lead_names_the_target_and_its_classes(selection, rng):
 
 def test_two_constraints_are_both():
     evidence = Evidence.from_sets(np.eye(4, dtype=bool), list("abcd"))
-    summary = summary_of(decide(evidence, constraints=[max_size(2), max_size(3)]), n_draws=0)
+    summary = summary_of(decide(evidence, constraints=[max_size(2, rho=9), max_size(3)]), n_draws=0)
     assert summary["lead"].endswith(" Both constraints hold.")
+
+
+def test_that_hard_constraints_hold_is_not_said_first():
+    evidence = Evidence.from_sets(np.eye(4, dtype=bool), list("abcd"))
+    summary = summary_of(decide(evidence, constraints=[max_size(2), max_size(3)]), n_draws=0)
+    assert summary["lead"].endswith("voted.")
+
+
+def test_favored_features_that_are_out_are_named_by_their_votes():
+    """Of 20 favored features 18 are out; c and b have votes."""
+    names = [*"abc", *(f"f{i}" for i in range(17)), "x", "y"]
+    sets = [[name in {"x", "y"} or name in more for name in names] for more in ("a", "c", "c", "b", "")]
+    evidence = Evidence.from_sets(sets * 5, names)
+    selection = decide(evidence, weights=dict.fromkeys(names[:20], 0.5), constraints=max_size(2))
+    text = " ".join(summary_of(selection, n_draws=0)["sentences"]["knowledge"])
+    assert "0 are in the set; of the other 20, c (10), a (5) and b (5) have the most votes." in text
+
+
+def test_a_tie_at_the_last_place_is_printed():
+    """b and c have as many votes; with two more for b there is no tie."""
+    for more, tied in ((0, ["c"]), (2, [])):
+        sets = [[1, 1, 0, 0]] * (5 + more) + [[1, 0, 1, 0]] * 5 + [[1, 0, 0, 1]]
+        selection = decide(Evidence.from_sets(sets, list("abcd")), constraints=max_size(2))
+        answer = typed_answer_of(selection)
+        assert list(answer.last_place) == tied
+        printed = document_text(answer_document(answer, 20))
+        assert ("The last place is a tie: c would do as well as b." in printed) == bool(tied)
+
+
+def test_a_long_list_is_one_line():
+    names = [f"f{i}" for i in range(30)]
+    stated = {name: {"weight": "likely", "source": "Atlas"} for name in names[:20]}
+    selection = decide(Evidence.from_sets(np.eye(30, dtype=bool), names), weights=stated, constraints=max_size(2))
+    question = summary_of(selection, n_draws=0)["question"]
+    expected = "20 features likely (7.5 votes each; source: Atlas): f0, f1, f2 and 17 more"
+    assert any(expected in line for line in question)
 
 
 def test_given_warnings_come_first(summary):
@@ -453,7 +491,7 @@ def test_kept_constraints_of_a_file_are_known_to_hold(evidence):
 
 def test_the_empty_set_has_a_summary(evidence):
     summary = summary_of(decide(evidence, constraints=max_size(0)), n_draws=2)
-    assert summary["headline"] == "0 of 6 features were chosen."
+    assert summary["headline"] == "0 of 6 features were selected."
     assert summary["chosen"] == []
     assert summary["correlation"] is None
 

@@ -149,9 +149,7 @@ def test_a_pair_of_stand_ins_is_alike_and_listed_once(rng):
 def test_how_it_predicts_is_reported_with_the_hardest_baseline(summary, trust):
     ours = trust.validation.scores.iloc[0]
     assert fact(summary, "validation")["value"] == f"AUC {ours['mean']:.2f}"
-    assert f"On samples not used for choosing: AUC {ours['mean']:.2f} ({ours['lower']:.2f} to" in words(
-        summary, "validation"
-    )
+    assert f"On held-out samples: AUC {ours['mean']:.2f} ({ours['lower']:.2f} to" in words(summary, "validation")
     assert "No clear difference from all features: " in words(summary, "validation")
     section = summary["sentences"]["validation"]
     assert "Better than as many random features: +" in words(summary, "validation")
@@ -173,7 +171,7 @@ def test_a_baseline_that_chooses_the_same_sets_is_not_the_hardest_one(selection,
     summary = summary_of(selection, n_draws=0, trust=replace(trust, validation=validation))
     assert "most votes" not in words(summary, "validation")
     assert (
-        "The same score in every fold as the votes alone (no weights or constraints)."
+        "The same score in every fold with as many features by votes (no weights or other constraints)."
         in summary["sentences"]["validation"]
     )
 
@@ -280,9 +278,9 @@ def test_the_legend_says_whether_q_counts_the_list(selection):
 
 
 def test_a_set_that_is_larger_than_the_data_support_says_so():
-    for more, words in (({}, "the data"), ({"without_list": 1}, "the data with your list")):
+    for more, words in (({}, "The data"), ({"without_list": 1}, "The data and your list")):
         lines = facts_of(with_related(n_supported=6, **more))[1]["sentences"]
-        assert lines[1] == f"With max_size: supported, {words} would decide the size: 6 features. This set has 4 more."
+        assert lines[1].startswith(f"{words} support 6 features; the other 4 places are filled")
     assert not any("support" in line for line in facts_of(with_related())[1]["sentences"])
 
 
@@ -306,8 +304,8 @@ def test_sets_that_are_related_and_not_selected_again_are_reconciled(changes, ag
     known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 10, "selected_again": again}
     facts = {**with_related(**changes), "reproducibility": known | {"interval": [-0.1, 0.5]}}
     expected = (
-        "Both are true: at least 150 of 400 features are related to the target, and many do equally well. Another "
-        "study would select others among them."
+        "Both are true: at least 150 of 400 features are related to the target, and another study would select others "
+        "of them that do equally well."
     )
     sentences = facts_of(facts)[2]["sentences"]
     assert (expected in sentences) == both
@@ -317,20 +315,19 @@ def test_sets_that_are_related_and_not_selected_again_are_reconciled(changes, ag
 @pytest.mark.parametrize(
     ("again", "value", "sentence"),
     [
-        ([2.2, 3.4], "2 to 3 of 10", "about 2 to 3 of these 10 would be selected again."),
-        ([0.4, 1.8], "0 to 2 of 10", "up to about 2 of these 10 would be selected again."),
-        ([6.6, 7.1], "7 of 10", "about 7 of these 10 would be selected again."),
-        ([-0.1, 0.3], "none of 10", "hardly any of these 10 would be selected again."),
+        ([2.2, 3.4], "2 to 3 of 10", "2 to 3 of these 10 would be selected again"),
+        ([0.4, 1.8], "up to 2 of 10", "up to 2 of these 10 would be selected again"),
+        ([6.6, 7.1], "about 7 of 10", "about 7 of these 10 would be selected again"),
+        ([-0.1, 0.3], "hardly any of 10", "hardly any of these 10 would be selected again"),
     ],
 )
 def test_what_would_be_selected_again_in_words(again, value, sentence):
     known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 10, "selected_again": again}
-    few = "As few as by chance cannot be ruled out." if again[0] > 0.5 else "That is not clearly more than by chance."
-    for lowest, more in ((0.1, []), (-0.1, [few])):
+    for lowest, more in ((0.1, ""), (-0.1, ", which is not clearly more than by chance")):
         facts = {**with_related(), "reproducibility": known | {"interval": [lowest, 0.5]}}
         found = facts_of(facts)[2]
         assert found["value"] == value
-        assert found["sentences"] == [f"In a new study of this size, {sentence}", *more]
+        assert found["sentences"] == [f"In a new study of this size, {sentence}{more}."]
 
 
 @pytest.mark.parametrize(
@@ -340,10 +337,10 @@ def test_what_would_be_selected_again_in_words(again, value, sentence):
 def test_one_feature_is_probably_selected_again_only_where_the_whole_range_says_so(again, may):
     known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 1, "selected_again": again}
     one = with_related(size=1, at_least=1, n_related_of_all=1)
-    by_chance = [] if may == "would probably" else ["It may have been selected by chance."]
-    for lowest, more in ((0.1, []), (-0.1, by_chance)):
+    by_chance = "" if may == "would probably" else ", and it may have been selected by chance"
+    for lowest, more in ((0.1, ""), (-0.1, by_chance)):
         trust = {**one, "reproducibility": known | {"interval": [lowest, 1]}}
-        expected = [f"In a new study of this size, this feature {may} be selected again.", *more]
+        expected = [f"In a new study of this size, this feature {may} be selected again{more}."]
         assert facts_of(trust)[2]["sentences"] == expected
 
 
@@ -375,9 +372,9 @@ def test_what_rules_and_weights_bring_in_is_not_counted():
     found = selected_again_facts(size=6, selected_again=[1.2, 3.1], stand_ins=[3, 5.2], by_rule=["a", "b"])
     assert found["value"] == "1 to 3 of 6"
     assert found["sentences"] == [
-        "Of the 6 that the data selected, a new study of this size would select about 1 to 3 again; 3 to 5 if a close "
-        "stand-in (correlation above 0.8) counts.",
-        "Your rules brought in 2 more, not counted here.",
+        "In a new study of this size, 1 to 3 of the 6 that the data selected would be selected again (3 to 5 if a "
+        "close stand-in, with a correlation above 0.8, counts).",
+        "The other 2 are not counted: your rules brought in 2.",
     ]
     without = {"size": 10, "selected_again": [1.1, 2.2]}
     with_weights = {"size": 7, "selected_again": [3.3, 6.2]}
@@ -385,19 +382,20 @@ def test_what_rules_and_weights_bring_in_is_not_counted():
         size=6, selected_again=[0.2, 0.3], stand_ins=[0.1, 0.3], by_rule=["a"], by_weight=["b"], without_prior=without,
         with_weights=with_weights,
     )  # fmt: skip
-    assert found["value"] == "none of 6 by the data alone"
+    assert found["value"] == "hardly any of 6 by the data alone"
     assert found["sentences"] == [
-        "Of the 6 that the data selected, a new study of this size would select hardly any again by the data alone.",
-        "Your rules brought in 1 and your weights 1 more, not counted here.",
-        "With your weights: about 3 to 6 of 7. Weights favor the same features in every study, right or wrong.",
-        "Of the set without your weights: about 1 to 2 of 10.",
+        "In a new study of this size, hardly any of the 6 that the data selected would be selected again by the data "
+        "alone.",
+        "With your weights, which favor the same features in every study, right or wrong, 3 to 6 of 7 would be.",
     ]
 
 
 def test_where_the_data_brought_nothing_it_is_said():
     found = selected_again_facts(size=0, selected_again=[None, None], by_rule=["a"], by_weight=["b", "c"])
     assert found["value"] == ""
-    assert found["sentences"] == ["The data selected none of these 3: your rules brought in 1 and your weights 2."]
+    assert found["sentences"] == [
+        "The data did not select any of these 3: your rules brought in 1 and your weights brought in 2."
+    ]
     found = selected_again_facts(size=0, selected_again=[0, 0], by_weight=["b"])
     assert found["sentences"] == ["The data did not select this feature: your weights brought it in."]
 
@@ -547,7 +545,9 @@ def test_a_replacement_without_votes_is_not_named_as_the_best_one():
     record = next(record for record in plain_one["chosen"] if record["feature"] == "a")
     assert replacement(read(record, ChosenFeature)) == "e (costs 9 votes)"
     for found, said in ((listed, True), (plain_one, False)):
-        assert any("None with votes" in line for line in found["notes"]["chosen"]) == said
+        assert (
+            any("No replacement of these features has votes" in line for line in found["sentences"]["chosen"]) == said
+        )
 
 
 def test_the_csv_has_q_selected_again_and_the_substitute(summary):

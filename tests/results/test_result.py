@@ -160,7 +160,7 @@ def test_a_table_at_hand_is_not_read_again(plain, project, tmp_path):
     assert list(read_table(tmp_path / "out" / "selected_data.csv").frame) == ["id", "A", "B", "clinic", "ill"]
     shutil.rmtree(tmp_path / "out")
     changed = replace(table, frame=table.frame.drop(columns="A"))
-    with pytest.raises(InputError, match=r"has no column 'A', which was chosen: it is not the table"):
+    with pytest.raises(InputError, match=r"has no column 'A', which was selected: it is not the table"):
         write_result(tmp_path / "out", asked, data=changed)
     assert list(tmp_path.iterdir()) == []
 

@@ -43,7 +43,7 @@ def test_a_wrong_list_does_not_raise_what_is_selected_again():
     assert plain.without_prior is None
     assert listed.without_prior.agreements == pytest.approx(plain.agreements)
     assert listed.without_prior.selected_again == pytest.approx(plain.selected_again)
-    assert "Of the set without your weights: " in str(listed)
+    assert "With your weights, " in str(listed)
 
 
 @pytest.mark.filterwarnings("ignore::ubayfs.exceptions.OptimizationWarning")  # members without votes
@@ -93,7 +93,7 @@ def test_a_feature_that_its_weight_brings_back_is_not_selected_again_by_the_data
     found = reproduced(X, y, weights={"g0": 20}, constraints=max_size(2), **SETTINGS)
     assert found.labels_with_weights[0] == "usually"
     assert found.labels[0] in ("rarely", "by your weight")
-    assert "With your weights: " in str(found)
+    assert "With your weights, " in str(found)
     assert "by the data alone" in str(found)
     plain = reproduced(X, y, constraints=max_size(2), **SETTINGS)
     assert plain.with_weights is plain.labels_with_weights is None
@@ -109,7 +109,7 @@ def test_a_required_feature_is_not_counted():
     assert found.labels[[0, 50]].tolist() == ["by your rule"] * 2
     assert found.share_of_halves[[0, 50]].tolist() == [0, 0]
     assert found.selected_again[1] <= 2
-    assert "Your rules brought in 2 more, not counted here." in str(found)
+    assert "The other 2 are not counted: your rules brought in 2." in str(found)
 
 
 def test_what_fills_a_place_is_not_counted():
@@ -124,7 +124,7 @@ def test_what_fills_a_place_is_not_counted():
     assert set(five.labels[np.isin(X.columns, five.filling)]) == {"fills a place"}
     assert five.agreements == pytest.approx(two.agreements)
     assert five.selected_again == pytest.approx(two.selected_again)
-    assert "3 fill places: no model selected them. They are not counted." in str(five)
+    assert "The other 3 are not counted: 3 fill places without a vote." in str(five)
 
 
 def test_nothing_by_the_data():
@@ -133,7 +133,7 @@ def test_nothing_by_the_data():
     assert found.size == 0
     assert found.n_undefined == 8
     assert found.stand_ins is None
-    assert "The data selected none of these 2: your rules brought in 2." in str(found)
+    assert "The data did not select any of these 2: your rules brought in 2." in str(found)
 
 
 def test_without_weights_halves_are_decided_once(monkeypatch):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._arguments import check_real
-from .._plain import counted, listed
+from .._arguments import Array, check_real
+from .._plain import counted
 from ..data.blocks import Blocks
 from ..exceptions import ConstraintError
 from .arguments import (
@@ -31,6 +31,7 @@ from .constraint import Constraint, Context, Inequalities, builder, inequalities
 from .words import names_in_words
 
 _LISTED = 12  # terms that a title spells out
+_FEW_COSTS = 3  # that a title lists
 
 
 def _coefficients(context: Context, values: Any, on: str, kind: str, argument: str) -> sparse.csr_array:
@@ -50,9 +51,16 @@ def _within_budget(context: Context, costs: Any, budget: float, rho: float) -> I
         rule = "must be given, or be a column of the table of weights: features and what each costs."
         raise ConstraintError(f"cost_budget: costs {rule}", argument="costs", rule=rule)
     A, names = _coefficients(context, costs, "features", "cost_budget", "costs"), context.index.names
-    terms = [f"{names[i]} {cost:g}" for i, cost in zip(A.indices[:_LISTED], A.data[:_LISTED], strict=True)]
     label = f"cost budget {budget:g}"
-    return inequalities(A, budget, rho, label, f"{label} (costs: {listed(terms, _LISTED, A.nnz)})")
+    return inequalities(A, budget, rho, label, f"{label} ({_costs_in_words(A, names)})")
+
+
+def _costs_in_words(A: sparse.csr_array, names: Sequence[str] | Array) -> str:
+    """Return the costs of few features, or of how many features they are, and their range."""
+    if A.nnz <= _FEW_COSTS:
+        return f"costs: {', '.join(f'{names[i]} {cost:g}' for i, cost in zip(A.indices, A.data, strict=True))}"
+    low, high = A.data.min(), A.data.max()
+    return f"costs of {A.nnz:,} features, {f'{low:g}' if low == high else f'{low:g} to {high:g}'} each"
 
 
 def _budget_in_words(arguments: Mapping[str, Any]) -> str:

@@ -77,7 +77,9 @@ def check_not_features(covariates: Covariates, feature_names: Array) -> None:
     """Raise if a covariate has the name of a feature."""
     both = [name for name in covariates.names if name in set(feature_names)]
     if both:
-        rule = f"has {both[0]!r}, which is a feature, too. Leave it out of the features: a covariate cannot be chosen."
+        rule = (
+            f"has {both[0]!r}, which is a feature, too. Leave it out of the features: a covariate cannot be selected."
+        )
         raise InputError.of("adjust_for", rule, both[0])
 
 

@@ -153,6 +153,20 @@ def fit_cox(Z: Floats, time: Array, event: Array, penalty: float = 0.0) -> CoxFi
     raise UBayFSError("Cox's model did not converge: some feature tells perfectly who has the event first.")
 
 
+def cox_errors(Z: Floats, time: Array, event: Array, coefficients: Floats) -> Floats:
+    """Return the standard errors of the coefficients of :func:`fit_cox` without a penalty, from the information.
+
+    >>> Z, time, event = np.array([[1.0], [0.0], [1.0], [0.0]]), [1, 2, 3, 4], [1, 1, 1, 1]
+    >>> cox_errors(Z, time, event, fit_cox(Z, time, event).coefficients).round(4)
+    array([1.2403])
+    """
+    point = CoxPoint.at(RiskSets.from_times(time, event), Z @ coefficients)
+    # The inverse of the information; a coefficient without any has an infinite error.
+    inverse = np.linalg.pinv(Z.T @ point.curved(Z))
+    variances = np.diag(inverse)
+    return np.where(variances > 0, np.sqrt(np.maximum(variances, 0.0)), np.inf)
+
+
 def median_follow_up(time: Array, event: Array) -> float | None:
     """Return the median time for which samples were followed, had there been no events; None if it is not reached.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from .._arguments import Floats, Mask, RandomState
+from .._arguments import Floats, Ints, Mask, RandomState
 from .._plain import number
 from ..constraints.utility import STANDARD_ERRORS, score_tolerance
 from ..data.blocks import Blocks
@@ -56,7 +56,7 @@ ALIKE = 0.5  # correlation from which on a feature may be named as a stand-in
 
 def chosen_features(selection: Selection, attributed: Attribution | None, blocks: Blocks) -> tuple[ChosenFeature, ...]:
     """Return the chosen features, most important first, and what each is chosen because of."""
-    order = selection.indices[np.argsort(-selection.importance[selection.indices], kind="stable")]
+    order = _by_importance(selection)
     in_blocks = blocks_of(blocks, selection.feature_names, order)
     counts, weights, posterior = selection.counts, selection.weights, selection.posterior
     identical = _identical(selection)
@@ -261,24 +261,39 @@ def tied_members(selection: Selection) -> Mask:
     if selection.problem is None:
         return tied
     for member in np.flatnonzero(chosen & ~tied):
-        tied[member] = _exchangeable(selection, int(member))
+        tied[member] = len(_as_good_as(selection, int(member))) > 0
     return tied
 
 
-def _exchangeable(selection: Selection, member: int) -> bool:
+def _by_importance(selection: Selection) -> Ints:
+    """Return the members, most important first."""
+    order: Ints = selection.indices[np.argsort(-selection.importance[selection.indices], kind="stable")]
+    return order
+
+
+def last_place(selection: Selection) -> tuple[str, ...]:
+    """Return features of the same importance that would do as well as the least important member."""
+    if selection.problem is None or len(selection.indices) == 0:
+        return ()
+    last = _by_importance(selection)[-1]
+    return tuple(selection.feature_names[_as_good_as(selection, int(last))].tolist())
+
+
+def _as_good_as(selection: Selection, member: int) -> Ints:
+    """Return features of the same importance that can take the place of a member without loss; some, if very many."""
     assert selection.problem is not None
     utility, theta = selection.problem.utility, selection.importance
     tolerance = score_tolerance(selection.value) + _simulation_error(selection, member)
     equal = ~selection.mask & utility.selectable & (np.abs(theta - theta[member]) <= tolerance)
     others = np.flatnonzero(equal)[:_TRIED]
     if len(others) == 0:
-        return False
+        return others
     staying = selection.indices[selection.indices != member]
     columns = np.column_stack([np.tile(staying, (len(others), 1)), others]).ravel()
     starts = np.arange(len(others) + 1) * (len(staying) + 1)
     sets = sparse.csr_array((np.ones(len(columns)), columns, starts), shape=(len(others), len(theta)))
     loss = selection.value - utility(sets)
-    return bool((loss <= np.broadcast_to(tolerance, len(theta))[others]).any())
+    return np.asarray(others[loss <= np.broadcast_to(tolerance, len(theta))[others]])
 
 
 def _simulation_error(selection: Selection, member: int) -> Floats | float:

@@ -106,7 +106,7 @@ def _selection(selection: Selection) -> Card:
     more = counted(len(selection.alternatives), "alternative")
     proved, hold = proof(score.proved, score.complete, score.gap), constraints_hold(constraint_facts(selection))
     lines = [proved, hold, *([f"{more} in .alternatives."] if selection.alternatives else [])]
-    title = f"{len(selection.features):,} of {counted(len(selection.feature_names), 'feature')} chosen"
+    title = f"{len(selection.features):,} of {counted(len(selection.feature_names), 'feature')} selected"
     return _of_features(selection, title, order, columns, lines, advice=selection.advice)
 
 
@@ -157,7 +157,7 @@ def _validation(validation: Validation) -> Card:
     scores = [row for row in facts.scores if row.metric == main]
     has_bars = main in ("auc", "c_index")
     columns: dict[str, Cells] = {
-        "chosen by": [method_name(row.method) for row in scores],
+        "selected by": [method_name(row.method) for row in scores],
         metric_name(main): [Cell(mean_text(row), Bar(row.mean or 0.0) if has_bars else None) for row in scores],
         "ours minus this": [difference_text(row) for row in scores],
     }

@@ -11,13 +11,15 @@ from ..plotting import DISPLAYS
 from . import tables
 from .document import Card, Cell, Column, Document, Figure, Listing, Section, Table
 from .facts import Answer, ChosenFeature, Fact, Summary
+from .feature_sentences import last_place_tie
 from .trust_sentences import QUESTIONS
 
 # Heading and tables by key, in the order of a report. A display has the key of its section.
 SECTIONS: dict[str, tuple[str, Callable[[Summary], tuple[Table, ...]] | None]] = {
-    "chosen": ("The chosen features, and why", tables.chosen),
+    "chosen": ("The selected features, and why", tables.chosen),
     "knowledge": ("Did your knowledge make the difference?", tables.decisions),
     "left_out": ("Strong features that are not in the set", lambda s: tables.left_out(s.left_out)),
+    "details": ("More on the selected features", tables.details),
     "substitutes": ("What can replace a feature?", tables.substitutes),
     "validation": ("Does the set predict?", lambda s: tables.validation(s.trust.validation)),
     "related": (QUESTIONS["related"], None),
@@ -25,7 +27,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Summary], tuple[Table, ...]] | None]] =
     "constraints": (tables.CONSTRAINTS, lambda s: tables.constraints(s.constraints)),
     "asked": ("What was asked", lambda s: tables.stated(s.prior)),
     "data": ("The data at a glance", lambda s: tables.data(s.data)),
-    "correlation": ("Correlation among the chosen features", lambda s: tables.correlation(s.correlation)),
+    "correlation": ("Correlation among the selected features", lambda s: tables.correlation(s.correlation)),
     "quality": ("Is it the best set?", lambda s: tables.alternatives(s.alternatives)),
     "ensemble": (f"Technical: {tables.CERTAINTY}", tables.ensemble),
     "reproduce": ("How to reproduce", None),
@@ -47,9 +49,9 @@ def document(summary: Summary) -> Document:
     sections = tuple(_section(summary, key) for key in SECTIONS)
     return Document(
         title=summary.title,
+        about=_about(summary),
         headline=summary.headline,
         lead=summary.lead,
-        created=summary.created.replace("T", " ").replace("+00:00", " UTC"),
         warnings=summary.warnings,
         sections=tuple(section for section in sections if not section.empty),
         cards=fact_cards(summary.facts),
@@ -57,8 +59,16 @@ def document(summary: Summary) -> Document:
     )
 
 
+def _about(summary: Summary) -> str:
+    """Return the files unless they are the title, the date and the version."""
+    file = summary.data.file or ""
+    date = summary.created.replace("T", " ").replace("+00:00", " UTC")
+    version = f"ubayfs {summary.versions['ubayfs']}" if "ubayfs" in summary.versions else ""
+    return ", ".join(filter(None, [file if file != summary.title else "", date, version]))
+
+
 def answer_document(answer: Answer, most_rows: int) -> Document:
-    """Return what commands print of an answer: chosen features, constraints that are violated, the score."""
+    """Return what commands print of an answer: selected features, constraints that are violated, the score."""
     columns: list[tables.Field[ChosenFeature]] = [
         (Column("feature"), lambda r: r.feature),
         (Column("votes", True), lambda r: "" if r.count is None else str(r.count)),
@@ -81,7 +91,7 @@ def answer_document(answer: Answer, most_rows: int) -> Document:
             "chosen",
             "",
             tables=tables.as_table("", answer.chosen[:most_rows], columns),
-            notes=(f"... and {more} more",) if more > 0 else (),
+            notes=(*([f"... and {more} more"] if more > 0 else []), *last_place_tie(answer)),
         ),
         Section("constraints", "Violated soft constraints" if violated else "", violated),
         Section("quality", "", (f"Score {answer.value:.6g}, {bound}.",)),
@@ -123,9 +133,9 @@ def _sentences(summary: Summary, key: str) -> tuple[str, ...]:
 
 def _figures(summary: Summary, key: str) -> tuple[Figure, ...]:
     members = listing(summary.names, 12)
-    chosen = f" Chosen: {members}." if members else ""
+    selected = f" Selected: {members}." if members else ""
     return tuple(
-        Figure(name, display.caption, f"{display.caption}{chosen}")
+        Figure(name, display.caption, f"{display.caption}{selected}")
         for name, display in DISPLAYS.items()
         if display.section == key and name in summary.displays
     )

@@ -114,9 +114,9 @@ class Document:
     """A whole report, or all that is printed of an answer: the answer first."""
 
     title: str = ""
+    about: str = ""  # below the title: files, date, version
     headline: str = ""
     lead: str = ""
-    created: str = ""
     warnings: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
     cards: tuple[Card, ...] = ()

@@ -117,6 +117,8 @@ class ChosenFeature:
     replaceable: bool | None = None
     # How it is related to the target.
     hazard_ratio: float | None = None
+    hazard_low: float | None = None  # ends of its 95 % interval
+    hazard_high: float | None = None
     beyond: Associations | None = None
     marks: MarkedClass | None = None
     category: Category | None = None
@@ -567,6 +569,7 @@ class PriorFacts:
     confirmed_by: Mapping[str, str] | None = None
     trust_in_lists: str = AS_STATED
     changed_after_votes: Mapping[str, str] = field(default_factory=dict)
+    votes: Mapping[str, int] = field(default_factory=dict)  # of the models, for what has a weight of its own
 
 
 @dataclass(frozen=True)
@@ -655,6 +658,7 @@ class Answer(ScoreFacts):
     sets: OtherSets
     constraints: tuple[ConstraintFact, ...]
     advice: tuple[AdviceFact, ...]
+    last_place: Names = ()  # features that would do as well as the least important one
 
     @property
     def names(self) -> Names:

@@ -1,13 +1,14 @@
-"""Sentences on features: columns and marks of the chosen ones, what can replace them, what is left out and why."""
+"""Sentences on features: columns and marks of the selected ones, what can replace them, what is left out and why."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from .._plain import counted, counted_votes, listing
-from ..plotting.profile import EFFECTS
+from ..plotting.profile import EFFECTS, effect_text
 from ..trust.related import LARGEST_Q
 from .facts import (
+    Answer,
     Category,
     ChosenFeature,
     LeftOutFact,
@@ -19,7 +20,8 @@ from .facts import (
 )
 
 _LISTED = 12
-# What marks of chosen features mean.
+_TIED = 3  # names of a tie
+# What marks of selected features mean.
 MARKS = {
     "data": "its votes brought it in: without your weights it is selected, too, and no constraint has to ask for it",
     "rule": "your constraints brought it in: they require it, or votes select it only because they ask for it",
@@ -31,10 +33,11 @@ MARKS = {
     "tie": "another feature would do as well in its place, so that the choice between them is open",
 }
 AGAIN_WITH_WEIGHTS = "Selected again with your weights"
+EFFECT = "Effect in these samples"
 
 
 def marks_of(member: ChosenFeature) -> tuple[str, ...]:
-    """Return the marks of a chosen feature."""
+    """Return the marks of a selected feature."""
     marks = {
         "no vote": member.without_vote,
         "weight not needed": member.weight_not_needed,
@@ -54,10 +57,21 @@ def again_heading(chosen: Iterable[ChosenFeature]) -> str:
 
 
 def about_chosen(facts: ReportFacts) -> list[str]:
-    """Return what the columns of the chosen features mean, as far as they are known."""
+    """Return what the columns of the selected features mean, as far as they are known."""
     chosen, again = facts.chosen, again_heading(facts.chosen)
-    weighted = any(member.again_with_weights for member in chosen)
-    lines = _votes_for(facts)
+    lines, weighted = list[str](), any(member.again_with_weights for member in chosen)
+    if any(member.hazard_ratio is not None for member in chosen):
+        lines.append(
+            f"{EFFECT}: what a standard deviation more of the feature multiplies the hazard (the risk) by, in Cox's "
+            f"model{' with the covariates' * bool(facts.data.adjust_for)}, with its 95 % interval. {_OTHER_SAMPLES}"
+        )
+    elif kinds := [member.effect_kind for member in chosen if member.effect_kind and member.effect is not None]:
+        named = (
+            "A class is named where the F test of the classes is below 5 %."
+            if kinds[0] == "share"
+            else "A direction is named where the 95 % interval of this number excludes 0."
+        )
+        lines.append(f"{EFFECT}: {EFFECTS[kinds[0]]}. {named} {_OTHER_SAMPLES}")
     if any(member.q is not None for member in chosen):
         about = facts.trust.related
         listed = isinstance(about, RelatedFacts) and about.without_list is not None
@@ -74,35 +88,35 @@ def about_chosen(facts: ReportFacts) -> list[str]:
             "than one time in three, usually more than two in three. Only features that the data brought in are "
             "counted."
         )
-    if weighted:
-        lines.append(
-            f"{AGAIN_WITH_WEIGHTS}: whether another study with the same weights and constraints would select it. "
-            "Weights favor the same features in every study, right or wrong."
-        )
-    if any(member.replaceable is not None for member in chosen):
+    if any(member.replaceable is not None for member in chosen) and not common_replacement(chosen):
         unvoted = any(_NO_VOTES in replacement(member) for member in chosen if member.replaceable)
         meant = f" {_NO_VOTES.capitalize()}: only weights or constraints speak for what would take its place." * unvoted
         lines.append(
             "Best replacement: what the best set has instead if the feature cannot be measured, and the votes that "
             f"this costs; it need not measure the same thing.{meant}"
         )
-    if any(member.hazard_ratio is not None for member in chosen):
+    return lines
+
+
+_OTHER_SAMPLES = "The features were selected on these samples, so on others the effects are expected to be smaller."
+
+
+def about_details(facts: ReportFacts) -> list[str]:
+    """Return what the further columns of the selected features mean, as far as they are known."""
+    chosen, lines = facts.chosen, _votes_for(facts)
+    if any(member.again_with_weights for member in chosen):
         lines.append(
-            "Hazard per SD: what a standard deviation more of the feature multiplies the hazard (the risk) by."
+            f"{AGAIN_WITH_WEIGHTS}: whether another study with the same weights and constraints would select it. "
+            "Weights favor the same features in every study, right or wrong."
         )
     if any(member.marks is not None for member in chosen):
         lines.append(
             "Marks a class: the one that it tells best from all others, if clearly. Somers' D: 1 always higher there, "
             "-1 lower."
         )
-    if kinds := [member.effect_kind for member in chosen if member.effect_kind and member.effect is not None]:
-        lines.append(
-            f"In the data: {EFFECTS[kinds[0]]}. A direction is named where the 95 % interval of this number excludes "
-            "0. These samples chose the features, so that on others it will be smaller."
-        )
     if any(member.half_low is not None for member in chosen):
         lines.append(
-            "On half of the samples: the share of models that chose the feature when they saw only half of the "
+            "On half of the samples: the share of models that selected the feature when they saw only half of the "
             "samples, in most repeats (5 to 95 %)."
         )
     if any(member.identical_to for member in chosen):
@@ -111,6 +125,25 @@ def about_chosen(facts: ReportFacts) -> list[str]:
             "choice between them is by their position in the table."
         )
     return [*lines, *_adjusted(facts)]
+
+
+def effect(member: ChosenFeature) -> str:
+    """Return how a feature differs with the target, in these samples; of survival by its hazard ratio alone.
+
+    >>> effect(ChosenFeature("a", hazard_ratio=1.35, hazard_low=1.1, hazard_high=1.7, effect=-0.1, effect_kind="risk"))
+    'higher risk if high (hazard times 1.35 per SD, 1.10 to 1.70)'
+    >>> effect(ChosenFeature("a", hazard_ratio=0.9, hazard_low=0.7, hazard_high=1.2))
+    'no clear direction (hazard times 0.90 per SD, 0.70 to 1.20)'
+    """
+    ratio, low, high = member.hazard_ratio, member.hazard_low, member.hazard_high
+    if ratio is not None:
+        clear = low is not None and high is not None and not low <= 1 <= high
+        direction = f"{'higher' if ratio > 1 else 'lower'} risk if high" if clear else "no clear direction"
+        within = "" if low is None or high is None else f", {low:.2f} to {high:.2f}"
+        return f"{direction} (hazard times {ratio:.2f} per SD{within})"
+    if member.effect is None or member.effect_kind is None:
+        return mark_text(member.marks)
+    return effect_text(member.effect_kind, member.effect, member.highest_in or "", member.effect_clear is not False)
 
 
 def _votes_for(facts: ReportFacts) -> list[str]:
@@ -139,8 +172,17 @@ def votes_for_text(votes_for: Iterable[VotesFor], of_them: str = "") -> str:
     )
 
 
+def last_place_tie(answer: Answer) -> list[str]:
+    """Return that other features would do as well as the least important one, if there are any."""
+    others = answer.last_place
+    if not others:
+        return []
+    shown = listing(others) if len(others) <= _TIED else f"{', '.join(others[:_TIED])} and others"
+    return [f"The last place is a tie: {shown} would do as well as {answer.names[-1]}."]
+
+
 def legend(chosen: Iterable[ChosenFeature]) -> tuple[LegendEntry, ...]:
-    """Return the meaning of the marks of the chosen features."""
+    """Return the meaning of the marks of the selected features."""
     used = {mark for member in chosen for mark in (*member.reasons, *marks_of(member))}
     return tuple(LegendEntry((mark,), meaning) for mark, meaning in MARKS.items() if mark in used)
 
@@ -193,12 +235,12 @@ def substitute_sentences(facts: ReportFacts) -> list[str]:
         return []
     chosen = facts.names
     lines = [
-        "Each chosen feature was excluded and the decision made again, with the same weights and constraints. The cost "
-        "is what the set loses by it, in votes; weights count as votes, too."
+        "Each selected feature was excluded and the decision made again, with the same weights and constraints. The "
+        "cost is what the set loses by it, in votes; weights count as votes, too."
     ]
     if facts.stand_ins:
         lines.append(
-            "A stand-in is a feature that models took more often where they did not take the chosen one. Either: "
+            "A stand-in is a feature that models took more often where they did not take the selected one. Either: "
             "models that took at least one of the two."
         )
     lines += [
@@ -224,10 +266,43 @@ def replacement(member: ChosenFeature) -> str:
     >>> replacement(ChosenFeature("a", substitute=("b",), substitute_votes=(0,), substitute_cost=5.0))
     'none with votes (costs 5 votes)'
     """
-    cost, votes = member.substitute_cost or 0.0, member.substitute_votes
-    costs = "costs nothing" if cost < 0.05 else f"costs {counted_votes(cost)}"
-    names = _NO_VOTES if votes and not any(votes) else listing(with_votes(member.substitute or (), votes), 3)
-    return f"{names or 'nothing'} ({costs})"
+    return f"{_replaced_by(member)} (costs {_costs(member.substitute_cost or 0.0)})"
+
+
+def _replaced_by(member: ChosenFeature) -> str:
+    votes = member.substitute_votes
+    if votes and not any(votes):
+        return _NO_VOTES
+    return listing(with_votes(member.substitute or (), votes), 3) or "nothing"
+
+
+def _costs(votes: float) -> str:
+    return "nothing" if votes < 0.05 else counted_votes(votes)
+
+
+def common_replacement(chosen: Sequence[ChosenFeature]) -> str:
+    """Return in one sentence what would take the place of each member, if that is the same for all; else nothing.
+
+    >>> costs = {"substitute": ("b",), "substitute_votes": (3,), "replaceable": True}
+    >>> common_replacement([ChosenFeature(name, substitute_cost=cost, **costs) for name, cost in (("a", 2), ("c", 9))])
+    'If one of these features cannot be measured, the best replacement is b for each (costs 2 to 9 votes).'
+    """
+    if len(chosen) < 2 or not all(member.replaceable for member in chosen):
+        return ""
+    names = {_replaced_by(member) for member in chosen}
+    if len(names) > 1:
+        return ""
+    low, *_, high = sorted(member.substitute_cost or 0.0 for member in chosen)
+    least, most = _costs(low), _costs(high)
+    number = least.removesuffix(" votes").removesuffix(" vote")
+    costs = least if least == most else f"{'0' if least == 'nothing' else number} to {most}"
+    name = names.pop()
+    if name == _NO_VOTES:
+        return (
+            f"No replacement of these features has votes (costs {costs}): only weights or constraints speak for what "
+            "would take the place of one of them."
+        )
+    return f"If one of these features cannot be measured, the best replacement is {name} for each (costs {costs})."
 
 
 def with_votes(names: Sequence[str], votes: Sequence[int] | None) -> list[str]:
@@ -249,13 +324,13 @@ _WHY_OUT = {
     "rival": "left out for {rivals}: the places are limited by {titles}",
     "search": "not known: the search ended before a proof, and it may belong in the set",
 }
-NONE_LEFT_OUT = "None: no feature that was not chosen has more votes than the weakest chosen one."
+NONE_LEFT_OUT = "None: no feature that was not selected has more votes than the weakest selected one."
 _NOT_EXAMINED = "Not examined: a selection that was read from a file does not know its constraints. Decide again."
 
 
 def why_out(entry: LeftOutFact) -> str:
     """Return why a feature with many votes is not in the set."""
-    short = [title.split(" (costs: ")[0] for title in entry.titles[:3]]  # all costs stand with the constraints
+    short = [title.split(" (costs")[0] for title in entry.titles[:3]]  # all costs stand with the constraints
     titles, rivals = " and by ".join(short), listing(entry.rivals, 5)  # titles have commas themselves
     by = {"titles": titles or "constraints", "kinds": listing(entry.kinds) or "constraints"}
     words = {"constraint": " with {}", "prior": "; in its place: {}", "tie": "; in its place: {}"}

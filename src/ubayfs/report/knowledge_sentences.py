@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 from .._plain import counted, listing, rounded
 from ..explain.redecide import Agreement
+from ..knowledge.scale import VOTES
 from ..priors.knowledge import AS_STATED, LEARNED, ListTrust
 from ..priors.list_trust import LEVEL
 from .facts import ChosenFeature, ConstraintFact, PriorFacts, ReportFacts
 
+_NUMBER_OF_VOTES = re.compile(r"\S+ votes")
+
 _LISTED = 12
+_STRONGEST = 5  # favored features that are out, by their votes
+_FIRST = 3  # names of a long list
 _SHOWN_VOTES = 0.05  # fewer votes are shown as 0
 
 
@@ -97,7 +103,7 @@ def _favored(facts: ReportFacts) -> list[str]:
     about_lists, lists = list_sentences(facts, facts.agreement), facts.agreement.lists
     if out:
         n, of_all = len(favored) - len(out), f"Of {counted(len(favored), 'feature')} that you favored"
-        lines.append(f"{of_all}, {n} {_are(n)} in the set; {listing(out, _LISTED)} {_are(len(out))} not.")
+        lines.append(f"{of_all}, {n} {_are(n)} in the set; {_out_of_favored(out, prior.votes)}.")
     if len(lists) == 1 and len(favored) in (0, lists[0].n_features):  # its p-value says it all
         return [*lines, *about_lists]
     if p_value <= 0.05:
@@ -108,6 +114,23 @@ def _favored(facts: ReportFacts) -> list[str]:
         "them wrong: these data may be too few to show it.",
         *about_lists,
     ]
+
+
+def _out_of_favored(out: Sequence[str], votes: Mapping[str, int]) -> str:
+    """Return which favored features are out; of many, those with most votes.
+
+    >>> _out_of_favored(["a", "b"], {}), _out_of_favored([*"abcdefghijklm"], {"b": 3, "c": 9})
+    ('a and b are not', 'of the other 13, c (9) and b (3) have the most votes')
+    """
+    if len(out) <= _LISTED:
+        return f"{listing(out, _LISTED)} {_are(len(out))} not"
+    if not votes:
+        return f"the other {len(out):,} are not"
+    strongest = sorted((name for name in out if votes.get(name)), key=lambda name: -votes[name])[:_STRONGEST]
+    if not strongest:
+        return f"no model selected any of the other {len(out):,}"
+    shown = listing([f"{name} ({votes[name]:,})" for name in strongest])
+    return f"of the other {len(out):,}, {shown} {'has' if len(strongest) == 1 else 'have'} the most votes"
 
 
 def experts_and_times(prior: PriorFacts | None) -> list[str]:
@@ -178,7 +201,7 @@ def _differ(facts: ReportFacts) -> bool:
 
 def knowledge_notes(facts: ReportFacts) -> list[str]:
     """Return which sets are meant where less knowledge would choose another one."""
-    meant = "Several sets may be equally good; the one that shares most with the chosen set is meant."
+    meant = "Several sets may be equally good; the one that shares most with the selected set is meant."
     return [meant] if facts.chosen and _differ(facts) else []
 
 
@@ -200,19 +223,45 @@ def prior_sentence(prior: PriorFacts | None) -> str:
     kind = f"{name[0].upper()}{name[1:]}"
     unlikely = f" Unlikely: {listing(prior.unlikely, _LISTED)}." if prior.unlikely else ""
     if weights:
-        stated = [_stated(prior.words.get(name), name, weight) for name, weight in weights.items()]
-        more = " (all of them are listed under How to reproduce)" if len(weights) > _LISTED else ""
+        stated = stated_weights(prior)
         by = "pooled" if prior.experts else "stated by the expert"
         by += " and learned for lists" * (prior.trust_in_lists == LEARNED)
         return (
-            f"{kind}. Weights {by}, in votes: {listing(stated, _LISTED)}{more}; all others have "
-            f"{rounded(default)}.{unlikely}"
+            f"{kind}. Weights {by}, in votes: {listing(stated, _LISTED)}; all others have {rounded(default)}.{unlikely}"
         )
     if prior.trust_in_lists == LEARNED:
         return f"{kind}, with a weight of {_in_votes(default)} for every feature: no list was given more.{unlikely}"
     opinion = "." if unlikely else ": no opinion." if prior.is_default_weight else ": no preference."
     usual = "the default weight of" if prior.is_default_weight else "a weight of"
     return f"{kind}, with {usual} {_in_votes(default)} for every feature{opinion}{unlikely}"
+
+
+def stated_weights(prior: PriorFacts) -> list[str]:
+    """Return the features with a weight of their own; of many, those of one weight together.
+
+    Together stand their number, the first names and, if all have the same, their source.
+    """
+    groups: dict[tuple[str | None, float], list[str]] = {}
+    for name, weight in prior.weights.items():
+        groups.setdefault((prior.words.get(name), weight), []).append(name)
+    together = len(prior.weights) > _LISTED
+    stated = list[str]()
+    for (word, weight), names in groups.items():
+        if together and len(names) > _FIRST:
+            each = "; ".join(filter(None, [f"{_in_votes(weight)} each", _source(prior, names)]))
+            of_group = " ".join(filter(None, [f"{len(names):,} features", word, f"({each})"]))
+            stated.append(f"{of_group}: {listing(names, _FIRST)}")
+        else:
+            stated += [_stated(word, name, weight) for name in names]
+    return stated
+
+
+def _source(prior: PriorFacts, names: Sequence[str]) -> str:
+    """Return the source of features, if all have the same."""
+    known = {reason.feature: reason.source for reason in prior.reasons}
+    sources = {known.get(name, "") for name in names}
+    source = sources.pop() if len(sources) == 1 else ""
+    return f"source: {source}" if source else ""
 
 
 def _stated(word: str | None, name: str, weight: float) -> str:
@@ -236,6 +285,18 @@ def _top(entry: ListTrust) -> str:
     return f"; {n} of {size} are in the top {share}, where {number} {'is' if number == '1' else 'are'} expected"
 
 
+def _list_name(entry: ListTrust, prior: PriorFacts | None) -> str:
+    """Return a list by the word that its features share, with their source, or by its own name."""
+    *experts, stated = entry.name.rsplit(": ", 1)
+    n = counted(entry.n_features, "feature")
+    if stated not in VOTES and not _NUMBER_OF_VOTES.fullmatch(stated):
+        return f'The {n} of your list "{entry.name}"'
+    rated = f"rated {stated}" if stated in VOTES else f"with a weight of {stated}"
+    names = [] if prior is None else [name for name, word in prior.words.items() if word == stated]
+    source = _source(prior, names) if prior is not None and names and not experts else ""
+    return f"The {n} {rated} by {experts[0]}" if experts else f"Your {n} {rated}" + (f" ({source})" if source else "")
+
+
 def list_sentences(facts: ReportFacts, agreement: Agreement) -> list[str]:
     """Return how far votes and each list agree, the weight it was given, and what the other choice would select."""
     lists, learned = agreement.lists, agreement.trust_in_lists == LEARNED
@@ -243,7 +304,7 @@ def list_sentences(facts: ReportFacts, agreement: Agreement) -> list[str]:
         return []
     n_models, lines = 0 if facts.ensemble is None else facts.ensemble.n_models, []
     for entry in lists[:_LISTED]:
-        name, p = f'Your list "{entry.name}"', rounded(entry.p_value, 2)
+        name, p = _list_name(entry, facts.prior), rounded(entry.p_value, 2)
         weight = entry.weight if learned else entry.stated
         votes_given = f"{rounded(weight)} of {n_models:,} votes" if n_models else f"{rounded(weight)} votes"
         if not entry.agrees:
@@ -254,14 +315,14 @@ def list_sentences(facts: ReportFacts, agreement: Agreement) -> list[str]:
             lines.append(f"{name} {how}: {used if learned else stays}")
         else:
             lines.append(
-                f"{name}: its features have more votes than random ones (p = {p}{_top(entry)}); each was given "
-                f"{votes_given}."
+                f"{name} have more votes than random features (p = {p}{_top(entry)}); each was given {votes_given}."
             )
     if len(lists) > _LISTED:
         others = counted(len(lists) - _LISTED, "further list was", "further lists were")
         lines.append(f"{others} checked in the same way.")
     before, after = facts.names, agreement.other_trust
-    other = f"With `trust_in_lists: {AS_STATED if learned else LEARNED}`"
+    how, key = ("as stated", AS_STATED) if learned else ("as far as the votes agree", LEARNED)
+    other = f"With weights {how} (trust_in_lists: {key})"
     if after is None:
         return [*lines, f"{other}, no set satisfies all hard constraints."]
     removed, added = ([n for n in a if n not in b] for a, b in ((before, after), (after, before)))

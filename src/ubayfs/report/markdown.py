@@ -20,8 +20,8 @@ def render_markdown(summary: Summary, figures: Mapping[str, str] | None = None, 
     document of the summary, if it is known.
     """
     report = made_visible(report or document(summary))
-    parts = [f"# {escaped(report.headline)}", f"{escaped(report.title)}, {escaped(report.created)}"]
-    parts += [escaped(report.lead), "\n".join(map(_card, report.cards))]
+    parts = [f"# {escaped(report.title)}", escaped(report.about), escaped(f"{report.headline} {report.lead}")]
+    parts += ["\n".join(map(_card, report.cards))]
     if report.warnings:
         parts += ["## Warnings", _items(report.warnings)]
     for section in report.sections:

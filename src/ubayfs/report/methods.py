@@ -8,7 +8,7 @@ from .._plain import counted, listing, rounded
 from ..priors.knowledge import LEARNED
 from ..selectors import SELECTORS
 from .facts import Citation, Examined, Methods, PriorFacts, ReportFacts, TrustFacts
-from .knowledge_sentences import prior_name
+from .knowledge_sentences import prior_name, stated_weights
 
 CITATION = Citation(
     text=(
@@ -74,7 +74,7 @@ def methods(facts: ReportFacts) -> Methods:
     """Return the paragraph as text, and the references that it cites, each once."""
     references = [f"{facts.citation.text} https://doi.org/{facts.citation.doi}"]
     sentences = [
-        f"Features were chosen with ubayfs {facts.versions['ubayfs']}, user-guided Bayesian feature selection "
+        f"Features were selected with ubayfs {facts.versions['ubayfs']}, user-guided Bayesian feature selection "
         "(UBayFS; Jenul et al., 2022).",
         *_ensemble(facts, references),
         *_prior(facts.prior, references),
@@ -103,7 +103,7 @@ def _ensemble(facts: ReportFacts, references: list[str]) -> list[str]:
     drawn = f", each on a random {100 * share:g} % of the {unit}{strata}" if share is not None else ""
     samples = f"{counted(data.n_samples, 'sample')} and " if data.n_samples else ""
     most = ensemble.most_features_per_model
-    each = f" and each choosing at most {most}" if most is not None else ""
+    each = f" and each selecting at most {most}" if most is not None else ""
     return [
         f"In data of {samples}{counted(facts.n_features, 'feature')}, "
         f"{counted(ensemble.n_models, 'model')}{by} voted for features{drawn}{each}.",
@@ -128,7 +128,7 @@ def _prior(prior: PriorFacts | None, references: list[str]) -> list[str]:
     learned = prior.trust_in_lists == LEARNED
     if not prior.weights and not prior.unlikely and not learned:
         return [f"No prior knowledge was used ({kind}, weight {rounded(prior.default)} for every feature)."]
-    weights = [f"{name} {rounded(weight)}" for name, weight in prior.weights.items()]
+    weights = stated_weights(prior)
     stated = f"prior weights in votes: {listing(weights, _LISTED)}" if weights else ""
     unlikely = f"held unlikely: {listing(prior.unlikely, _LISTED)}" if prior.unlikely else ""
     who = f"{counted(len(prior.experts), 'expert')}" if prior.experts else "Experts"

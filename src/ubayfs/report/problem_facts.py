@@ -192,7 +192,10 @@ def prior_facts(selection: Selection) -> PriorFacts | None:
     values, times = np.unique(weights, return_counts=True)
     default = DEFAULT_WEIGHT if DEFAULT_WEIGHT in values else float(values[times.argmax()])
     raised = np.flatnonzero(weights != default)
-    in_votes = {str(names[i]): float(weights[i]) for i in raised[np.argsort(-weights[raised], kind="stable")]}
+    counts = np.zeros(len(names), dtype=int) if selection.counts is None else selection.counts
+    # The heaviest first; of equal weight, those with most votes of the models.
+    order = raised[np.lexsort((-counts[raised], -weights[raised]))].tolist()
+    in_votes = {str(names[i]): float(weights[i]) for i in order}
     unlikely: list[str] = []
     if selection.problem is not None:
         system = selection.problem.utility.system
@@ -212,6 +215,7 @@ def prior_facts(selection: Selection) -> PriorFacts | None:
         confirmed=provenance.get("confirmed"),
         confirmed_by=provenance.get("confirmed_by"),
         trust_in_lists=provenance.get("trust_in_lists", AS_STATED),
+        votes={str(names[i]): int(counts[i]) for i in order},
         changed_after_votes={name: entry[_AFTER] for name, entry in stated.items() if _AFTER in entry},
         opinions=_opinions(selection, stated),
         reasons=tuple(

@@ -1,10 +1,10 @@
-"""How chosen features are related to the target: hazard ratios, marked classes, associations beyond covariates."""
+"""How selected features are related to the target: hazard ratios, marked classes, associations beyond covariates."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -14,12 +14,14 @@ from .._plain import number
 from ..data.categories import Levels, indicators
 from ..data.covariates import association, basis_of, target_left
 from ..data.feature_data import FeatureData
-from ..data.hazards import fit_cox
+from ..data.hazards import cox_errors, fit_cox
 from ..data.target import CLASSIFICATION, Target
 from ..exceptions import UBayFSError
 from ..selectors.concordance import Concordance, Contrast
 from ..selectors.nominal_classes import is_nominal
 from .facts import Associations, Category, ChosenFeature, MarkedClass
+
+_NORMAL = 1.96  # standard errors to the end of a 95 % interval
 
 
 def with_relations(
@@ -41,7 +43,7 @@ def with_relations(
 def _with_relations(member: ChosenFeature, data: FeatureData) -> ChosenFeature:
     return replace(
         member,
-        hazard_ratio=hazard_ratio(data, member.position),
+        **vars(hazard(data, member.position)),
         beyond=beyond(data, member.position),
         marks=marked_class(data, member.position),
         category=category_of(data, member.position),
@@ -51,9 +53,8 @@ def _with_relations(member: ChosenFeature, data: FeatureData) -> ChosenFeature:
 def _as_before(member: ChosenFeature, before: ChosenFeature | None) -> ChosenFeature:
     if before is None:
         return member
-    return replace(
-        member, hazard_ratio=before.hazard_ratio, beyond=before.beyond, marks=before.marks, category=before.category
-    )
+    hazard_before = Hazard(before.hazard_ratio, before.hazard_low, before.hazard_high)
+    return replace(member, **vars(hazard_before), beyond=before.beyond, marks=before.marks, category=before.category)
 
 
 def beyond(data: FeatureData, position: int) -> Associations | None:
@@ -90,27 +91,42 @@ def _size(value: float, signed: bool) -> float | None:
     return number(value if signed else abs(value))
 
 
-def hazard_ratio(data: FeatureData, position: int) -> float | None:
+@dataclass(frozen=True)
+class Hazard:
+    """By what a standard deviation more of a feature multiplies the hazard, with its 95 % interval."""
+
+    hazard_ratio: float | None = None
+    hazard_low: float | None = None
+    hazard_high: float | None = None
+
+
+def hazard(data: FeatureData, position: int) -> Hazard:
     """Return by what a standard deviation more of a feature multiplies the hazard.
 
     It is that of Cox's model of the feature alone or, with covariates, of the feature and these.
     Samples without a value are left out. None if there are no hazards, the feature has levels without order or does not
-    vary, or the model has no fit.
+    vary, or the model has no fit. Samples of one group are no further evidence, so the interval is that of as many
+    samples as there are groups.
     """
     if data.target.task != "survival" or _unordered(data, position) is not None:
-        return None
+        return Hazard()
     x, present = _values(data, position)
     target = data.target.take(present)
     if len(x) == 0 or x.min() == x.max():
-        return None
+        return Hazard()
     try:
         columns = ((x - x.mean()) / x.std())[:, None]
         if data.covariates is not None:
             columns = np.hstack([columns, data.covariates.take(present).basis[:, 1:] * np.sqrt(len(x))])
-        fit = fit_cox(columns, target.time, target.event)
+        coefficients = fit_cox(columns, target.time, target.event).coefficients
     except UBayFSError:
-        return None
-    return number(np.exp(fit.coefficients[0]))
+        return Hazard()
+    error = cox_errors(columns, target.time, target.event, coefficients)[0]
+    if data.groups is not None:
+        error *= np.sqrt(len(x) / len(np.unique(data.groups[present])))
+    ends = coefficients[0] + np.array([0.0, -_NORMAL, _NORMAL]) * error
+    with np.errstate(over="ignore"):
+        return Hazard(*map(number, np.exp(ends)))
 
 
 def _values(data: FeatureData, position: int) -> tuple[Floats, Mask]:

@@ -17,7 +17,15 @@ from .facts import (
     SubstituteFact,
     Summary,
 )
-from .feature_sentences import about_chosen, left_out_sentences, legend, substitute_sentences, with_votes
+from .feature_sentences import (
+    about_chosen,
+    about_details,
+    common_replacement,
+    left_out_sentences,
+    legend,
+    substitute_sentences,
+    with_votes,
+)
 from .knowledge_sentences import (
     experts_and_times,
     knowledge_notes,
@@ -28,7 +36,7 @@ from .knowledge_sentences import (
 from .trust_sentences import trust_sections
 
 _LISTED = 12
-NONE_CHOSEN = "No feature was chosen."
+NONE_CHOSEN = "No feature was selected."
 _REDUNDANCY = "Mean absolute Pearson correlation over all pairs (redundancy rate): {:.2f}."
 
 
@@ -37,7 +45,7 @@ def with_sentences(facts: ReportFacts, methods: Methods, messages: Iterable[str]
     redundancy = None if facts.correlation is None else facts.correlation.redundancy
     missing, notes = facts.data.missing, [fact.message for fact in facts.advice if place_of(fact.code) == "data"]
     sentences = {
-        "chosen": [] if facts.chosen else [NONE_CHOSEN],
+        "chosen": list(filter(None, [common_replacement(facts.chosen)])) if facts.chosen else [NONE_CHOSEN],
         "knowledge": [*opinion_and_data(facts), *less_knowledge(facts)],
         "constraints": constraint_sentences(facts),
         "ensemble": _ensemble(facts),
@@ -49,6 +57,7 @@ def with_sentences(facts: ReportFacts, methods: Methods, messages: Iterable[str]
     }
     below_tables = {  # these explain them
         "chosen": about_chosen(facts),
+        "details": about_details(facts),
         "knowledge": knowledge_notes(facts),
         "constraints": constraint_notes(facts.constraints),
         "data": [*([missing.words] if missing else []), *notes],
@@ -72,13 +81,13 @@ def headline(n_chosen: int, n_features: int) -> str:
     """Return the answer in one sentence.
 
     >>> headline(1, 6033)
-    '1 of 6,033 features was chosen.'
+    '1 of 6,033 features was selected.'
     """
-    return f"{n_chosen:,} of {counted(n_features, 'feature')} {'was' if n_chosen == 1 else 'were'} chosen."
+    return f"{n_chosen:,} of {counted(n_features, 'feature')} {'was' if n_chosen == 1 else 'were'} selected."
 
 
 def _lead(facts: ReportFacts) -> str:
-    """Return what the features are to explain, what the answer rests on, and whether the constraints hold."""
+    """Return what the features are to explain, what the answer rests on, and and whether soft constraints hold."""
     ensemble, data, n_samples = facts.ensemble, facts.data, facts.data.n_samples
     classes = [f"{each.label}: {each.count:,}" for each in data.classes]
     counts = f" ({listing(classes, 5)})" if classes else ""
@@ -88,7 +97,9 @@ def _lead(facts: ReportFacts) -> str:
     votes = "" if ensemble is None else f"{counted(ensemble.n_models, 'model')} voted{samples}. "
     covariates = data.adjust_for
     adjusted = f"Adjusted for {listing(covariates, len(covariates))}. " if covariates else ""
-    return target + votes + adjusted + constraints_hold(facts.constraints)
+    # That a hard constraint holds says nothing: no set that violates one is ever selected.
+    always = facts.constraints and all(entry.is_hard and entry.holds for entry in facts.constraints)
+    return (target + votes + adjusted + ("" if always else constraints_hold(facts.constraints))).rstrip()
 
 
 def proof(proved: bool, complete: bool, gap: float | None) -> str:
@@ -188,7 +199,7 @@ def _votes_of(ensemble: EnsembleFacts | None) -> str:
         share = f", each on {100 * ensemble.train_size:g} % of the {unit}"
     most = ensemble.most_features_per_model
     drawn = f"a number drawn from 1 to {most} of features" if ensemble.n_features_per_model == "random" else ""
-    each = f", each choosing at most {drawn or counted(most, 'feature')}" if most is not None else ""
+    each = f", each selecting at most {drawn or counted(most, 'feature')}" if most is not None else ""
     return f"{counted(ensemble.n_models, 'elementary model')}{by} voted{share}{each}."
 
 
@@ -196,7 +207,7 @@ def _terms(facts: ReportFacts) -> list[str]:
     """Return the words of the score, explained."""
     votes = "share of all votes, those of the prior included" if facts.ensemble else "given importance"
     return [
-        "Score: what is maximized, the importances of the chosen features plus the admissibility.",
+        "Score: what is maximized, the importances of the selected features plus the admissibility.",
         f"Importance: a feature's {votes}.",
         "Admissibility: 1 when all constraints hold, closer to 0 the more they are violated.",
     ]
@@ -210,9 +221,9 @@ def _ensemble(facts: ReportFacts) -> list[str]:
     if (stability := ensemble.stability) is not None:
         lines.append(
             f"The models agree with a stability of {stability.value:.2f} ({100 * stability.confidence:.0f} % interval "
-            f"{stability.low:.2f} to {stability.high:.2f}): 1 means that every model chose the same set, 0 that they "
-            "agree no more than by chance. They all saw parts of the same samples, so models on other samples would "
-            "agree less."
+            f"{stability.low:.2f} to {stability.high:.2f}): 1 means that every model selected the same set, 0 that "
+            "they agree no more than by chance. They all saw parts of the same samples, so models on other samples "
+            "would agree less."
         )
     if any(record.low is not None for record in facts.chosen):
         measures = "Credible intervals" + (" and selection probabilities" if facts.n_draws else "")
@@ -222,7 +233,7 @@ def _ensemble(facts: ReportFacts) -> list[str]:
         )
     if facts.chosen and facts.n_draws:
         lines.append(
-            "Selection probability: how often a feature is chosen when the decision is made again on "
+            "Selection probability: how often a feature is selected when the decision is made again on "
             f"{counted(facts.n_draws, 'draw')} from the posterior."
         )
     return lines

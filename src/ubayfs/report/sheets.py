@@ -1,4 +1,4 @@
-"""The chosen features as a table for spreadsheets: CSV, and an Excel workbook that changes no name into a date."""
+"""The selected features as a table for spreadsheets: CSV, and an Excel workbook that changes no name into a date."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PARTS = {
     f'"/xl/worksheets/sheet1.xml" ContentType="{_TYPE}.worksheet+xml"/></Types>',
     "_rels/.rels": f'{_HEAD}<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" Type='
     f'"{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-    "xl/workbook.xml": f'{_HEAD}<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets><sheet name="chosen features" '
+    "xl/workbook.xml": f'{_HEAD}<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets><sheet name="selected features" '
     'sheetId="1" r:id="rId1"/></sheets></workbook>',
     "xl/_rels/workbook.xml.rels": f'{_HEAD}<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
     f'Type="{_OFFICE}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
@@ -39,7 +39,7 @@ _WIDEST = 40  # characters
 
 
 def chosen_rows(summary: Summary) -> list[list[Any]]:
-    """Return the fields of chosen features, then their values; lists are in one cell."""
+    """Return the fields of selected features, then their values; lists are in one cell."""
     records = [plain(member) for member in summary.chosen]
     head: list[Any] = list(records[0]) if records else ["feature"]
     return [head, *([_flat(value) for value in record.values()] for record in records)]
@@ -50,7 +50,7 @@ def _flat(value: Any) -> Any:
 
 
 def render_csv(summary: Summary) -> str:
-    """Return the chosen features, one row each; several blocks of one feature are in one cell."""
+    """Return the selected features, one row each; several blocks of one feature are in one cell."""
     buffer = io.StringIO()
     # Cells with a character of the line end are quoted: a lone carriage return would begin a line of its own.
     writer = csv.writer(buffer, lineterminator="\r\n")
@@ -61,7 +61,7 @@ def render_csv(summary: Summary) -> str:
 
 
 def render_xlsx(summary: Summary) -> bytes:
-    """Return the chosen features as an Excel workbook; the same summary gives the same bytes."""
+    """Return the selected features as an Excel workbook; the same summary gives the same bytes."""
     table = chosen_rows(summary)
     rows = "".join(f"<row>{''.join(map(_cell, row))}</row>" for row in table)
     widths = (min(max(len(str(cell)) for cell in column), _WIDEST) + 2 for column in zip(*table, strict=True))

@@ -65,6 +65,7 @@ def answer_of(
         sets=answer_facts.other_sets(selection, reasons),
         constraints=problem_facts.constraint_facts(selection),
         advice=advice_facts(advice),
+        last_place=answer_facts.last_place(selection),
         **vars(score),
     )
     return answer if trust is None else with_trust(answer, selection, trust)
@@ -136,7 +137,7 @@ def summarize(
     >>> evidence = Evidence.from_sets([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 0]], ["a", "b", "c", "d"])
     >>> summary = summarize(decide(evidence, max_size=2), n_draws=0)
     >>> summary.headline
-    '2 of 4 features were chosen.'
+    '2 of 4 features were selected.'
     >>> summary.proof
     'Proved: under these votes, weights and constraints no other set has a higher score.'
     """
@@ -242,5 +243,5 @@ def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str
 
 
 def _title(settings: Mapping[str, Any], file: str | None) -> str:
-    source = "" if file is None else f" from {file}"
-    return str(settings.get("title") or f"Feature selection{source}")
+    """Return the name of a study, else of its file."""
+    return str(settings.get("title") or file or "Feature selection")

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from .._plain import cost_text, counted, listing, price_text, relaxation_text, rounded
 from ..data.target import TASKS
-from ..plotting.profile import effect_text
 from ..trust.prediction_metrics import method_name, metric_name
 from ..trust.related import LARGEST_Q
 from .document import Bar, Cell, Column, Table
@@ -43,7 +42,10 @@ from .facts import (
 )
 from .feature_sentences import (
     AGAIN_WITH_WEIGHTS,
+    EFFECT,
     again_heading,
+    common_replacement,
+    effect,
     levels_text,
     mark_text,
     marks_of,
@@ -83,33 +85,40 @@ def _cell(content: Cell | str) -> Cell:
 
 
 def chosen(summary: Summary) -> tuple[Table, ...]:
-    """Return the chosen features, most important first; columns that nothing is known for are left out."""
-    ensemble = summary.ensemble
+    """Return the selected features, most important first, in columns that fit on a page; :func:`details` has more."""
+    ensemble, members = summary.ensemble, summary.chosen
     models = "" if ensemble is None else f" of {ensemble.n_models:,}"
-    weights = {} if summary.prior is None else summary.prior.weights
     columns: list[Field[ChosenFeature]] = [
         (Column("Feature"), lambda r: Cell(r.feature, badges=marks_of(r))),
-        (Column("Identical to"), lambda r: listing(r.identical_to, 3)),
-        (Column("Models that chose it", True), lambda r: _count(r.count, models, r.share)),
-        (Column("Of these models"), lambda r: votes_for_text(r.votes_for)),
+        (Column("Votes", True), lambda r: _count(r.count, models, r.share)),
+        *([_IMPORTANCE] if ensemble is None else []),
+        (Column(EFFECT), effect),
         (Column("Related to the target"), lambda r: "" if r.q is None else related_text(r.q, bool(r.related))),
-        *again_columns(summary.chosen),
-        (Column("Chosen because of"), lambda r: Cell(badges=r.reasons)),
-        REPLACEMENT,
+        again_columns(members)[0],
+        (Column("Selected because of"), lambda r: Cell(badges=r.reasons)),
+        *([] if common_replacement(members) else [REPLACEMENT]),
+    ]
+    return as_table("Selected features, most important first", members, columns, drop_empty=True)
+
+
+def details(summary: Summary) -> tuple[Table, ...]:
+    """Return what else is known of the selected features."""
+    weights = {} if summary.prior is None else summary.prior.weights
+    columns: list[Field[ChosenFeature]] = [
+        (Column("Feature"), lambda r: r.feature),
+        (Column("Identical to"), lambda r: listing(r.identical_to, 3)),
+        (Column("Of its votes"), lambda r: votes_for_text(r.votes_for)),
+        again_columns(summary.chosen)[1],
         (Column("Marks a class"), lambda r: mark_text(r.marks)),
         (Column("Levels (samples)"), lambda r: levels_text(r.category)),
-        # Whether the risk is higher stands in the column of the effect.
-        (Column("Hazard per SD"), lambda r: "" if r.hazard_ratio is None else f"{r.hazard_ratio:.2f} times"),
-        (Column("In the data"), _effect),
         (Column("On half of the samples", True), _shares),
         (Column("Blocks"), lambda r: ", ".join(r.blocks)),
         (Column("Prior weight", True), lambda r: rounded(weights[r.feature]) if r.feature in weights else ""),
         (Column("Why (expert)"), lambda r: r.why or ""),
         (Column("Source"), lambda r: r.source or ""),
-        *([_IMPORTANCE] if ensemble is None else []),
     ]
-    members = as_table("Chosen features, most important first", summary.chosen, columns, drop_empty=True)
-    return *members, *_beyond_covariates(summary)
+    more = as_table("More on each selected feature", summary.chosen, columns, drop_empty=True)
+    return *(table for table in more if len(table.columns) > 1), *_beyond_covariates(summary)
 
 
 def _count(count: int | None, models: str, share: float | None) -> Cell:
@@ -136,7 +145,7 @@ REPLACEMENT: Field[ChosenFeature] = (Column("Best replacement"), _replacement)
 
 
 def _beyond_covariates(summary: Summary) -> tuple[Table, ...]:
-    """Return how the chosen features are related to covariates, and to the target before and after adjusting."""
+    """Return how the selected features are related to covariates, and to the target before and after adjusting."""
     pairs = [(member.feature, member.beyond) for member in summary.chosen if member.beyond is not None]
     names = summary.data.adjust_for
     columns: list[Field[tuple[str, Associations]]] = [
@@ -154,12 +163,6 @@ def _association(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
-def _effect(member: ChosenFeature) -> str:
-    if member.effect is None or member.effect_kind is None:
-        return ""
-    return effect_text(member.effect_kind, member.effect, member.highest_in or "", member.effect_clear is not False)
-
-
 def related_text(q: float, related: bool) -> str:
     """Return whether a feature is related to the target by itself, with its q-value.
 
@@ -173,13 +176,13 @@ def related_text(q: float, related: bool) -> str:
 
 
 def _shares(member: ChosenFeature) -> str:
-    """Return the range of the share of models that chose a feature, over halves."""
+    """Return the range of the share of models that selected a feature, over halves."""
     ends = (f"{100 * end:.0f}" for end in (member.half_low, member.half_high) if end is not None)
     return f"{' to '.join(dict.fromkeys(ends))} %" if member.half_low is not None else ""
 
 
 def changes_text(gained: Sequence[str], lost: Sequence[str]) -> str:
-    """Return how another set differs from the chosen one."""
+    """Return how another set differs from the selected one."""
     parts = [f"{word} {listing(names, 3)}" for word, names in (("with", gained), ("without", lost)) if names]
     return " and ".join(parts) or "the same"
 
@@ -210,7 +213,7 @@ def substitutes(summary: Summary) -> tuple[Table, ...]:
     ]
     pairs = "Features that models took in place of one another"
     return (
-        *as_table("The best set without each of the chosen features", entries, columns, drop_empty=True),
+        *as_table("The best set without each of the selected features", entries, columns, drop_empty=True),
         *as_table(pairs, summary.stand_ins, of_pairs, drop_empty=True),
     )
 
@@ -222,7 +225,7 @@ def _instead(entry: SubstituteFact) -> str:
 
 
 def validation(facts: ValidationFacts | Unknown) -> tuple[Table, ...]:
-    """Return how ways of choosing compare on samples not used for choosing, and sizes if they were tried."""
+    """Return how ways of selecting compare on held-out samples, and sizes if they were tried."""
     if isinstance(facts, Unknown):
         return ()
 
@@ -234,7 +237,7 @@ def validation(facts: ValidationFacts | Unknown) -> tuple[Table, ...]:
         return as_table(caption, scores, [*before, *measured, *after], drop_empty=True)
 
     methods: list[Field[MethodScore]] = [
-        (Column("Chosen by"), lambda r: method_name(r.method)),
+        (Column("Selected by"), lambda r: method_name(r.method)),
         (Column("Predictor"), lambda r: r.predictor),
     ]
     ours: list[Field[MethodScore]] = [(Column("Ours minus this", True), difference_text)]
@@ -248,7 +251,7 @@ def validation(facts: ValidationFacts | Unknown) -> tuple[Table, ...]:
 
 
 def certainty(summary: Summary) -> tuple[Table, ...]:
-    """Return how sure the models are of each chosen feature on these samples."""
+    """Return how sure the models are of each selected feature on these samples."""
     if summary.ensemble is None:
         return ()
     columns: list[Field[ChosenFeature]] = [
@@ -366,7 +369,7 @@ def data(facts: DataFacts) -> tuple[Table, ...]:
     total = sum(each.count for each in facts.classes)
     shares = [f"{each.label}: {each.count:,} ({100 * each.count / total:.0f} %)" for each in facts.classes]
     spread, constant = facts.range, facts.n_constant
-    named = f"{constant:,}, never chosen: {listing(facts.constant, len(facts.constant))}" if constant else ""
+    named = f"{constant:,}, never selected: {listing(facts.constant, len(facts.constant))}" if constant else ""
     more = (constant or 0) - len(facts.constant)
     return _facts(
         "Data",
@@ -422,7 +425,7 @@ def _sizes(sizes: SetSizes) -> str:
 
 
 def correlation(facts: CorrelationFacts | None) -> tuple[Table, ...]:
-    """Return the pairs of chosen features that are correlated most, if the data are known."""
+    """Return the pairs of selected features that are correlated most, if the data are known."""
     columns: list[Field[CorrelatedPair]] = [
         (Column("Feature"), lambda pair: pair.first),
         (Column("Feature"), lambda pair: pair.second),
@@ -440,12 +443,14 @@ def stated(prior: PriorFacts | None) -> tuple[Table, ...]:
         return ()
     if prior.experts:
         return _opinions(prior)
+    if len(prior.reasons) > _LISTED:  # the sentence above says how many, from where; the study has all of them
+        return ()
     columns: list[Field[Reason]] = [
         (Column("Feature"), lambda r: r.feature),
         (Column("Stated"), lambda r: _weight(r.weight)),
         (Column("Why"), lambda r: r.why),
         (Column("Source"), lambda r: r.source),
-        (Column("Chosen"), lambda r: yes_no(r.chosen)),
+        (Column("Selected"), lambda r: yes_no(r.chosen)),
     ]
     return as_table("What the expert stated of features, and why", prior.reasons, columns, drop_empty=True)
 
@@ -457,7 +462,7 @@ def _opinions(prior: PriorFacts) -> tuple[Table, ...]:
         (Column("Who stated what, and why"), lambda r: "; ".join(starmap(_opinion, r.experts.items()))),
         (Column("Together, in votes", True), _together),
         (Column("Votes apart", True), lambda r: number_text(r.disagreement)),
-        (Column("Chosen"), lambda r: yes_no(r.chosen)),
+        (Column("Selected"), lambda r: yes_no(r.chosen)),
     ]
     return as_table("What the experts stated of features, and why", prior.opinions, columns)
 
@@ -479,7 +484,7 @@ def _weight(weight: float | str | None, unit: str = "") -> str:
 
 @dataclass(frozen=True)
 class _WithLess:
-    """What would be chosen without a part of what was stated."""
+    """What would be selected without a part of what was stated."""
 
     part: str
     removed: Sequence[str]
@@ -487,7 +492,7 @@ class _WithLess:
 
 
 def decisions(summary: Summary) -> tuple[Table, ...]:
-    """Return what would be chosen with less of what the expert stated, if that is another set."""
+    """Return what would be selected with less of what the expert stated, if that is another set."""
     before, sets, agreed = summary.names, summary.sets, summary.agreement
     constrained = any(not entry.from_prior for entry in summary.constraints)
     others = {
@@ -508,7 +513,7 @@ def decisions(summary: Summary) -> tuple[Table, ...]:
         (Column("Added"), lambda r: listing(r.added, 12)),
     ]
     differ = any(entry.removed or entry.added for entry in entries)
-    return as_table("What would be chosen with less of what you stated", entries if differ else [], columns)
+    return as_table("What would be selected with less of what you stated", entries if differ else [], columns)
 
 
 def _features(change: SetChange | None) -> tuple[str, ...] | None:

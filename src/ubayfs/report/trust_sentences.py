@@ -27,7 +27,7 @@ _UNDEFINED = {
     "importances": "Has no answer here: importances were given, there was no ensemble that could be repeated.",
     "votes": "Has no answer here: the votes were made elsewhere, so that they cannot be repeated on other samples.",
     "unsupervised": "Has no meaning here: there is no target that the features could be related to.",
-    "empty": "Has no answer here: no feature was chosen.",
+    "empty": "Has no answer here: no feature was selected.",
     "failed": "Could not be found out: {problem}",
     "not_done": "{problem}",
 }
@@ -49,7 +49,7 @@ _PARTS = {
         "ubayfs trust {} --level quick", "ubayfs.estimate_reproducibility(selection, X, y)", "split"
     ),
 }
-NOT_USED = "samples not used for choosing"
+NOT_USED = "held-out samples"
 QUESTIONS = {
     "validation": "Does it predict?",
     "related": "Are they related to the target?",
@@ -58,7 +58,7 @@ QUESTIONS = {
 # Where a report has no other name for its result than its own place, which moves with it.
 HERE = "."
 _OUTCOMES = {
-    "same": "The same score in every fold as", "unclear": "No clear difference from",
+    "same": "The same score in every fold with", "unclear": "No clear difference from",
     "better": "Better than", "worse": "Worse than",
 }  # fmt: skip
 
@@ -222,10 +222,11 @@ def _supported(facts: RelatedFacts) -> list[str]:
     n, k = facts.n_supported, facts.size
     if n is None:
         return []
-    condition = " with your list" if facts.without_list is not None else ""
+    data = "The data support" if facts.without_list is None else "The data and your list support"
+    places = "the other place is" if k - n == 1 else f"the other {k - n} places are"
     return [
-        f"With max_size: supported, the data{condition} would decide the size: {counted(n, 'feature')}. This set has "
-        f"{k - n} more."
+        f"{data} {counted(n, 'feature')}; {places} filled: of any larger number, over one in five would be unrelated "
+        "(best guess)."
     ]
 
 
@@ -258,61 +259,54 @@ def _both_true(related: RelatedFacts | Unknown, again: ReproducibilityFacts | Un
     if most is None or related.at_least < _MOST * k or most >= _MOST * again.size or n < _MANY * k:
         return []
     return [
-        f"Both are true: at least {n:,} of {related.n_features:,} features are related to the target, and many do "
-        "equally well. Another study would select others among them."
+        f"Both are true: at least {n:,} of {related.n_features:,} features are related to the target, and another "
+        "study would select others of them that do equally well."
     ]
 
 
 def selected_again(facts: ReproducibilityFacts, reconciled: bool = False) -> tuple[str, list[str]]:
-    """Return how many would be selected again, in a word and in sentences.
+    """Return how many would be selected again, in a word and in at most two sentences.
 
-    Where weights were stated, the number is what the data select without their help; those with and without the weights
-    stand beside it. `reconciled`: a further sentence says why so few are.
+    Where weights were stated, the number is what the data select without their help; the one with the weights follows.
+    `reconciled`: a further sentence says why so few are.
     """
     k, bounds = facts.size, _rounded(facts.selected_again)
     alone = " by the data alone" if facts.with_weights else ""
-    n_rule, n_weight, n_fill = map(len, (facts.by_rule, facts.by_weight, facts.filling))
-    others = n_rule + n_weight + n_fill
-    if k == 0 and others:
-        if others == 1:
-            how = f"your {'rules' if n_rule else 'weights'} brought it in" if not n_fill else "it fills a place"
-            return "", [f"The data did not select this feature: {how}.", *_by_weights(facts)]
-        how = "; ".join([*[_brought_in(n_rule, n_weight)] * (n_rule + n_weight > 0), *_filling(n_fill)])
-        return "", [f"The data selected none of these {others}: {how}.", *_by_weights(facts)]
+    n_others = len(facts.by_rule) + len(facts.by_weight) + len(facts.filling)
+    if k == 0 and n_others:
+        of_set = "this feature" if n_others == 1 else f"any of these {n_others}"
+        return "", [f"The data did not select {of_set}: {_not_counted(facts)}.", *_by_weights(facts)]
     if bounds is None:
         return "", ["No pair of halves could be compared."]
-    low, high = bounds
-    stand_ins = _with_stand_ins(facts, (low, high))
-    by_chance = "As few as by chance cannot be ruled out." if low else "That is not clearly more than by chance."
+    number, lowest = _expected(*bounds), facts.interval[0]
+    unclear = lowest is not None and lowest <= 0 and not reconciled and not facts.n_usually
+    these = f"the {k} that the data selected" if n_others else f"these {k}"
     if k == 1:
-        may = "would probably" if low else "may or may not" if high else "would rarely"
-        this = "the feature that the data selected" if others else "this feature"
-        lines = [f"In a new study of this size, {this} {may} be selected again{alone}{stand_ins}."]
-        by_chance = "" if low else "It may have been selected by chance."
-    elif others:
-        first = f"Of the {k} that the data selected, a new study of this size would select {_about(low, high)} again"
-        lines = [f"{first}{alone}{stand_ins}."]
+        may = "would probably" if bounds[0] else "may or may not" if bounds[1] else "would rarely"
+        these = "the feature that the data selected" if n_others else "this feature"
+        again = f"{these} {may} be selected again"
+        chance = ", and it may have been selected by chance" * (unclear and not bounds[0])
     else:
-        again = f"{_about(low, high)} of these {k} would be selected again{alone}{stand_ins}"
-        lines = [f"In a new study of this size, {again}."]
-    lowest = facts.interval[0]
-    if by_chance and lowest is not None and lowest <= 0 and not reconciled and not facts.n_usually:
-        lines.append(by_chance)
-    if n_rule + n_weight:
-        brought = _brought_in(n_rule, n_weight)
-        lines.append(f"{brought[0].upper()}{brought[1:]} more, not counted here.")
-    lines += [
-        f"{text}. They are not counted." if n_fill > 1 else f"{text}. It is not counted." for text in _filling(n_fill)
-    ]
-    return f"{_range(low, high)} of {k}{alone}", [*lines, *_by_weights(facts)]
+        again = f"{number} of {these} would be selected again"
+        chance = ", which is not clearly more than by chance" * unclear
+    first = f"In a new study of this size, {again}{alone}{chance}{_with_stand_ins(facts, bounds)}."
+    others = [f"{_others(n_others)} not counted: {_not_counted(facts)}."] * (n_others > 0 and not facts.with_weights)
+    return f"{number} of {k}{alone}", [first, *others, *_by_weights(facts)]
 
 
-def _range(low: int, high: int) -> str:
-    return f"{low} to {high}" if low != high else "none" if high == 0 else f"{high}"
+def _others(n: int) -> str:
+    return "The other one is" if n == 1 else f"The other {n} are"
 
 
-def _about(low: int, high: int) -> str:
-    return "hardly any" if high == 0 else f"up to about {high}" if low == 0 else f"about {_range(low, high)}"
+def _expected(low: int, high: int) -> str:
+    """Return a number of features, from and to: the one form of it, at a glance and in sentences.
+
+    >>> _expected(2, 4), _expected(0, 1), _expected(3, 3), _expected(0, 0)
+    ('2 to 4', 'up to 1', 'about 3', 'hardly any')
+    """
+    if high == 0:
+        return "hardly any"
+    return f"up to {high}" if low == 0 else f"{low} to {high}" if low != high else f"about {high}"
 
 
 def _rounded(bounds: tuple[float | None, ...] | None) -> tuple[int, int] | None:
@@ -326,39 +320,30 @@ def _with_stand_ins(facts: ReproducibilityFacts, exact: tuple[int, int]) -> str:
     bounds = _rounded(facts.stand_ins)
     if bounds is None or bounds == exact or bounds[1] == 0:
         return ""
-    return f"; {_range(*bounds)} if a close stand-in (correlation above 0.8) counts"
+    return f" ({_expected(*bounds)} if a close stand-in, with a correlation above 0.8, counts)"
 
 
-def _brought_in(n_rule: int, n_weight: int) -> str:
-    """Return how many members rules and weights brought in.
-
-    >>> _brought_in(2, 0), _brought_in(1, 3)
-    ('your rules brought in 2', 'your rules brought in 1 and your weights 3')
-    """
-    if n_rule and n_weight:
-        return f"your rules brought in {n_rule} and your weights {n_weight}"
-    return f"your {'rules' if n_rule else 'weights'} brought in {n_rule or n_weight}"
-
-
-def _filling(n: int) -> list[str]:
-    """Return how many members only fill a place.
-
-    >>> _filling(0), _filling(1), _filling(3)
-    ([], ['1 fills a place: no model selected it'], ['3 fill places: no model selected them'])
-    """
-    return [f"{n} fill{'s a place' if n == 1 else ' places'}: no model selected {'it' if n == 1 else 'them'}"] * (n > 0)
+def _not_counted(facts: ReproducibilityFacts) -> str:
+    """Return what brought in the members that the data did not select."""
+    n_rule, n_weight, n_fill = map(len, (facts.by_rule, facts.by_weight, facts.filling))
+    if n_rule + n_weight + n_fill == 1:
+        return "it fills a place" if n_fill else f"your {'rules' if n_rule else 'weights'} brought it in"
+    brought = [f"your {what} brought in {n}" for what, n in (("rules", n_rule), ("weights", n_weight)) if n]
+    filling = [f"{n_fill} fill{'s a place' if n_fill == 1 else ' places'} without a vote"] * (n_fill > 0)
+    return listing([*brought, *filling])
 
 
 def _by_weights(facts: ReproducibilityFacts) -> list[str]:
-    """Return how many would be selected again with the same weights, and of the set without, where some were stated."""
-    with_weights, without = _about_of(facts.with_weights), _about_of(facts.without_prior)
-    lines = [f"With your weights: {with_weights}. Weights favor the same features in every study, right or wrong."]
-    return lines * bool(with_weights) + [f"Of the set without your weights: {without}."] * bool(without)
+    """Return how many would be selected again with the same weights, where some were stated."""
+    found = _about_of(facts.with_weights)
+    if not found:
+        return []
+    return [f"With your weights, which favor the same features in every study, right or wrong, {found} would be."]
 
 
 def _about_of(counts: SizeAndRange | None) -> str:
     bounds = None if counts is None else _rounded(counts.selected_again)
-    return "" if counts is None or counts.size < 2 or bounds is None else f"{_about(*bounds)} of {counts.size}"
+    return "" if counts is None or counts.size < 2 or bounds is None else f"{_expected(*bounds)} of {counts.size}"
 
 
 def trust_sections(facts: ReportFacts) -> dict[str, list[str]]:
@@ -376,7 +361,7 @@ def _of_validation(facts: ValidationFacts | Unknown) -> list[str]:
         return []
     return [
         "The whole procedure, models and decision, was repeated without a part of the samples, and its set then had to "
-        f"predict that part: {counted(facts.n_done, 'fold')} in all. A set that is chosen and tested on the same "
+        f"predict that part: {counted(facts.n_done, 'fold')} in all. A set that is selected and tested on the same "
         f"samples would look too good. Ours means this procedure; by {metric_name(facts.metric)} it compares with "
         "other ways of choosing as follows.",
         *_compared(facts),
@@ -451,13 +436,27 @@ def _of_reproducibility(facts: ReproducibilityFacts | Unknown) -> list[str]:
             "Only what the data selected counts. Features that a rule or a weight brought in, or that no model "
             "selected, are left out, also on each half."
         )
+    n_others = len(facts.by_rule) + len(facts.by_weight) + len(facts.filling)
+    if weighted and n_others:
+        lines.append(f"By the data alone, {_others(n_others).lower()} not counted: {_not_counted(facts)}.")
+    if without := _about_of(facts.without_prior):
+        lines.append(f"Of the set that is selected without your weights, {without} would be selected again.")
     low, high = facts.interval
     if facts.lower is not None and facts.upper is not None:
-        within = "" if low is None or high is None else f" (95 % interval {low:.2f} to {high:.2f})"
+        within = "" if low is None or high is None else f" (95 % interval {_two(low)} to {_two(high)})"
         lines.append(
-            f"Sets{' by the data alone' * weighted} of the two halves agree by {facts.lower:.2f}; those of studies "
-            f"of this size may agree by up to {facts.upper:.2f}{within}. 0 is chance, 1 means the same set."
+            f"Sets{' by the data alone' * weighted} of the two halves agree by {_two(facts.lower)}; those of studies "
+            f"of this size may agree by up to {_two(facts.upper)}{within}. 0 is chance, 1 means the same set."
         )
     if facts.n_undefined:
         lines.append(f"{counted(facts.n_undefined, 'split')} left out: nothing was selected on a half.")
     return lines
+
+
+def _two(value: float) -> str:
+    """Return a number with two decimals; 0 has no sign.
+
+    >>> _two(-0.001), _two(-0.006)
+    ('0.00', '-0.01')
+    """
+    return f"{round(value, 2) + 0.0:.2f}"

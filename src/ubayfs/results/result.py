@@ -367,7 +367,7 @@ def _reduced(table: Table, result: Result) -> pd.DataFrame:
     absent = [name for name in chosen if name not in table.frame]
     if absent:
         raise InputError(
-            f"{table.path} has no column {absent[0]!r}, which was chosen: it is not the table of this selection, so "
+            f"{table.path} has no column {absent[0]!r}, which was selected: it is not the table of this selection, so "
             "that no reduced table can be made of it."
         )
     staying = {*chosen, *target_columns(section.target), section.groups, *section.adjust_for, *table.annotations}

@@ -190,7 +190,7 @@ class EvidenceSection(Section):
         0.75, _checked, "share of the samples in a run", option=Option("--train-size", "SHARE", float)
     )
     n_features_per_model: int | str | None = setting(
-        None, _checked, "the most features that a run may choose", default_text="a quarter of the features, at most 10",
+        None, _checked, "the most features that a run may select", default_text="a quarter of the features, at most 10",
         details="`random` draws it anew for each run, from 1 to half of the features, at most 20",
         option=Option("--features-per-model", "N", _number_or_word)
     )

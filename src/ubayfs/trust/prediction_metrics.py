@@ -175,7 +175,7 @@ METRICS = {
 # Ways to choose features, as a validation names them.
 METHODS = {
     "ubayfs": "ours",
-    "most votes": "the votes alone (no weights or constraints)",
+    "most votes": "as many features by votes (no weights or other constraints)",
     "random": "as many random features",
     "forest": "as many features by a random forest",
     "features alone": "our features without covariates",

@@ -76,9 +76,9 @@ def document_of(content: Content) -> Document:
     )
     return Document(
         title=_TITLE,
-        headline=_headline(content),
+        about=str(content.run.get("started", "")),
+        headline=f"{_headline(content)}.",
         lead="A difference is one of more than two standard errors; the paper gives none, and has 10 splits.",
-        created=str(content.run.get("started", "")),
         key_figures=_key_figures(content),
         terms=("UBayFS mRMR, Fisher and tree: UBayFS with these elementary selectors (the paper's M, F, T).",),
         warnings=tuple(warnings),

@@ -36,7 +36,7 @@ def draw_evidence(bench: ExpertSession) -> None:
     """Draw the screen."""
     heading(
         "What do the data say?",
-        "Many models choose features, each on a random part of the samples; every choice is a vote.",
+        "Many models select features, each on a random part of the samples; every selection is a vote.",
     )
     with ui.element("div").classes("columns"):
         with ui.element("div"):

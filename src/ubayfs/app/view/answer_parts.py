@@ -84,7 +84,7 @@ def member_table(
         *tables.again_columns(members),
         (tables.REPLACEMENT[0], tables.REPLACEMENT[1] if ready else lambda r: WAITING),
     ]
-    caption = "Chosen features, most important first. Solid: votes of the models; hatched: votes that your words add."
+    caption = "Selected features, most important first. Solid: votes of the models; hatched: votes that your words add."
     (table,) = tables.as_table(caption, members, columns, drop_empty=True)
     letters = min(max(len(member.feature) for member in members), 18)
     look = replace(APP, table=f' class="members stacked" style="--letters: {letters}"')
@@ -138,7 +138,7 @@ def rules(constraints: Sequence[ConstraintFact]) -> Markup:
         return Cell(entry.label, badges=(constraint_state(entry),), notes=(notes,) if notes else ())
 
     columns: list[Field[ConstraintFact]] = [(Column(""), cell)]
-    nothing = "There are none: everything with a vote may be chosen."
+    nothing = "There are none: everything with a vote may be selected."
     return _tables(tables.as_table("", constraints, columns), nothing)
 
 
@@ -204,7 +204,7 @@ def card(question: Question, number: int, total: int) -> Markup:
     change = " and ".join(f"{listing(names, 4)} would be {key}" for key, names in changes.items() if names)
     return Markup(
         '<p class="note">Question {} of {}</p><h3>Does {} matter?</h3>'
-        "<p>It {}; {} chose it. If it is {}: {}. The new set is then worth {} more than this one{}.</p>"
+        "<p>It {}; {} selected it. If it is {}: {}. The new set is then worth {} more than this one{}.</p>"
     ).format(
         number, total, text(question.feature), inside, counted(question.count, "model"), badge(question.word),
         text(change), cost_text(question.gain_votes, None), "" if question.proved else ", as far as is known",
