@@ -402,6 +402,16 @@ def test_a_tie_at_the_last_place_is_printed():
         assert ("The last place is a tie: c would do as well as b." in printed) == bool(tied)
 
 
+def test_many_costs_are_summed_up():
+    names = list("abcdefgh")
+    costs = {name: 1.5 + i for i, name in enumerate(names)}
+    selection = decide(Evidence.from_sets(np.eye(8, dtype=bool), names), constraints=ubayfs.cost_budget(costs, 9))
+    summary = summary_of(selection, n_draws=0)
+    (entry,) = summary["constraints"]
+    assert entry["label"] == "cost budget 9 (costs of 8 features, 1.5 to 8.5 each)"
+    assert entry["label"] in summary["methods"]["text"]
+
+
 def test_a_long_list_is_one_line():
     names = [f"f{i}" for i in range(30)]
     stated = {name: {"weight": "likely", "source": "Atlas"} for name in names[:20]}

@@ -135,9 +135,11 @@ class ProfileDisplay(Display):
         some = sum(self.shown)
         samples = f"{some:,} of {sum(self.sizes):,} samples" if some < sum(self.sizes) else counted(some, "sample")
         higher = f", above 0 where {self.groups[1]} is higher" if self.effect == "difference" else ""
+        # Of survival a report has hazard ratios: two estimators could disagree on a direction that is not clear.
+        effects = "" if self.effect == "risk" else f"{EFFECTS[self.effect]}{higher}. "
         details = (
             "Left: means, in standard deviations from the mean of all samples. "
-            f"{EFFECTS[self.effect]}{higher}. Right: {samples}; red is above the mean, blue below. The features "
+            f"{effects}Right: {samples}; red is above the mean, blue below. The features "
             "were selected on these samples: on others the effects will be smaller."
         )
         return title, details
@@ -157,8 +159,9 @@ class ProfileDisplay(Display):
             )  # fmt: skip
         ax.set_xlabel("mean (standard deviations)")
         style.list_features(ax, self.features)
-        sign = "" if self.effect == "share" else "+"
-        style.write_beside(ax, 5, _SYMBOLS[self.effect], [f"{effect:{sign}.2f}" for effect in self.effects])
+        if self.effect != "risk":
+            sign = "" if self.effect == "share" else "+"
+            style.write_beside(ax, 5, _SYMBOLS[self.effect], [f"{effect:{sign}.2f}" for effect in self.effects])
         if right := style.beside(ax, (3, 4)):
             self._draw_samples(right)
 
