@@ -377,7 +377,7 @@ def test_bad_tables_have_a_right_answer(name):
     assert counts((y * 1.0)[:, None], y, n_features_per_model=1) == [5]
     lone = np.zeros((20, 3))
     lone[0] = 1.0  # constant in runs without the first sample
-    with pytest.warns(match="voted|chose"):
+    with pytest.warns(match="voted|selected"):
         found = collect_evidence(lone, y, selector=name, n_models=8, n_features_per_model=2, random_state=1)
     assert found.failures == ()
     assert found.n_empty > 0

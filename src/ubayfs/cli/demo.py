@@ -53,13 +53,8 @@ def _command(*words: str | Path) -> None:
 
 
 def _tell_difference(result: StoredResult) -> None:
-    """Print what the votes alone would select, and what the report says of the list."""
-    from ..report.content import document
-
-    section = next(part for part in document(result.summary).sections if part.key == "knowledge")
-    echo(f"\n{section.heading}")
-    for sentence in (_votes_alone(result), *section.sentences):
-        echo(f"  {sentence}")
+    """Print what the votes alone would select, and how much of it is on the list."""
+    echo(f"\nDid your knowledge make the difference?\n  {_votes_alone(result)}")
 
 
 def _votes_alone(result: StoredResult) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..ensemble.evidence import Evidence
     from ..exceptions import Advice
     from ..report import AdviceFact, Answer
-    from ..report.facts import Fact
+    from ..report.facts import Fact, Summary
     from ..results import StoredResult
     from ..study import ResolvedStudy, Study
     from ..study.trust_work import TrustWork
@@ -145,6 +145,7 @@ def finish(
             note=lambda text: echo_error(f"Note: {text}"),
         )  # fmt: skip
         echo_advice(advice_facts(figures.advice))
+        unread = unread or _unread(print_lists, result.summary)
         n_written = len(write(result, data=work.study.table, figures=figures))
         if unread is None and directory is not None:
             echo(f"\nWrote {n_written} files to {directory}; open {directory / 'report.html'}")
@@ -194,6 +195,17 @@ def print_answer(answer: Answer) -> None:
     echo(document_text(answer_document(answer, _SHOWN)))
     if sys.stdout is not None:
         sys.stdout.flush()  # before the work that follows
+
+
+def print_lists(summary: Summary) -> None:
+    """Print how far each stated list and the votes agree, and what the other trust in lists would select."""
+    from ..report.knowledge_sentences import list_sentences
+
+    sentences = [] if summary.agreement is None else list_sentences(summary, summary.agreement)
+    if sentences:
+        echo("\nDo your lists and the votes agree?")
+    for sentence in sentences:
+        echo(f"  {sentence}")
 
 
 def print_facts(facts: Iterable[Fact]) -> None:

@@ -39,6 +39,7 @@ from ..data.feature_data import FeatureData
 from ..ensemble.collect import collect_evidence
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InfeasibleError, InputError
+from ..knowledge.scale import VERY_LIKELY, votes
 from ..optimize import OPTIMIZERS, Optimizer, Solution, as_optimizer
 from ..optimize.alternatives import find_alternatives
 from ..optimize.base import best_solution
@@ -264,6 +265,13 @@ class Decision:
         if knowledge is None:
             return tuple(blocks.notes)
         system = problem.utility.system
+        if knowledge.list_trust is not None and posterior is not None:  # what was stated may have lost its weight
+            weights = dict(zip(posterior.feature_names.tolist(), posterior.weights.tolist(), strict=True))
+            full = votes(VERY_LIKELY, knowledge.default, posterior.evidence.n_models)
+            kept = {
+                name: word for name, word in knowledge.stated.items() if word != VERY_LIKELY or weights[name] >= full
+            }
+            knowledge = replace(knowledge, stated=kept)
         return knowledge_advice(knowledge, blocks, self._constraints(knowledge), system, problem.feature_names)
 
     def _provenance(self, optimizer: Optimizer, solution: Solution, posterior: Posterior | None) -> dict[str, Any]:

@@ -314,9 +314,11 @@ def list_sentences(facts: ReportFacts, agreement: Agreement) -> list[str]:
             how = f"did not{among} clearly get more votes than random features (p = {p})"
             lines.append(f"{name} {how}: {used if learned else stays}")
         else:
-            lines.append(
-                f"{name} have more votes than random features (p = {p}{_top(entry)}); each was given {votes_given}."
+            # Up to the level of 0.2 a list keeps its weight, which is too weak to claim more than a hint.
+            more = (
+                "have more votes than random features" if entry.p_value <= 0.05 else "may have more votes than random"
             )
+            lines.append(f"{name} {more} (p = {p}{_top(entry)}); each was given {votes_given}.")
     if len(lists) > _LISTED:
         others = counted(len(lists) - _LISTED, "further list was", "further lists were")
         lines.append(f"{others} checked in the same way.")

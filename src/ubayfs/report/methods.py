@@ -129,13 +129,14 @@ def _prior(prior: PriorFacts | None, references: list[str]) -> list[str]:
     if not prior.weights and not prior.unlikely and not learned:
         return [f"No prior knowledge was used ({kind}, weight {rounded(prior.default)} for every feature)."]
     weights = stated_weights(prior)
-    stated = f"prior weights in votes: {listing(weights, _LISTED)}" if weights else ""
+    which = "prior weights in votes, as far as the votes agreed" if learned else "prior weights in votes"
+    stated = f"{which}: {listing(weights, _LISTED)}" if weights else "no list kept its weight" if learned else ""
     unlikely = f"held unlikely: {listing(prior.unlikely, _LISTED)}" if prior.unlikely else ""
     who = f"{counted(len(prior.experts), 'expert')}" if prior.experts else "Experts"
     statement = "; ".join(filter(None, [kind, stated, unlikely]))
     by_votes = (
-        "Lists of three or more features kept their weight only if they had more votes than random features (2,000 "
-        "random sets, false discovery rate 0.2)."
+        "Lists of three or more features kept a weight only if they had more votes than random features (2,000 "
+        "random sets, false discovery rate 0.2); lists longer than the set, at most half of the models' votes."
     )
     return [
         f"{who} stated prior knowledge ({statement}; all other weights {rounded(prior.default)}).",

@@ -20,6 +20,7 @@ from .validation import Validation
 
 LEVELS = ("quick", "full")
 _NO_TARGET = "There is no target that features could be related to."
+_NOTHING_TO_PREDICT = "There is no target to predict."
 _OTHER_LEVEL = 'Not tested. Call assess with level="full".'
 _STOPPED = "Not tested: an earlier part was stopped."
 
@@ -161,7 +162,7 @@ def assess(
         related = related_members(selection, data, n_shuffles, seed)
         parts |= {"related": related, "n_supported": related.n_supported_of(selection)}
     else:
-        not_done |= {"related": _NO_TARGET, "validation": _NO_TARGET}
+        not_done |= {"related": _NO_TARGET, "validation": _NOTHING_TO_PREDICT}
     try:
         check_repeatable(selection)
     except InputError as error:
