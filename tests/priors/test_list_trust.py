@@ -262,7 +262,7 @@ def test_the_report_names_the_list_and_the_other_choice():
     assert "With weights as stated (trust_in_lists: as_stated), the selected set" in text
     assert "conflict" not in text
     assert said.prior.trust_in_lists == "learned"
-    assert "kept their weight only if" in said.methods.text
+    assert "kept a weight only if" in said.methods.text
     text = " ".join(sentences(wrong, "as_stated").sentences["knowledge"])
     assert "as stated. That does not show that the list is wrong." in text
     text = " ".join(sentences(right, "learned").sentences["knowledge"])
