@@ -197,17 +197,17 @@ def count_calls(monkeypatch, place, times):
     monkeypatch.setattr(module, name, lambda *given, **more: (times.update([name]), original(*given, **more))[1])
 
 
-@pytest.mark.parametrize(("level", "answers"), [("none", 1), ("quick", 2)])  # what trust adds is told in a second one
-def test_select_finds_reasons_and_makes_study_and_report_once(folder, monkeypatch, level, answers):
+@pytest.mark.parametrize("level", ["none", "quick"])
+def test_select_finds_reasons_and_makes_study_and_report_once(folder, monkeypatch, level):
     few = "evidence: {n_models: 5}\noutputs: {n_draws: 3}\n"
     few += f"trust: {{level: {level}, n_shuffles: 200, n_splits: 2}}\n"
     (folder / "study.yaml").write_text(STUDY + few)
     times = Counter()
-    places = ("explain.attribution.attribution", "summary.attribution", "summary.answer", "study.resolve._written_out")
-    for place in (*places, "report.content.Document"):
+    places = ("explain.attribution.attribution", "report.summary.attribution", "report.answer_of")
+    for place in (*places, "study.resolve._written_out", "results.result.document"):
         count_calls(monkeypatch, f"ubayfs.{place}", times)
     assert main(["select", "study.yaml", "-o", "first"]) == 0
-    assert times == {"attribution": 1, "answer": answers, "_written_out": 1, "Document": 1}
+    assert times == {"attribution": 1, "answer_of": 1, "_written_out": 1, "document": 1}
 
 
 def test_only_figures_that_were_written_are_looked_for(folder, monkeypatch):
