@@ -28,7 +28,7 @@ from ..tasks import Experiment, Outcome, Scale, Split, Task, seed_of
 
 NAME, DATA = "calibration", "drawn"
 # What votes, unless the run names another.
-SELECTORS = {"lists": "wide", "again": "mrmr", "planted": "mrmr", "peers": "mrmr", "prediction": "mrmr"}
+SELECTORS = {"lists": "wide", "again": "wide", "planted": "mrmr", "peers": "mrmr", "prediction": "mrmr"}
 SIZES = {  # samples, features, signals, shuffles
     "small": (30, 50, 0, 1000), "wide": (60, 2000, 0, 200), "small, planted": (60, 100, 5, 1000),
     "wide, planted": (100, 2000, 5, 400), "tall, planted": (300, 300, 20, 1000), "lists, planted": (100, 500, 10, 0),

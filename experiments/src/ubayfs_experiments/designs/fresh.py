@@ -38,8 +38,8 @@ HOWS = ALONE, LISTED, RULED = (
     "votes alone", "five wrong ones very likely", "four wrong ones required, at most one per block",
 )  # fmt: skip
 MEASURES = ("again", "prediction")
-N_POPULATIONS, N_SETS = 4, {"again": 40, "prediction": 100, "survival": 40}  # of a target, or of a measure
-N_FRESH = {"again": 50, "prediction": 4000, "expected": 25}
+N_POPULATIONS, N_SETS = 4, {"again": 8, "prediction": 100, "prediction, survival": 40}
+N_FRESH = {"again": 25, "prediction": 4000, "expected": 25}
 CLOSE = 0.8  # Spearman correlation above which features stand for each other
 _SEED = 29  # of populations and of what is true in them; data sets have the seed of the run
 SETTINGS: dict[str, Any] = {
@@ -86,7 +86,7 @@ def tasks(scale: Scale) -> list[Task]:
 
 
 def _n_sets(measure: str, design: Design) -> int:
-    return N_SETS.get(design.target, N_SETS[measure])
+    return N_SETS.get(f"{measure}, {design.target}", N_SETS[measure])
 
 
 def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSequence) -> list[Outcome]:
