@@ -177,7 +177,7 @@ def test_designs_of_fresh_studies_have_every_pair_of_their_parts():
         assert {(each[part], each.kind) for each in designs} >= {
             (value, kind) for value in values for kind in kinds[:3]
         }
-    assert {task.n_splits for task in fresh.tasks(Scale())} == {40, 100}
+    assert {task.n_splits for task in fresh.tasks(Scale())} == {8, 40, 100}
     assert {task.settings["selector"] for task in fresh.tasks(Scale(selector="fisher"))} == {"fisher"}
 
 

@@ -91,4 +91,4 @@ def test_twins_are_selected_again_as_stand_ins(rng):
     assert found.stand_ins.size == found.size == 3
     assert found.stand_ins.lower > found.lower + 0.2
     assert found.stand_ins.selected_again[0] > found.selected_again[0] + 0.5
-    assert "if a close stand-in (correlation above 0.8) counts" in str(found)
+    assert "if a close stand-in, with a correlation above 0.8, counts" in str(found)
