@@ -24,7 +24,7 @@ FOR_TESTS := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE=
 .DEFAULT_GOAL := help
 # A virtual environment or an installation that was cut off does not count as made.
 .DELETE_ON_ERROR:
-.PHONY: help demo app test test-minimum test-all coverage docs bench equivalence golden experiments lint release-check clean
+.PHONY: help demo app test test-minimum test-all coverage docs pictures bench equivalence golden experiments lint release-check clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -52,6 +52,9 @@ docs: $(VENV)/.installed-docs  ## Build the documentation site, offline: docs/_b
 	rm -rf docs/_build docs/gallery docs/api/names docs/api/modules docs/api/examples
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
+
+pictures: $(VENV)/.installed-test  ## Make the pictures of report and app in docs/images (needs Chromium)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.pictures
 
 # The other tools are optional: the table says which of them could not be imported.
 bench: $(VENV)/.installed-plot  ## Measure beside other tools, 15 minutes (QUICK=1: one; MILLION=1: also a million features)

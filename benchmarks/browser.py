@@ -20,7 +20,8 @@ import numpy as np
 
 from .timing import REPOSITORY
 
-CHROMIUM = os.environ.get("UBAYFS_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+_NAMES = ("chromium-headless-shell", "chromium", "google-chrome")
+CHROMIUM = os.environ.get("UBAYFS_CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--no-first-run", "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
@@ -211,9 +212,9 @@ def prepare(root: Path, name: str, table: Path, target: str, n_models: int = 100
         bench = library.open(study)
         wait_until(lambda: bench.facts is not None, 300)
         bench.collect()
-        wait_until(lambda: bool(bench.evidence and bench.evidence.get("current")), 900)
+        wait_until(lambda: bool(bench.evidence and bench.evidence.is_current), 900)
         bench.confirm()
-        wait_until(lambda: "set" in bench.answer and bench.answer["revision"] == bench.revision, 120)
+        wait_until(lambda: bench.answer.set is not None and bench.answer.revision == bench.revision, 120)
     finally:
         library.close()
     return study

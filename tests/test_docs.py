@@ -296,3 +296,14 @@ def test_version_is_the_same_everywhere():
     version, _, date = first.partition(" - ")
     assert version == ubayfs.__version__
     assert re.fullmatch(r"unreleased|\d{4}-\d{2}-\d{2}", date)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "images").glob("*.png")), ids=lambda path: path.stem)
+def test_pictures_are_of_this_version(path):
+    """`make pictures` writes the version of ubayfs into each picture; all of them are shown somewhere."""
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        assert picture.info["Software"] == f"ubayfs {ubayfs.__version__}"
+    pages = [ROOT / "README.md", *ROOT.glob("docs/*.md")]
+    assert any(f"images/{path.name})" in page.read_text(encoding="utf-8") for page in pages)
