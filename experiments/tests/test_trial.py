@@ -334,7 +334,7 @@ def test_the_stored_results_are_complete():
     assert all(len(done) == trial.N_SETS for done in store.done_splits(RESULTS, tasks).values())
 
 
-PAGES = ("docs/appendix.md", "experiments/results/trial/by_design.md")
+PAGES = ("README.md", "docs/appendix.md", "experiments/results/trial/by_design.md")
 
 
 def test_the_pages_hold_the_tables_of_the_stored_results(stored):

@@ -181,6 +181,10 @@ TABLES: Tables = {
         ("prediction", _share, ("prediction",)), ("stability", _share, ("stability",)),
         ("time / mrmr", _ratio, ("time",)),
     ]),
+    "trial_short": (overall_table, [
+        ("method", str, ("how",)), ("linear", _share, ("L",)), ("skewed", _share, ("M",)), ("bent", _share, ("N",)),
+        ("all", _share, ("all",)), ("stability", _share, ("stability",)), ("time / mrmr", _ratio, ("time",)),
+    ]),
     "trial_rule": (conditions, [
         ("ours", str, ("how",)), ("all", _share, ("all",)), ("to mrmr", str, ("to_first",)),
         ("ahead of mrmr", _yes, ("ahead",)), ("to LassoCV, L and M", str, ("to_model",)),
