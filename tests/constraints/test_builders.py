@@ -186,6 +186,7 @@ def test_encoding_and_labels(kind):
 # Constraint, blocks in use, coefficients on them, bounds, labels.
 ON_BLOCKS = {
     "max_blocks": (max_blocks(1), [0, 1, 2], [[1, 1, 1]], [1], ["max-blocks 1"]),
+    "max_blocks of some": (max_blocks(1, blocks=["low", 2]), [0, 2], [[1, 1]], [1], ["max-blocks 1: low, high"]),
     "cannot_link": (cannot_link(["low", 2], on="blocks"), [0, 2], [[1, 1]], [1], ["cannot-link low, high"]),
     "must_link": (
         must_link(["low", 1], on="blocks"),
@@ -380,6 +381,7 @@ UNRESOLVABLE = [
     (max_blocks(1), None, None, r"max_blocks is about blocks, but none were given; pass blocks="),
     (max_per_block(1), None, None, r"max_per_block is about blocks, but none were given; pass blocks="),
     (require("size", on="blocks"), None, None, r"require is about blocks, but none were given; pass blocks="),
+    (max_blocks(1, blocks="sice"), {"size": [0]}, None, r"max_blocks names block 'sice'.* Did you mean 'size'\?"),
     (max_per_block(1, blocks="sice"), {"size": [0]}, None, r"max_per_block names block 'sice'.* Did you mean 'size'\?"),
     (
         cannot_link(["size", 0], on="blocks"),

@@ -25,6 +25,8 @@ def test_every_kind_has_a_sentence_of_its_own():
         (ubayfs.max_size("supported"), "At most as many features as the data support"),
         (ubayfs.require("age"), "With age"),
         (ubayfs.must_link(["mean", "worst"], on="blocks"), "All or none of the blocks mean and worst"),
+        (ubayfs.max_blocks(2), "Features of at most 2 blocks"),
+        (ubayfs.max_blocks(1, blocks=["mean", "worst"]), "Features of at most 1 of the blocks mean and worst"),
         (ubayfs.max_per_block(2), "At most 2 features of each block"),
         (ubayfs.max_per_block(2, blocks="mean"), "At most 2 features of mean, each"),
         (ubayfs.decorrelate(0.8), "No two features with a Spearman correlation above 0.8"),

@@ -19,7 +19,7 @@ from ubayfs.constraints import (
 from ubayfs.constraints.utility import Utility
 from ubayfs.exceptions import InputError
 from ubayfs.optimize.algorithm1 import initial_sets
-from ubayfs.optimize.genetic import STARTS, Genetic
+from ubayfs.optimize.genetic import WAYS, Genetic, _Population
 
 N = 10
 ALL_SETS = np.array(list(itertools.product([False, True], repeat=N)))
@@ -104,10 +104,32 @@ def test_the_paper_start_searches_single_features():
     # Linked whole, 0 and 9 enter together at once; the paper's chain is refused each of them alone.
     utility = problem([max_size(2), must_link([0, 9])])
     utility.theta[:] = np.where(np.isin(np.arange(N), [0, 9]), 0.46, 0.01)
-    begun = {start: Genetic(n_sets=20, n_generations=0, start=start).maximize(utility, 0) for start in STARTS}
+    begun = {start: Genetic(n_sets=20, n_generations=0, start=start).maximize(utility, 0) for start in WAYS}
     assert np.flatnonzero(begun["guided"].chosen).tolist() == [0, 9]
     assert not begun["paper"].chosen[[0, 9]].any()
-    assert np.flatnonzero(Genetic(start="paper").maximize(utility, 0).chosen).tolist() == [0, 9]
+    assert np.flatnonzero(Genetic(start="paper", search="guided").maximize(utility, 0).chosen).tolist() == [0, 9]
+
+
+def test_the_paper_search_adds_every_feature_with_the_same_chance():
+    # All chains stay empty, since the empty set violates a hard row; one generation then adds features at random.
+    utility = problem([max_size(1), min_size(1)], n=400)
+    utility.theta[:] = np.where(np.arange(400) == 7, 1.0, 0.0)
+    one_step = {"n_sets": 20, "n_generations": 1, "mutation_rate": 1.0, "start": "paper"}
+    hits = {
+        way: sum(Genetic(**one_step, search=way).maximize(utility, seed).chosen[7] for seed in range(40))
+        for way in WAYS
+    }
+    assert hits["guided"] == 40  # each of 13 children or so has a chance of one half
+    assert hits["paper"] <= 8  # ... of 1 in 400; 1.3 are expected
+    literal = Genetic(**one_step).maximize(utility, 3).chosen  # the search is as the start unless it is given
+    assert (literal == Genetic(**one_step, search="paper").maximize(utility, 3).chosen).all()
+
+
+def test_equal_sets_survive_in_the_paper_search_alone():
+    sets = np.array([[1, 0], [1, 0], [0, 1]], dtype=bool)
+    population = _Population(sets, np.array([0.7, 0.7, 0.3]), np.zeros(3))
+    assert population.best(2, distinct=False).sets.tolist() == [[True, False], [True, False]]
+    assert population.best(2, distinct=True).sets.tolist() == [[True, False], [False, True]]
 
 
 def test_the_bound_knows_sizes():
@@ -132,6 +154,7 @@ def test_progress_is_reported():
         ({"mutation_rate": 1.5}, r"mutation_rate must be a number in \[0, 1\]; got 1.5"),
         ({"crossover_rate": "high"}, r"crossover_rate must be a number in \[0, 1\]; got 'high'"),
         ({"start": "papr"}, r"start must be one of 'guided', 'paper'; got 'papr'. Did you mean 'paper'"),
+        ({"search": "papr"}, r"search must be one of 'guided', 'paper'; got 'papr'. Did you mean 'paper'"),
         ({"start": None}, r"start must be one of 'guided', 'paper'; got None"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
@@ -18,6 +18,7 @@ from ..data.clusters import cluster_name, find_clusters
 from ..exceptions import ConstraintError, InputError, repr_of
 from .arguments import as_items, rho_or_price
 from .constraint import Constraint, Context, Inequalities, builder, inequalities, names_at, one_row, with_names
+from .words import names_in_words
 
 SUPPORTED = "supported"
 _MOST = 2**53  # that a float holds exactly
@@ -114,10 +115,14 @@ def exact_size(n: int, *, rho: float = math.inf, price: float | None = None) -> 
     return _size(n, rho, price)
 
 
+def _chosen_blocks(context: Context, kind: str, blocks: Any) -> Any:
+    """Return the positions of the blocks that a limit names; all if it names none."""
+    context.require_blocks(kind)
+    return np.arange(len(context.blocks)) if blocks is None else context.positions(blocks, "blocks", kind, "blocks")
+
+
 def _each_block(context: Context, n: int, rho: float, blocks: Any) -> Inequalities:
-    context.require_blocks("max_per_block")
-    names = context.blocks.names
-    chosen = np.arange(len(names)) if blocks is None else context.positions(blocks, "blocks", "max_per_block", "blocks")
+    names, chosen = context.blocks.names, _chosen_blocks(context, "max_per_block", blocks)
     A = sparse.csr_array(context.membership[chosen], dtype=np.float64)
     label = partial(with_names, f"max-per-block {n}: {{}}", names, (chosen,))
     return inequalities(A, n, rho, label, f"max-per-block {n}: {names_at(names, chosen)}")
@@ -184,15 +189,26 @@ def max_per_cluster(
     return {**_size(n, rho, price), "threshold": threshold}
 
 
-def _number_of_blocks(context: Context, n: int, rho: float) -> Inequalities:
-    context.require_blocks("max_blocks")
-    n_blocks = len(context.blocks)
-    return inequalities(one_row(np.arange(n_blocks), 1.0, n_blocks), n, rho, f"max-blocks {n}", on="blocks")
+def _number_of_blocks(context: Context, n: int, rho: float, blocks: Any) -> Inequalities:
+    chosen = _chosen_blocks(context, "max_blocks", blocks)
+    of = "" if blocks is None else f": {names_at(context.blocks.names, chosen)}"
+    return inequalities(one_row(chosen, 1.0, len(context.blocks)), n, rho, f"max-blocks {n}{of}", on="blocks")
 
 
-@builder(_number_of_blocks, lambda arguments: f"Features of at most {counted(arguments['n'], 'block')}")
-def max_blocks(n: int, *, rho: float = math.inf, price: float | None = None) -> dict[str, Any]:
+def _blocks_in_words(arguments: Mapping[str, Any]) -> str:
+    if arguments["blocks"] is None:
+        return f"Features of at most {counted(arguments['n'], 'block')}"
+    return f"Features of at most {arguments['n']} of the blocks {names_in_words(arguments['blocks'])}"
+
+
+@builder(_number_of_blocks, _blocks_in_words)
+def max_blocks(n: int, *, rho: float = math.inf, blocks: Any = None, price: float | None = None) -> dict[str, Any]:
     """Select features of at most `n` blocks: one inequality on blocks.
+
+    Parameters
+    ----------
+    blocks : str or iterable of str, optional
+        The blocks that are counted; default all.
 
     See Also
     --------
@@ -205,7 +221,7 @@ def max_blocks(n: int, *, rho: float = math.inf, price: float | None = None) -> 
     >>> maximize([0.5, 0.2, 0.3], max_blocks(1), blocks=blocks).indices.tolist()
     [0, 1]
     """
-    return _size(n, rho, price)
+    return {**_size(n, rho, price), "blocks": None if blocks is None else as_items("blocks", blocks)}
 
 
 def size_limit(constraints: Iterable[Constraint | None]) -> int | None:

@@ -28,14 +28,14 @@ from .base import Solution
 from .presolve import LinkedUtility
 from .size_bounds import SizeBounds
 
-STARTS = ("guided", "paper")
+WAYS = ("guided", "paper")
 
 
 @dataclass(frozen=True)
 class Genetic:
     """Improves a population of sets by selection, uniform crossover and mutation.
 
-    The best distinct sets among parents and children form the next generation, so that the best one is never lost.
+    The best sets among parents and children form the next generation, so that the best one is never lost.
 
     Parameters
     ----------
@@ -53,6 +53,10 @@ class Genetic:
         the best set that each chain passes through, where chains begin with the required features; features that hard
         inequalities allow only together are one unit here and in all generations
         (:func:`~ubayfs.optimize.algorithm1.feasible_start`).
+    search : {"guided", "paper"}, optional
+        The later generations; default as `start`. "paper": mutation adds every feature with the same chance, and equal
+        sets may survive side by side. "guided": half of the features that mutation adds are drawn by importance, and
+        survivors are distinct.
 
     See Also
     --------
@@ -77,13 +81,16 @@ class Genetic:
     crossover_rate: float = 0.8
     mutation_rate: float = 0.5
     start: str = "guided"
+    search: str | None = None
 
     def __post_init__(self) -> None:
         check_int("n_sets", self.n_sets, low=2, high=MOST_REPEATS)
         check_int("n_generations", self.n_generations, low=0, high=MOST_REPEATS)
         check_real("crossover_rate", self.crossover_rate, low=0.0, high=1.0)
         check_real("mutation_rate", self.mutation_rate, low=0.0, high=1.0)
-        check_choice("start", self.start, STARTS)
+        check_choice("start", self.start, WAYS)
+        if self.search is not None:
+            check_choice("search", self.search, WAYS)
 
     def maximize(
         self, utility: Utility, random_state: RandomState = None, on_progress: Callable[[int, int], None] | None = None
@@ -108,12 +115,13 @@ class Genetic:
         """
         rng = as_generator(random_state)
         linked, first = self._begin(utility, rng)
-        breeder = _Breeder(self, linked.utility, rng)
-        population = _Population.evaluated(linked.utility, first).best(self.n_sets)
+        guided = (self.search or self.start) == "guided"
+        breeder = _Breeder(self, linked.utility, rng, guided)
+        population = _Population.evaluated(linked.utility, first).best(self.n_sets, guided)
         best = [float(population.values[0])]
         for generation in range(self.n_generations):
             children = _Population.evaluated(linked.utility, breeder.children(population.sets))
-            population = population.joined(children).best(self.n_sets)
+            population = population.joined(children).best(self.n_sets, guided)
             best.append(float(population.values[0]))
             if on_progress is not None:
                 on_progress(generation + 1, self.n_generations)
@@ -154,13 +162,15 @@ class _Population(NamedTuple):
     def joined(self, other: _Population) -> _Population:
         return _Population(*(np.concatenate(parts) for parts in zip(self, other, strict=True)))
 
-    def best(self, n: int) -> _Population:
-        """Return the best `n` distinct sets, best first."""
-        # Sets are compared as packed bits of the features in use: an eighth of the bytes, and no columns of zeros.
-        used = np.flatnonzero(self.sets.any(axis=0))
-        packed = np.packbits(self.sets[:, used], axis=1) if len(used) else np.zeros((len(self.sets), 1))
-        _, distinct = np.unique(packed, axis=0, return_index=True)
-        order = distinct[np.lexsort((-self.values[distinct], self.violation[distinct]))][:n]
+    def best(self, n: int, distinct: bool) -> _Population:
+        """Return the best `n` sets, best first; of equal ones, one if they must be `distinct`."""
+        kept = np.arange(len(self.sets))
+        if distinct:
+            # Sets are compared as packed bits of the features in use: an eighth of the bytes, and no columns of zeros.
+            used = np.flatnonzero(self.sets.any(axis=0))
+            packed = np.packbits(self.sets[:, used], axis=1) if len(used) else np.zeros((len(self.sets), 1))
+            _, kept = np.unique(packed, axis=0, return_index=True)
+        order = kept[np.lexsort((-self.values[kept], self.violation[kept]))][:n]
         return _Population(*(part[order] for part in self))
 
 
@@ -174,13 +184,15 @@ def _softened(system: ConstraintSystem) -> Admissibility:
 class _Breeder:
     """Makes the children of a generation."""
 
-    def __init__(self, settings: Genetic, utility: Utility, rng: np.random.Generator) -> None:
+    def __init__(self, settings: Genetic, utility: Utility, rng: np.random.Generator, guided: bool) -> None:
         self._settings = settings
         self._rng = rng
         self._features = np.flatnonzero(utility.selectable)
-        # Half of the features that mutation adds are drawn by importance: most others rarely improve a set.
         theta = utility.theta[self._features]
-        self._feature_chance = np.cumsum(1.0 / max(1, len(theta)) + theta / (theta.sum() or 1.0))
+        chance = np.full(len(theta), 1.0 / max(1, len(theta)))
+        if guided:  # half of the features that mutation adds are drawn by importance: most others rarely improve a set
+            chance += theta / (theta.sum() or 1.0)
+        self._feature_chance = np.cumsum(chance)
 
     def children(self, sets: Mask) -> Mask:
         """Return new sets from a population, best set first."""
