@@ -189,5 +189,8 @@ def test_a_set_that_is_larger_than_the_data_support():
     assert numbers == {2: None, 3: None, 4: 3, 5: 3}
     # A set without the first one is not made of what the data support, and of what goes beyond it.
     assert found.n_supported_of(decide(evidence, max_size=4, constraints=exclude(["x0"]))) is None
+    # The last member is related, too: it is not there to fill a place.
+    assert related([1e-9, 0.9, 0.9, 0.9, 1e-8, 0.9]).n_supported_of(decide(evidence, max_size=5)) is None
+    assert related([1e-9, 0.9, 0.9, 0.9, 0.9, 1e-8]).n_supported_of(decide(evidence, max_size=5)) == 1
     # Nothing is supported: this is said in other words.
     assert related([0.9] * 6).n_supported_of(decide(evidence, max_size=5)) is None

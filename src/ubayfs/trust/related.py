@@ -264,11 +264,12 @@ class Related(ShownAsCard):
         """Return how many features of a larger set the data support, as for `max_size: supported`.
 
         None where this says nothing of the set: the data support as many features or none, or others than its most
-        important members, which constraints keep out.
+        important members, which constraints keep out; or more members are related by the best guess, so that those of
+        less importance do not just fill places.
         """
         size, importance = len(selection.features), selection.importance
         n = self.supported(selection, max(MAX_SUPPORTED, size))
-        if not 0 < n < size:
+        if not 0 < n < size or self.bounds.n_related(selection.mask, self.bounds.best_guess) > n:
             return None
         weakest = np.sort(importance[selection.mask])[-n]
         return n if weakest >= importance[~selection.mask].max(initial=0.0) else None
