@@ -17,6 +17,7 @@ from ubayfs import (
     max_blocks,
     max_per_block,
     max_size,
+    min_per_block,
     min_size,
     must_link,
     require,
@@ -43,6 +44,7 @@ def random_constraint(rng):
         lambda: require(pair[0], rho=rho),
         lambda: exclude(pair[0], rho=rho),
         lambda: max_per_block(1, rho=rho),
+        lambda: min_per_block(1, rho=rho),
         lambda: max_blocks(2, rho=rho),
         lambda: cost_budget(dict(zip(NAMES, rng.integers(1, 5, 8).tolist(), strict=True)), budget=7.0, rho=rho),
     ]

@@ -26,6 +26,7 @@ from ubayfs import (
     max_per_block,
     max_size,
     maximize,
+    min_per_block,
     min_size,
     must_link,
     require,
@@ -333,7 +334,7 @@ def test_rho_of_raw_rows_must_not_be_negative():
 
 
 @pytest.mark.parametrize("n", ["ten", 2.5, None, True, -1, NAN])
-@pytest.mark.parametrize("builder", [max_size, min_size, max_blocks, max_per_block])
+@pytest.mark.parametrize("builder", [max_size, min_size, max_blocks, max_per_block, min_per_block])
 def test_sizes_must_be_whole_numbers(builder, n):
     word = " or 'supported'" if builder is max_size and isinstance(n, str) else ""
     refused(f"{builder.__name__}: n must be a whole number >= 0{word}; got {n!r}", builder, n, error=ConstraintError)

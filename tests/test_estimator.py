@@ -26,6 +26,8 @@ from ubayfs import (
     decorrelate,
     max_per_block,
     max_size,
+    min_per_block,
+    min_size,
     must_link,
     require,
 )
@@ -319,13 +321,23 @@ class TestBadInput:
 class TestFailedFit:
     def test_evidence_survives_a_decision_that_fails(self, cancer):
         X, y = cancer
-        selector = UBayFSSelector("mrmr", max_features=1, constraints=require([0, 1]), n_models=3, random_state=0)
-        with pytest.raises(InfeasibleError, match="max-size 1"):
+        both = [require([0, 1]), min_size(29)]  # of which so few models choose less
+        selector = UBayFSSelector("mrmr", max_features=29, constraints=both, n_models=3, random_state=0)
+        with pytest.raises(InfeasibleError, match="min-size 29"):
             selector.fit(X, y)
         assert selector.evidence_.n_models == 3
         with pytest.raises(NotFittedError):
             selector.transform(X)
-        assert selector.redecide(max_features=2).get_support(indices=True).tolist() == [0, 1]
+        assert selector.redecide(max_features=2, constraints=both[0]).get_support(indices=True).tolist() == [0, 1]
+
+    def test_contradictions_among_constraints_are_found_before_the_ensemble_runs(self, cancer):
+        X, y = cancer
+        blocks = {"mean": list(X.columns[:10]), "worst": list(X.columns[20:])}
+        selector = UBayFSSelector("mrmr", max_features=3, constraints=min_per_block(2), blocks=blocks)
+        with pytest.raises(InfeasibleError) as raised:
+            selector.fit(X, y)
+        assert set(raised.value.labels) == {"max-size 3", "min-per-block 2: mean", "min-per-block 2: worst"}
+        assert not hasattr(selector, "evidence_")
 
     def test_refused_input_leaves_an_earlier_fit_alone(self, cancer):
         X, y = cancer
@@ -341,7 +353,7 @@ class TestFailedFit:
         X, y = cancer
         selector = UBayFSSelector("mrmr", max_features=1, n_models=3, random_state=0).fit(X, y)
         with pytest.raises(InfeasibleError):
-            selector.set_params(constraints=require([0, 1])).fit(X.iloc[:, :5], y)
+            selector.set_params(max_features=30, constraints=min_size(29)).fit(X.iloc[:, ::-1], y)
         with pytest.raises(NotFittedError):
             check_is_fitted(selector)
 

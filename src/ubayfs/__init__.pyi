@@ -28,6 +28,7 @@ from .constraints.sizes import max_blocks as max_blocks
 from .constraints.sizes import max_per_block as max_per_block
 from .constraints.sizes import max_per_cluster as max_per_cluster
 from .constraints.sizes import max_size as max_size
+from .constraints.sizes import min_per_block as min_per_block
 from .constraints.sizes import min_size as min_size
 from .constraints.utility import log_admissibility as log_admissibility
 from .constraints.weighted_sums import cost_budget as cost_budget

@@ -32,6 +32,7 @@ EXAMPLES = [
     ubayfs.exact_size(2),
     ubayfs.max_per_block(1, blocks=["blood"], price=0.1),
     ubayfs.max_per_block(1),
+    ubayfs.min_per_block(2, blocks=["blood"]),
     ubayfs.max_per_cluster(2, threshold=0.8, price=0.3),
     ubayfs.max_blocks(1),
     ubayfs.must_link(["age", "crp"], price=0.5),

@@ -39,7 +39,7 @@ def explained():
 def test_against_all_sets(explained, seed):
     selection, evidence, arguments, found = explained[seed]
     utility = selection.problem.utility
-    order = [selection.importance[NAMES.index(out.feature)] for out in found]
+    order = [(out.count, selection.importance[NAMES.index(out.feature)]) for out in found]
     assert order == sorted(order, reverse=True)
     for out in found:
         position = NAMES.index(out.feature)

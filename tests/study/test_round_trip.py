@@ -88,7 +88,10 @@ CONSTRAINTS = {
     "implies": st.permutations(NAMES).flatmap(
         lambda p: st.builds(ubayfs.implies, st.just(p[:2]), st.just(p[2:4]), rho=rhos)
     ),
-    "max_per_block": st.builds(ubayfs.max_per_block, sizes, rho=rhos, blocks=st.one_of(st.none(), st.just(["~", "7"]))),
+    **{
+        kind: st.builds(getattr(ubayfs, kind), sizes, rho=rhos, blocks=st.one_of(st.none(), st.just(["~", "7"])))
+        for kind in ("max_per_block", "min_per_block")
+    },
     "max_per_cluster": st.builds(ubayfs.max_per_cluster, sizes, st.floats(0.1, 0.9), rho=rhos),
     "cost_budget": st.builds(
         cost_budget,

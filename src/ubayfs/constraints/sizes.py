@@ -17,7 +17,17 @@ from ..data.blocks import sets_matrix
 from ..data.clusters import cluster_name, find_clusters
 from ..exceptions import ConstraintError, InputError, repr_of
 from .arguments import as_items, rho_or_price
-from .constraint import Constraint, Context, Inequalities, builder, inequalities, names_at, one_row, with_names
+from .constraint import (
+    Constraint,
+    Context,
+    Inequalities,
+    builder,
+    inequalities,
+    label_of,
+    names_at,
+    one_row,
+    with_names,
+)
 from .words import names_in_words
 
 SUPPORTED = "supported"
@@ -121,14 +131,23 @@ def _chosen_blocks(context: Context, kind: str, blocks: Any) -> Any:
     return np.arange(len(context.blocks)) if blocks is None else context.positions(blocks, "blocks", kind, "blocks")
 
 
-def _each_block(context: Context, n: int, rho: float, blocks: Any) -> Inequalities:
-    names, chosen = context.blocks.names, _chosen_blocks(context, "max_per_block", blocks)
-    A = sparse.csr_array(context.membership[chosen], dtype=np.float64)
-    label = partial(with_names, f"max-per-block {n}: {{}}", names, (chosen,))
-    return inequalities(A, n, rho, label, f"max-per-block {n}: {names_at(names, chosen)}")
+def _each_block(context: Context, n: int, rho: float, blocks: Any, sign: float, kind: str) -> Inequalities:
+    names, chosen = context.blocks.names, _chosen_blocks(context, kind, blocks)
+    A, text = sparse.csr_array(sign * context.membership[chosen].astype(np.float64)), f"{label_of(kind)} {n}: "
+    sizes = np.diff(A.indptr)
+    if sign < 0 and sizes.min() < n:
+        of = f"the number of features of block {names[chosen[sizes.argmin()]]!r}"
+        rule = f"must be at most {sizes.min()}, {of}; got {n}. Name other blocks with blocks=."
+        raise ConstraintError(f"{kind}: n {rule}", argument="n", value=n, rule=rule)
+    label = partial(with_names, f"{text}{{}}", names, (chosen,))
+    return inequalities(A, sign * n, rho, label, f"{text}{names_at(names, chosen)}")
 
 
-@builder(_each_block, "At most {n} of {blocks}")
+def _of_blocks(n: Any, rho: Any, blocks: Any, price: Any) -> dict[str, Any]:
+    return {**_size(n, rho, price), "blocks": None if blocks is None else as_items("blocks", blocks)}
+
+
+@builder(partial(_each_block, sign=1.0, kind="max_per_block"), "At most {n} of {blocks}")
 def max_per_block(n: int, *, rho: float = math.inf, blocks: Any = None, price: float | None = None) -> dict[str, Any]:
     """Select at most `n` features of each block: one inequality per block.
 
@@ -139,6 +158,7 @@ def max_per_block(n: int, *, rho: float = math.inf, blocks: Any = None, price: f
 
     See Also
     --------
+    min_per_block : At least so many.
     max_blocks : A limit on the number of blocks.
     max_per_cluster : The same for clusters that the data have.
 
@@ -147,7 +167,31 @@ def max_per_block(n: int, *, rho: float = math.inf, blocks: Any = None, price: f
     >>> max_per_block(2, blocks=["mean", "worst"])
     max_per_block(2, blocks=['mean', 'worst'])
     """
-    return {**_size(n, rho, price), "blocks": None if blocks is None else as_items("blocks", blocks)}
+    return _of_blocks(n, rho, blocks, price)
+
+
+@builder(partial(_each_block, sign=-1.0, kind="min_per_block"), "At least {n} of {blocks}")
+def min_per_block(n: int, *, rho: float = math.inf, blocks: Any = None, price: float | None = None) -> dict[str, Any]:
+    """Select at least `n` features of each block: one inequality per block.
+
+    Parameters
+    ----------
+    blocks : str or iterable of str, optional
+        The blocks that are represented; default all.
+
+    See Also
+    --------
+    max_per_block : At most so many.
+
+    Examples
+    --------
+    >>> from ubayfs import maximize, max_size, min_per_block
+    >>> blocks = {"blood": ["a", "b"], "imaging": ["c", "d"]}
+    >>> limits = [max_size(2), min_per_block(1)]
+    >>> maximize([0.5, 0.3, 0.1, 0.2], limits, feature_names=list("abcd"), blocks=blocks).features
+    ('a', 'd')
+    """
+    return _of_blocks(n, rho, blocks, price)
 
 
 def _each_cluster(context: Context, n: int, threshold: float, rho: float) -> Inequalities:
@@ -221,7 +265,7 @@ def max_blocks(n: int, *, rho: float = math.inf, blocks: Any = None, price: floa
     >>> maximize([0.5, 0.2, 0.3], max_blocks(1), blocks=blocks).indices.tolist()
     [0, 1]
     """
-    return {**_size(n, rho, price), "blocks": None if blocks is None else as_items("blocks", blocks)}
+    return _of_blocks(n, rho, blocks, price)
 
 
 def size_limit(constraints: Iterable[Constraint | None]) -> int | None:

@@ -43,6 +43,7 @@ from ..knowledge.scale import VERY_LIKELY, votes
 from ..optimize import OPTIMIZERS, Optimizer, Solution, as_optimizer
 from ..optimize.alternatives import find_alternatives
 from ..optimize.base import best_solution
+from ..optimize.exact import contradiction
 from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge, as_prior, as_weights, resolve_knowledge
 from ..priors.knowledge import AS_STATED, LEARNED, TRUST_IN_LISTS
 from ..priors.list_trust import learn_trust
@@ -132,11 +133,13 @@ class Decision:
         """Raise what :meth:`make` would raise for these arguments, before there is any evidence.
 
         A misspelled feature is better reported before a long ensemble than after it. What depends on data or votes
-        (correlations, contradicting hard constraints) shows in :meth:`make` only.
+        (correlations, hard constraints that no features with votes satisfy) shows in :meth:`make` only.
         """
         knowledge = resolve_knowledge(self.weights, feature_names, self.blocks, n_models=1)
         named = [constraint for constraint in self._constraints(knowledge) if not constraint.needs_data]
-        resolve(named, feature_names, self.blocks)
+        system = resolve(named, feature_names, self.blocks)
+        if (error := contradiction(system, np.ones(system.n_features, dtype=bool))) is not None:
+            raise error
 
     def make(
         self,

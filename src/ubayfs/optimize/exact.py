@@ -62,8 +62,9 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Mask, check_int, check_real, mask_of
+from ..constraints.system import ConstraintSystem
 from ..constraints.utility import Utility, as_sparse_sets, score_tolerance
-from ..exceptions import InputError, OptimizationError
+from ..exceptions import InfeasibleError, InputError, OptimizationError
 from .base import Limit, Optimizer, Solution
 from .block_decomposition import search
 from .core import has_core
@@ -73,6 +74,8 @@ from .presolve import Fillers, Reduced, reduce, within_bounds
 from .size_bounds import SizeBounds
 from .tabu_search import TabuSearch
 
+# Whether hard constraints contradict each other shows at once, as a rule; what takes longer shows when it is decided.
+_SECONDS = 10.0
 # Sets from which a warm start chooses where to begin.
 _MOST_SETS = 100
 # A first attempt may take so many nodes of branch and bound (ordinary problems take one to a hundred) and, if time is
@@ -177,6 +180,20 @@ class Exact:
                 f"{max(self.begin_with)}. Pass the indices of a set of the same features."
             )
         return mask_of(list(self.begin_with), utility.n_features) & utility.selectable
+
+
+def contradiction(system: ConstraintSystem, selectable: Mask) -> InfeasibleError | None:
+    """Return what contradicts itself among hard constraints, before there are votes; None also if it takes long."""
+    hard = system.take(np.flatnonzero(np.isinf(system.rho)))
+    if (hard.b >= 0).all():
+        return None  # the empty set satisfies them
+    try:  # no feature is worth anything: the first set that keeps the hard inequalities is as good as any other
+        Exact(_SECONDS).maximize(Utility(np.zeros(system.n_features), hard, 1.0, selectable))
+    except OptimizationError:
+        pass  # not in this time; the decision may have more
+    except InfeasibleError as error:
+        return error
+    return None
 
 
 class _Rounds:

@@ -14,18 +14,15 @@ from .._plain import HARD, relaxation
 from .._problems import CountedReport, Path, Report, below, check_keys, collect_errors
 from ..constraints import KINDS, Constraint, ConstraintSystem, resolve
 from ..constraints.arguments import FrozenMatrix, as_items
-from ..constraints.utility import Utility
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
-from ..exceptions import ConstraintError, InfeasibleError, InputError, OptimizationError, repr_of
+from ..exceptions import ConstraintError, InputError, repr_of
 from ..knowledge.patterns import Names, as_named, is_pattern, is_single
-from ..optimize import as_optimizer
+from ..optimize.exact import contradiction
 from .diagnostics import Problems, study_error
 from .yaml_io import plain
 
 _LARGEST_MATRIX = 1_000_000  # entries of a matrix that a file still holds
-# Whether hard constraints contradict each other shows at once, as a rule; what takes longer shows when it is decided.
-_SECONDS = 10.0
 # Kinds that rest on correlations; the empty set satisfies all of their inequalities.
 _OF_CORRELATIONS = ("decorrelate", "max_per_cluster")
 _MOST_CORRELATED = 3000  # features; more have too many correlations to look at beforehand
@@ -251,13 +248,7 @@ def _report_contradictions(
 
     Without the last of those that contradict each other, the next contradiction shows.
     """
-    # No feature is worth anything: the first set that keeps the hard inequalities is as good as any other.
-    hard = system.take(np.flatnonzero(np.isinf(system.rho)))
-    try:
-        as_optimizer("exact", _SECONDS).maximize(Utility(np.zeros(len(constant)), hard, 1.0, ~constant))
-    except OptimizationError:
-        pass  # not in this time; the decision may have more
-    except InfeasibleError as error:
+    if (error := contradiction(system, ~constant)) is not None:
         order = sorted(error.positions, key=lambda i: positions[i])  # as they are written
         involved: list[Path] = [("constraints", positions[i], system.parts[i].kind) for i in order]
         written = problems.origin.file or problems.origin.aliases  # somewhere to look; else they are named above
@@ -271,7 +262,7 @@ def _report_contradictions(
             f"{excluded} Remove one of them, or make it soft: a wish with a price.{also}",
             related=tuple(involved),
         )
-        rest = hard.take(np.flatnonzero(hard.owner != order[-1]))
+        rest = system.take(np.flatnonzero(system.owner != order[-1]))
         _report_contradictions(rest, positions, constant, problems)
 
 
