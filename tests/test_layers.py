@@ -24,7 +24,7 @@ LAYERS = [
     ["workers"],
     ["priors"],
     ["constraints"],
-    ["metrics"],
+    ["metrics", "utility"],
     ["optimize"],
     ["decision"],
     ["explain"],

@@ -14,6 +14,7 @@ from . import selectors as selectors
 from . import study as study
 from . import tables as tables
 from . import trust as trust
+from . import utility as utility
 from . import workers as workers
 from .constraints import Constraint as Constraint
 from .constraints.links import at_least_one as at_least_one

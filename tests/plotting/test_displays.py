@@ -31,7 +31,13 @@ def make(name, selection, blocks=None):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(12, len(selection.feature_names)))
         return DISPLAYS[name].from_selection(selection, X, ["$a_1$", "b <i>"] * 6)
-    arguments = {"evidence": {"blocks": blocks}, "correlation": {"blocks": blocks}, "sizes": {"sizes": range(6, 9)}}
+    some = {"first": [0], "all": range(len(selection.feature_names))} if blocks is None else blocks
+    arguments = {
+        "evidence": {"blocks": blocks},
+        "blocks": {"blocks": some},
+        "correlation": {"blocks": blocks},
+        "sizes": {"sizes": range(6, 9)},
+    }
     return DISPLAYS[name].from_selection(selection, **arguments.get(name, {}))
 
 
@@ -42,7 +48,8 @@ def words(figure):
 
 
 def test_the_displays_go_by_their_names():
-    assert ["evidence", "profile", *OF_TRUST, "posterior", "penalty", "sizes", "convergence", "correlation"] == NAMES
+    of_ensemble = ["posterior", "penalty", "sizes", "convergence"]
+    assert ["evidence", "profile", *OF_TRUST, "blocks", *of_ensemble, "correlation"] == NAMES
     assert all(DISPLAYS[name].name == name for name in NAMES)
 
 
@@ -202,7 +209,7 @@ from ubayfs.plotting import DISPLAYS
 X = [[1, 2, 3], [4, 6, 5], [0, 0, 1]]
 selection = decide(Evidence.from_sets([[1, 1, 0], [1, 0, 0]]), constraints=max_size(2), X=X)
 of_trust = ("comparison", "performance", "survival", "related", "halves")
-alone = [display for name, display in DISPLAYS.items() if name not in (*of_trust, "profile")]
+alone = [display for name, display in DISPLAYS.items() if name not in (*of_trust, "blocks", "profile")]
 displays = [display.from_selection(selection) for display in alone]
 displays.append(DISPLAYS["profile"].from_selection(selection, X, [0, 1, 1]))
 assert "matplotlib" not in sys.modules

@@ -658,7 +658,12 @@ def test_words_of_the_scale_are_shown_as_written(evidence):
     summary = summary_of(selection, study=study, n_draws=0)
     assert summary["facts"][0]["command"] == "ubayfs trust . --level full"  # wherever the result is moved to
     assert summary["title"] == "What experts know"
-    assert summary["blocks"] == [{"name": "size", "n_features": 2}, {"name": "shape", "n_features": 3}]
+    importance = selection.posterior.blocks(BLOCKS, 0.9)
+    n_selected = [len(set(members) & set(selection.features)) for members in BLOCKS.values()]
+    ends = zip(importance.mean, importance.lower, importance.upper, strict=True)
+    expected = [("size", 2, n_selected[0], *next(ends)), ("shape", 3, n_selected[1], *next(ends))]
+    assert [tuple(block.values()) for block in summary["blocks"]] == expected
+    assert set(summary["displays"]["blocks"]["blocks"]) == set(BLOCKS)
     assert summary["prior"]["words"] == {"texture": "very likely", "symmetry": "likely"}
     stated = next(sentence for sentence in summary["question"] if "prior" in sentence)
     assert stated == (

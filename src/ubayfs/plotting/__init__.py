@@ -19,7 +19,7 @@ from .._arguments import check_choice
 from ..decision.selection import Selection
 from .base import Correlations, Display, ReportData
 from .correlation import CorrelationDisplay
-from .ensemble import ConvergenceDisplay, PosteriorDisplay
+from .ensemble import BlocksDisplay, ConvergenceDisplay, PosteriorDisplay
 from .evidence import EvidenceDisplay
 from .figures import Drawing, Figures, render_figures
 from .halves import HalvesDisplay
@@ -32,6 +32,7 @@ from .validation import ComparisonDisplay, PerformanceDisplay, SurvivalDisplay
 
 __all__ = [
     "DISPLAYS",
+    "BlocksDisplay",
     "ComparisonDisplay",
     "ConvergenceDisplay",
     "CorrelationDisplay",
@@ -61,7 +62,7 @@ DISPLAYS: dict[str, type[Any]] = {
     display.name: display
     for display in (
         EvidenceDisplay, ProfileDisplay, ComparisonDisplay, PerformanceDisplay, SurvivalDisplay,
-        RelatedDisplay, HalvesDisplay,
+        RelatedDisplay, HalvesDisplay, BlocksDisplay,
         PosteriorDisplay, PenaltyDisplay, SizeUtilityDisplay, ConvergenceDisplay, CorrelationDisplay,
     )
 }  # fmt: skip

@@ -1,8 +1,8 @@
-"""How sure the ensemble is: credible intervals of the top features, and shares of votes by number of models."""
+"""How sure the ensemble is: intervals of the top features and of blocks, and shares of votes by number of models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,10 +10,12 @@ import numpy as np
 
 from .._arguments import Array, Floats, Ints, RandomState, check_int
 from .._plain import counted
+from ..data.blocks import Blocks
 from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
-from .base import Display, at, shown_of, top_features, with_support
+from ..priors.base import Posterior
+from .base import Display, ReportData, at, shown_of, top_features, with_support
 from .style import (
     BLACK,
     BLUE,
@@ -73,12 +75,7 @@ class PosteriorDisplay(Display):
         n_draws, random_state
             As in :meth:`Posterior.credible_interval <ubayfs.priors.Posterior.credible_interval>`.
         """
-        posterior = selection.posterior
-        if posterior is None:
-            raise InputError(
-                "selection must have a posterior, as decide() returns it; importances given directly and selections "
-                "read from a file have none."
-            )
+        posterior = _posterior_of(selection)
         lower, upper = posterior.credible_interval(level, n_draws, random_state)
         shown = with_support(selection, top_features(posterior.mean, selection.mask, max_features))
         return cls(
@@ -106,15 +103,84 @@ class PosteriorDisplay(Display):
         return 1.1 + list_height(len(self.features))
 
     def _draw(self, ax: Any) -> None:
-        rows = np.arange(len(self.features))
-        lower, upper, selected = map(np.asarray, (self.lower, self.upper, self.chosen))
-        ax.hlines(rows, 0, upper.max(initial=0.0), color=LIGHT_GREY, linewidth=0.4, zorder=0)
-        for mask, color, width, words in ((selected, BLUE, 2.2, "selected"), (~selected, GREY, 1.1, "not selected")):
-            ax.hlines(rows[mask], lower[mask], upper[mask], color=color, linewidth=width, gid=words)
-        draw_marks(ax, np.asarray(self.mean), rows, selected, "posterior mean, ")
-        ax.set_xlim(left=0)
+        _draw_intervals(ax, self.features, self.mean, self.lower, self.upper, self.chosen)
         ax.set_xlabel("posterior importance (all features together: 1)")
-        list_features(ax, self.features, self.chosen)
+
+
+@dataclass(frozen=True)
+class BlocksDisplay(Display):
+    """Posterior mean and credible interval of the importance of each block, most important block on top."""
+
+    blocks: tuple[str, ...]
+    n_features: tuple[int, ...]  # of each block
+    mean: tuple[float, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    chosen: tuple[bool, ...]  # whether a selected feature is in it
+    level: float  # posterior probability of each interval
+    n_blocks: int  # shown or not
+    n_models: int
+
+    name: ClassVar[str] = "blocks"
+    section: ClassVar[str] = "ensemble"
+    caption: ClassVar[str] = (
+        "Credible intervals of the importance of each block, the sum over its features; blocks with a selected "
+        "feature are marked."
+    )
+    report_arguments: ClassVar[Mapping[str, str]] = {"blocks": "blocks", "level": "level"}
+
+    @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Return whether there are blocks, and a posterior."""
+        return selection.posterior is not None and len(data.blocks) > 0
+
+    @classmethod
+    def from_selection(
+        cls, selection: Selection, blocks: Any, level: float = 0.9, max_blocks: int = 30, random_state: RandomState = 0
+    ) -> BlocksDisplay:
+        """Compute the display.
+
+        Parameters
+        ----------
+        selection : Selection
+            From :func:`~ubayfs.decide`; one read from a file has none.
+        blocks : Blocks, mapping or DataFrame
+        level : float in (0, 1), default 0.9
+        max_blocks : int, default 30
+            Shown blocks, those of the highest importance.
+        random_state
+            As in :meth:`Posterior.blocks <ubayfs.priors.Posterior.blocks>`.
+        """
+        posterior = _posterior_of(selection)
+        given = Blocks.of(blocks)
+        importance = posterior.blocks(given, level, random_state=random_state)
+        touched = given.matrix(selection.feature_names) @ selection.mask
+        shown = np.argsort(-importance.mean, kind="stable")[: check_int("max_blocks", max_blocks, low=1)]
+        return cls(
+            blocks=at(np.array(importance.names, dtype=object), shown),
+            n_features=at(np.array(importance.n_features), shown),
+            mean=at(importance.mean, shown),
+            lower=at(importance.lower, shown),
+            upper=at(importance.upper, shown),
+            chosen=at(np.asarray(touched, dtype=bool), shown),
+            level=importance.level,
+            n_blocks=len(given),
+            n_models=posterior.evidence.n_models,
+        )
+
+    def _heading(self) -> tuple[str, str]:
+        n_shown = len(self.blocks)
+        shown = f"{n_shown:,} of {self.n_blocks:,} blocks shown. " if n_shown < self.n_blocks else ""
+        details = f"{shown}Numbers of features in brackets. {counted(self.n_models, 'model')}."
+        return f"Importance of the blocks, {100 * self.level:g} % credible intervals", details
+
+    def _height(self) -> float:
+        return 1.1 + list_height(len(self.blocks))
+
+    def _draw(self, ax: Any) -> None:
+        labels = [f"{name} ({n:,})" for name, n in zip(self.blocks, self.n_features, strict=True)]
+        _draw_intervals(ax, labels, self.mean, self.lower, self.upper, self.chosen)
+        ax.set_xlabel("posterior importance (all features together: 1)")
 
 
 @dataclass(frozen=True)
@@ -219,6 +285,27 @@ class ConvergenceDisplay(Display):
         below.set_yticks([0, self.n_leading])
         below.set_ylabel("leading\nalready")
         below.set_xlabel("number of models")
+
+
+def _posterior_of(selection: Selection) -> Posterior:
+    if selection.posterior is None:
+        raise InputError(
+            "selection must have a posterior, as decide() returns it; importances given directly and selections "
+            "read from a file have none."
+        )
+    return selection.posterior
+
+
+def _draw_intervals(ax: Any, labels: Sequence[str], mean: Any, lower: Any, upper: Any, chosen: Sequence[bool]) -> None:
+    """Draw the mean and interval of each row, first row on top; those chosen are bold."""
+    rows = np.arange(len(labels))
+    lower, upper, selected = map(np.asarray, (lower, upper, chosen))
+    ax.hlines(rows, 0, upper.max(initial=0.0), color=LIGHT_GREY, linewidth=0.4, zorder=0)
+    for mask, color, width, words in ((selected, BLUE, 2.2, "selected"), (~selected, GREY, 1.1, "not selected")):
+        ax.hlines(rows[mask], lower[mask], upper[mask], color=color, linewidth=width, gid=words)
+    draw_marks(ax, np.asarray(mean), rows, selected, "posterior mean, ")
+    ax.set_xlim(left=0)
+    list_features(ax, labels, chosen)
 
 
 def _history(evidence: Evidence, shown: Ints, n_leading: int) -> tuple[Ints, Floats, Floats]:

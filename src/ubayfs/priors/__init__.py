@@ -15,6 +15,7 @@ from typing import Any
 from .._arguments import check_choice
 from ..exceptions import InputError, repr_of
 from .base import Diagnostics, Posterior, Prior
+from .block_importance import BlockImportance
 from .dirichlet import Dirichlet
 from .generalized import GeneralizedDirichlet
 from .hyper import Hyperdirichlet
@@ -24,6 +25,7 @@ from .weight_resolver import DEFAULT_WEIGHT, as_weights, pool_experts, resolve_k
 __all__ = [
     "DEFAULT_WEIGHT",
     "PRIORS",
+    "BlockImportance",
     "Diagnostics",
     "Dirichlet",
     "GeneralizedDirichlet",

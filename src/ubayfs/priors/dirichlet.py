@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from .._arguments import Floats, RandomState
 from ..data.blocks import Blocks
 from ..ensemble.evidence import Evidence
 from .base import Posterior, Prior, log_gamma_draws, normalized_exp
+from .block_importance import beta_interval
 
 
 @dataclass(frozen=True)
@@ -64,10 +66,12 @@ class DirichletPosterior(Posterior):
         return normalized_exp(log_gamma_draws(self.concentration, (n, self.n_features), rng))
 
     def _interval(self, tail: float, n_draws: int, random_state: RandomState) -> tuple[Floats, Floats]:
-        from scipy.special import betaincinv
+        return beta_interval(self.concentration, self.total - self.concentration, tail)
 
-        if self.n_features == 1:  # theta is 1 for certain, which no Beta distribution says
-            return np.ones(1), np.ones(1)
-        # The marginals are exactly Beta(a_i, sum of the others).
-        rest = self.concentration.sum() - self.concentration
-        return betaincinv(self.concentration, rest, tail), betaincinv(self.concentration, rest, 1.0 - tail)
+    _exact_blocks: ClassVar[bool] = True
+
+    def _block_interval(
+        self, membership: sparse.csr_array, tail: float, n_draws: int, random_state: RandomState
+    ) -> tuple[Floats, Floats]:
+        inside, is_all = membership @ self.concentration, np.diff(membership.indptr) == self.n_features
+        return beta_interval(inside, np.where(is_all, 0.0, self.total - inside), tail)

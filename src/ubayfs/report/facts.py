@@ -574,10 +574,14 @@ class PriorFacts:
 
 @dataclass(frozen=True)
 class BlockFact:
-    """A block of features."""
+    """A block of features, and the posterior mean and credible interval of the importance of all of them together."""
 
     name: str
     n_features: int
+    n_selected: int | None = None
+    importance: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array
+from .._arguments import Array, RandomState
 from .._plain import decode, number, plain, relaxation
 from ..constraints.utility import log_row_admissibility, score_tolerance
+from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..data.hazards import median_follow_up
 from ..decision.problem import FeatureSet, Violation
@@ -28,6 +29,7 @@ from ..priors.knowledge import AS_STATED
 from ..selectors import SELECTORS, describe
 from .facts import (
     AdviceFact,
+    BlockFact,
     ClassCount,
     ConstraintFact,
     CorrelatedPair,
@@ -67,6 +69,19 @@ def all_advice(selection: Selection) -> tuple[Advice, ...]:
 def advice_facts(advice: Iterable[Advice]) -> tuple[AdviceFact, ...]:
     """Return code, facts and the message of a report for each."""
     return tuple(AdviceFact(each.code, plain(each.facts), each.in_words("report")) for each in advice)
+
+
+def block_facts(selection: Selection, blocks: Blocks, level: float, random_state: RandomState) -> tuple[BlockFact, ...]:
+    """Return the blocks with their importances, if there is a posterior."""
+    if not len(blocks):
+        return ()
+    sizes = map(len, blocks.members.values())
+    n_selected = (blocks.matrix(selection.feature_names) @ selection.mask.astype(int)).tolist()
+    if selection.posterior is None:
+        return tuple(map(BlockFact, blocks.names, sizes, n_selected))
+    importance = selection.posterior.blocks(blocks, level, random_state=random_state)
+    values = (importance.mean.tolist(), importance.lower.tolist(), importance.upper.tolist())
+    return tuple(map(BlockFact, blocks.names, sizes, n_selected, *values))
 
 
 def score_facts(selection: Selection) -> ScoreFacts:

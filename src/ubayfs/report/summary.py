@@ -22,7 +22,7 @@ from ..plotting import Correlations, ProfileDisplay, ReportData, report_displays
 from ..trust.trust import Trust
 from . import answer_facts, problem_facts, sentences
 from .answer_facts import with_repeats
-from .facts import Answer, BlockFact, DataFacts, ReportFacts, Summary
+from .facts import Answer, DataFacts, ReportFacts, Summary
 from .methods import CITATION, methods
 from .problem_facts import advice_facts
 from .relations import with_relations
@@ -177,7 +177,7 @@ def summarize(
         created=created or datetime.now(UTC).isoformat(timespec="seconds"),
         data=about,
         ensemble=None if posterior is None else problem_facts.ensemble_facts(posterior.evidence),
-        blocks=tuple(BlockFact(name, len(inside)) for name, inside in members_of.members.items()),
+        blocks=problem_facts.block_facts(selection, members_of, answer_facts.LEVEL, random_state),
         prior=problem_facts.prior_facts(selection),
         level=answer_facts.LEVEL,
         n_draws=n_decided,

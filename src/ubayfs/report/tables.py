@@ -15,6 +15,7 @@ from .document import Bar, Cell, Column, Table
 from .facts import (
     Alternative,
     Associations,
+    BlockFact,
     ChosenFeature,
     ConstraintFact,
     ControlScore,
@@ -65,6 +66,7 @@ Field = tuple[Column, Callable[[R], Cell | str]]
 _LISTED = 12
 # Captions that are headings of their sections, too.
 CONSTRAINTS = "Constraints and what they cost"
+_MOST_BLOCKS = 30  # in a table
 CERTAINTY = "how sure the models are on these samples"
 
 
@@ -254,15 +256,30 @@ def certainty(summary: Summary) -> tuple[Table, ...]:
     """Return how sure the models are of each selected feature on these samples."""
     if summary.ensemble is None:
         return ()
+    interval = Column(f"{100 * summary.level:.0f} % interval", True)
     columns: list[Field[ChosenFeature]] = [
         (Column("Feature"), lambda r: r.feature),
         _IMPORTANCE,
-        (Column(f"{100 * summary.level:.0f} % interval", True), _interval),
+        (interval, _interval),
         (Column("Selection probability", True), _probability),
         (Column("Also without prior"), lambda r: yes_no(r.without_prior)),
         (Column("Also without constraints"), lambda r: yes_no(r.without_constraints)),
     ]
-    return as_table(CERTAINTY.capitalize(), summary.chosen, columns, drop_empty=True)
+    of_blocks: list[Field[BlockFact]] = [
+        (Column("Block"), lambda r: r.name),
+        (Column("Features", True), lambda r: f"{r.n_features:,}"),
+        (Column("Selected", True), lambda r: "" if r.n_selected is None else f"{r.n_selected:,}"),
+        (Column("Importance", True), _importance),
+        (interval, _interval),
+    ]
+    by_importance = sorted(summary.blocks, key=lambda block: -(block.importance or 0.0))
+    caption = "Importance of the blocks, of all their features together"
+    if len(by_importance) > _MOST_BLOCKS:
+        caption += f" ({_MOST_BLOCKS} of {len(by_importance):,} blocks)"
+    return (
+        *as_table(CERTAINTY.capitalize(), summary.chosen, columns, drop_empty=True),
+        *as_table(caption, by_importance[:_MOST_BLOCKS], of_blocks, drop_empty=True),
+    )
 
 
 def yes_no(holds: bool | None) -> str:
@@ -275,7 +292,7 @@ def _share(value: float) -> str:
     return f"{value:.4f}" if value >= 0.00005 or value == 0 else "< 0.0001"
 
 
-def _interval(member: ChosenFeature) -> str:
+def _interval(member: ChosenFeature | BlockFact) -> str:
     ends = dict.fromkeys(_share(end) for end in (member.low, member.high) if end is not None)
     return " to ".join(ends)
 
@@ -285,7 +302,7 @@ def _probability(member: ChosenFeature) -> Cell:
     return Cell() if probability is None else Cell(f"{probability:.2f}", Bar(probability))
 
 
-def _importance(member: ChosenFeature) -> Cell:
+def _importance(member: ChosenFeature | BlockFact) -> Cell:
     importance = member.importance
     return Cell() if importance is None else Cell(_share(importance), Bar(importance))
 
