@@ -95,11 +95,13 @@ def test_questions_are_answered_by_keys(answer):
 
 
 def test_names_are_escaped_and_a_wrong_one_is_refused_in_place(answer):
-    answer.get_by_label("Feature", exact=True).fill("crpp")
-    answer.get_by_role("button", name="State it").click()
-    answer.wait_for_selector(".notice.error:has-text('crp')")
-    answer.get_by_label("Feature", exact=True).fill("<b>ldh</b>")
-    answer.get_by_label("What you say of it").select_option("very likely")
+    box = answer.get_by_label("Features", exact=True)
+    box.fill("crpp")
+    box.press("Enter")
+    answer.locator(".field", has=box).locator(".error", has_text="The nearest names are crp").wait_for()
+    box.fill("<b>ld*")
+    box.press("Enter")
+    answer.get_by_label("What you say of them").select_option("very likely")
     answer.get_by_role("button", name="State it").click()
     answer.wait_for_selector("table.members tr[data-feature='<b>ldh</b>']")
     expect(answer.locator("table.members")).to_contain_text("<b>ldh</b>")

@@ -224,6 +224,24 @@ def test_rules_are_added_by_forms(at):
     assert page.evaluate("window.bad") is None
 
 
+def test_a_pasted_list_of_lines_is_taken_by_a_box_for_names(at):
+    page = at("rules")
+    page.get_by_label("Kind of rule").select_option(label=KINDS["require"].meaning)
+    box = page.get_by_label("Features", exact=True)
+    box.press_sequentially("gene_29")
+    page.wait_for_function("document.querySelectorAll('.form-start datalist option').length === 11")
+    box.fill("")
+    box.evaluate(
+        """(box, text) => { const clipboardData = new DataTransfer(); clipboardData.setData("text", text);
+        box.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true })); }""",
+        "gene_3\ngene_4 gene_5\ngene_99?\ngene_1?\n",
+    )
+    box.press("Enter")
+    expect(page.locator(".chips button")).to_have_text(["gene_3", "gene_4", "gene_5", "gene_1?"])
+    expect(page.locator(".field", has=box).locator(".error")).to_contain_text("gene_99?")
+    expect(box).to_have_value("gene_99?")
+
+
 def test_a_rule_is_changed_switched_off_and_what_is_wrong_stands_at_its_field(at):
     page = at("rules")
     first = page.locator(".rules > li").first

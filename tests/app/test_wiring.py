@@ -87,6 +87,26 @@ def test_an_unknown_name_is_said_at_its_box_with_the_nearest_ones(simulated, lib
     visit(simulated, library, "/s/demo/know", act)
 
 
+def test_an_unknown_column_is_said_at_its_box_and_is_not_set(simulated, library):
+    from ubayfs.app.study_facts import Preview, TableFacts
+
+    bench = library.bench
+    bench.table = TableFacts(("diagnosis", "patient", "age"), 0, Preview((), (), (), ()))
+    before = bench.state
+
+    async def act(user):
+        for label, typed in (("Target", "diagnose"), ("Covariates to adjust for", "age, patients"), ("Time", "pacient")):
+            await put(user, control(user, label), typed)
+            assert bench.state == before
+        wrong = [each.content for each in user.client.elements.values() if "error" in each.classes and each.content]
+        nearest = ("diagnosis", "patient", "patient")
+        assert all(name in each for each, name in zip(wrong, nearest, strict=True))
+        await put(user, control(user, "Columns that are not features"), "p*")
+        assert bench.state.study.data.ignore == ("p*",)
+
+    visit(simulated, library, "/s/demo/data", act)
+
+
 def test_a_field_changes_the_study_and_undo_takes_it_back(simulated, library):
     bench = library.bench
 

@@ -7,6 +7,7 @@ leads to, those that were there before a spreadsheet made a date of a name, or t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from ..data.damaged_names import symbols_before_damage
 from ..exceptions import InputError
 from ..knowledge.aliases import read_aliases
 from ..knowledge.matching import Match, NameMatcher, find_names, is_list
+from ..knowledge.patterns import Names, is_pattern
 from ..knowledge.rows import Row, read_rows
 from ..knowledge.scale import Stated
 
@@ -97,6 +99,8 @@ def match(source: str | Path, features: Iterable[str], aliases: Any = None, fold
     >>> matching = match("TP53, tp53, 2-Sep", ["TP53", "SEPT2"])
     >>> matching.features, [(doubt.name, doubt.kind, doubt.candidates) for doubt in matching.doubts]
     (['TP53'], [('tp53', 'unknown', ('TP53',)), ('2-Sep', 'damaged', ('SEPT2',))])
+    >>> match("TP5*", ["TP53", "TP53BP1"]).features
+    ['TP53', 'TP53BP1']
     """
     problems: list[str] = []
     # Pasted text is text, even if it looks like the name of a file.
@@ -105,6 +109,7 @@ def match(source: str | Path, features: Iterable[str], aliases: Any = None, fold
         raise InputError(problems[0])
     other_names = aliases if aliases is None or folder is None else folder / aliases
     matcher = NameMatcher(features, read_aliases(other_names, problems.append))
+    known = Names(matcher.features)
     rows: list[Row] = []
     doubts: dict[str, Doubt] = {}
     translated: dict[str, str] = {}
@@ -112,7 +117,7 @@ def match(source: str | Path, features: Iterable[str], aliases: Any = None, fold
     for row in knowledge.rows:
         if row.block is not None:
             sets.setdefault(row.block, {})
-        for matched in find_names(matcher, row.feature, is_list(knowledge)) if row.feature is not None else ():
+        for matched in _found(row.feature, known, matcher, is_list(knowledge)) if row.feature is not None else ():
             if matched.feature is None:
                 doubts.setdefault(matched.name, _doubt(row, matched, matcher, n_hints=len(doubts)))
                 continue
@@ -123,6 +128,14 @@ def match(source: str | Path, features: Iterable[str], aliases: Any = None, fold
                 sets[row.block][matched.feature] = None
     members = {name: tuple(features) for name, features in sets.items()}
     return Matching(knowledge.name, tuple(rows), tuple(doubts.values()), translated, members, tuple(problems))
+
+
+def _found(name: str, known: Names, matcher: NameMatcher, listed: bool) -> list[Match]:
+    """Return what a name means; in a list it may be a pattern."""
+    if listed and is_pattern(name):
+        with suppress(InputError):
+            return [Match(feature, feature) for feature in known.find(name)]
+    return find_names(matcher, name, listed)
 
 
 def _doubt(row: Row, matched: Match, matcher: NameMatcher, n_hints: int) -> Doubt:

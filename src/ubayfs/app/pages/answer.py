@@ -14,8 +14,9 @@ from markupsafe import Markup
 from nicegui import ui
 
 from ..._plain import counted, listing
-from ...exceptions import NotAnsweredError, UBayFSError
+from ...exceptions import InputError, NotAnsweredError, UBayFSError
 from ...explain.questions import Question
+from ...knowledge.patterns import Names
 from ...knowledge.scale import VOTES, number_or_word
 from ...report.facts import Unknown
 from ...report.sentences import NONE_CHOSEN, headline, proof
@@ -23,12 +24,13 @@ from ...report.trust_sentences import mean_text
 from ...trust.prediction_metrics import metric_name
 from ..sessions import ExpertSession
 from ..view import answer_parts as parts
-from ..view.fields import Field, choice, entry, panel, suggestions
+from ..view.fields import Field, choice, panel
 from ..view.frame import address, button, status_text
 from ..view.live import follow, guarded, html, later, line, on, refreshed
+from ..view.names import names_field
 from ..view.parts import notice, paragraph, text
 
-_MOST_SUGGESTED, _SMALLEST_RANGE, _MOST_SIZES = 200, 20, 25
+_SMALLEST_RANGE, _MOST_SIZES = 20, 25
 _N_QUESTIONS = 10
 _MOST_NAMED = 12  # members that are named in the heading
 _COMPUTING = paragraph("Computing ...", "empty")
@@ -157,20 +159,32 @@ def _draw_members(bench: ExpertSession) -> None:
 def _draw_word(bench: ExpertSession) -> None:
     """Draw a field to change what is stated of any feature."""
     with panel("Change your mind", "On any feature; those in the set have a list in their row."):
-        names: list[str] = []
-        facts, votes = bench.facts, bench.votes
-        if facts is not None and votes is not None and len(votes) == facts.n_features:
-            most = np.argsort(-np.asarray(votes), kind="stable")[:_MOST_SUGGESTED]
-            names = [facts.feature_names[i] for i in most]
-        feature = entry("Feature", "", draft="feature", listed=suggestions(names).html_id)
-        word = choice("What you say of it", {None: "nothing", **{word: word for word in VOTES}}, "likely")
+        named: list[str] = []
+        place = ui.element("div")
+
+        def known() -> Names:
+            facts, votes = bench.facts, bench.votes
+            names = [] if facts is None else facts.feature_names
+            if votes is not None and len(votes) == len(names):
+                names = [names[i] for i in np.argsort(-np.asarray(votes), kind="stable")]
+            return Names(names or None)
+
+        def draw() -> None:
+            place.clear()
+            with place:
+                names_field("Features", named, known, "mind")
 
         def state(_: Any) -> None:
-            name = feature.value
-            bench.set_weight([str(name).strip()], word.value)
-            feature.clear(name)
+            if not named:
+                raise InputError("there is nothing to state: type the name of a feature and press Enter.")
+            names = known()
+            bench.set_weight(list(dict.fromkeys(name for each in named for name in names.find(each))), word.value)
+            named.clear()
+            draw()
 
-        button("State it", state)
+        draw()
+        word = choice("What you say of them", {None: "nothing", **{word: word for word in VOTES}}, "likely")
+        button("State it", state).on("click", js_handler="() => window.ubayfs.forget('mind')")
 
 
 def _draw_trust(bench: ExpertSession) -> None:

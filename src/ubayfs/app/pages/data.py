@@ -13,6 +13,7 @@ from nicegui import app, ui
 
 from ..._plain import counted, listing
 from ...exceptions import InputError, NotAnsweredError, UBayFSError
+from ...knowledge.patterns import Names
 from ...report.document import Column
 from ...study.schema import DataSection
 from ..intake import begin, copy_sheet, inspected, is_sample_sheet
@@ -21,16 +22,16 @@ from ..study_facts import DataFacts, Inspection, TableFacts
 from ..view.fields import drop_zone, entry, fill, heading, panel, suggestions
 from ..view.frame import address, as_sent, button
 from ..view.live import clear_message, html, later, line, live, on, refreshed, show_message
+from ..view.names import suggest
 from ..view.parts import badge, notice, table, text
-from ..view.sections import choices, key_field, label, meaning
+from ..view.sections import check_names, choices, key_field, label, meaning
 
 Files = tuple[Mapping[str, str] | list[str], str | None]  # data tables, and the sample sheet
 _ROLES = ("target", "groups", "adjust_for", "task", "missing", "ignore")  # what is asked first
-_OF_COLUMNS = ("target", "groups", "adjust_for")  # names of columns are suggested for them
+_OF_COLUMNS = ("target", "groups", "adjust_for", "ignore")  # their values are names of columns
 _READING = ("encoding", "id", "sheet", "samples_sheet")  # without these a file may not be read at all
 _OFTEN = {"encoding": ("latin-1",)}  # values that often help where any is allowed
 _FILES = ("path", "samples")  # drawn as a list of files
-_OFFERED = 100  # first and last columns that are offered as target or groups; any other can be typed
 _ACCEPT = ".csv,.tsv,.txt,.gz,.xlsx,.xls,.parquet,.h5ad"
 
 
@@ -230,39 +231,43 @@ def _tell(inspection: Inspection) -> None:
 
 
 def _draw_roles(bench: ExpertSession, inspections: Sequence[Inspection]) -> None:
+    def columns() -> Names:
+        """Return the columns, the likeliest targets first."""
+        table = bench.table
+        likely = inspections[0].columns if inspections else ()
+        return Names(None if table is None else dict.fromkeys([*likely, *table.columns]), "column")
+
     with panel("Columns", "What is to be explained, and what else the columns are."):
-        columns, sheets = suggestions(), suggestions()
+        sheets = suggestions()
         empty = line("Choose a file first.", "empty")
         with ui.element("div") as fields:
             with ui.element("div").classes("fields"):
                 for key in _ROLES:
-                    key_field(bench, "data", key, columns.html_id if key in _OF_COLUMNS else "")
-            _draw_survival(bench, columns.html_id)
+                    key_field(bench, "data", key, names=columns if key in _OF_COLUMNS else None)
+            _draw_survival(bench, columns)
             with ui.element("details"):
                 html(text("How the files are read"), tag="summary")
                 with ui.element("div").classes("fields inner"):
                     for key in [key for key in DataSection.keys() if key not in (*_ROLES, *_FILES)]:  # noqa: SIM118
                         key_field(bench, "data", key, sheets.html_id if key == "sheet" else "")
 
-    @refreshed(bench, "state", "facts")
+    @refreshed(bench, "state")
     def refresh() -> None:
         has_files = bool(_files(bench)[0])
         empty.set_visibility(not has_files)
         fields.set_visibility(has_files)
-        table = bench.table
-        names = () if table is None else table.columns
-        fill(columns, inspections[0].columns if inspections else dict.fromkeys([*names[:_OFFERED], *names[-_OFFERED:]]))
         fill(sheets, _sheets(inspections))
 
 
-def _draw_survival(bench: ExpertSession, columns: str) -> None:
+def _draw_survival(bench: ExpertSession, columns: Callable[[], Names]) -> None:
     """Draw the two columns that are a target of survival times."""
 
     def now(part: str) -> str:
         target = bench.state.study.data.target
         return str(target.get(part, "")) if isinstance(target, Mapping) else ""
 
-    def changed(_: Any) -> None:
+    def changed(name: str) -> None:
+        check_names("target", columns(), name.strip() or None)
         columns_typed = {part: str(field.value).strip() for part, field in boxes.items()}
         if all(columns_typed.values()) or not any(columns_typed.values()):
             bench.set("data", target=columns_typed if all(columns_typed.values()) else None)
@@ -274,9 +279,9 @@ def _draw_survival(bench: ExpertSession, columns: str) -> None:
                 "time": "Until the event or the last visit.",
                 "event": "Whether it was seen: 1 or 0, dead or alive.",
             }
-            boxes = {
-                part: entry(part.capitalize(), now(part), changed, hint, listed=columns) for part, hint in hints.items()
-            }
+            boxes = {part: entry(part.capitalize(), now(part), changed, hint) for part, hint in hints.items()}
+            for field in boxes.values():
+                suggest(field.box, lambda: columns().names)
 
     def refresh() -> None:
         if now("time") and not boxes["time"].value:  # it was found out, or typed above

@@ -25,9 +25,10 @@ from ..penalty import Scale, in_words, penalty_svg
 from ..sessions import ExpertSession
 from ..state import Rule
 from ..view.features import add_scripts
-from ..view.fields import choice, drop_zone, entry, heading, names_field, panel, tick
+from ..view.fields import choice, drop_zone, entry, heading, panel, tick
 from ..view.frame import address, button
 from ..view.live import html, line, live, on
+from ..view.names import names_field
 from ..view.parts import text
 
 _MEANING = {

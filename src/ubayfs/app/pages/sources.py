@@ -17,9 +17,10 @@ from ...study.schema import plain_blocks
 from ..matching import AMBIGUOUS, DAMAGED, UNKNOWN, Doubt, Matching, match, stated_words
 from ..sessions import ExpertSession
 from ..view.features import WORDS, feature_names
-from ..view.fields import choice, drop_zone, entry, names_field, panel, tick
+from ..view.fields import choice, drop_zone, entry, panel, tick
 from ..view.frame import address, as_sent, button
 from ..view.live import clear_message, html, line, live, show_message
+from ..view.names import names_field
 from ..view.parts import notice, text
 
 _ACCEPT = ".csv,.tsv,.txt,.xlsx,.xlsm,.gmt,.gz,.parquet"

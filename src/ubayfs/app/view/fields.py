@@ -8,27 +8,19 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from difflib import get_close_matches
+from contextlib import contextmanager
 from typing import Any
 
 from markupsafe import Markup
 from nicegui import ui
 
-from ..._plain import listing
 from ...exceptions import InputError, StudyError, UBayFSError, repr_of
-from ...knowledge.patterns import Names
-from ..forms import completions
 from ..intake import upload_name
-from .frame import button
 from .live import clear_message, guarded, html, line, show_message
 from .parts import choices, text
 
 Change = Callable[[Any], Any]
-
-_MOST_HINTS = 3  # unknown names for which near ones are looked for: that takes a fifth of a second of 20,000
 
 
 class Field:
@@ -176,66 +168,6 @@ def tick(label: str, value: bool, change: Change | None = None, hint: str = "") 
         box.props["defaultChecked"] = value
         html(text(label), tag="span")
     field.holds(box, "(e) => emit(e.target.checked)")
-    return field
-
-
-def names_field(label: str, chosen: list[str], known: Callable[[], Names], draft: str = "") -> Field:
-    """Draw a field for several names; `chosen` is filled with them.
-
-    What is typed is completed as soon as there is a letter; Enter adds it, unless it is unknown: then the field says
-    which names are near. Each name is a button that removes it. Names
-    of a field with a `draft`, a name of its own, survive a reload, and a form that is drawn again.
-    """
-
-    def show() -> None:
-        chips.clear()
-        with chips:
-            for name in chosen:
-                chip = button(name, lambda _, name=name: remove(name))
-                chip.props["aria-label"] = f"Remove {name}"
-                chip.on("click", js_handler="(e) => window.ubayfs.put_aside(e.target, false)")
-
-    def remove(name: str) -> None:
-        chosen.remove(name)
-        show()
-
-    def add(typed: str) -> None:
-        names, problems = known(), dict[str, str]()
-        for line_typed in typed.split("\n"):
-            parts = [line_typed] if line_typed in names.names else re.split(r"[,;\t]+", line_typed)
-            for name in filter(None, map(str.strip, parts)):
-                try:
-                    names.find(name)
-                except InputError as error:
-                    near = get_close_matches(name, names.names, 3) if len(problems) < _MOST_HINTS else []
-                    nearest = f"{name!r} is not a {names.kind}. The nearest names are {listing(near)}."
-                    problems[name] = nearest if near else error.rule
-                else:
-                    chosen.extend([name] if name not in chosen else [])
-        show()
-        if problems:
-            put_back = json.dumps([box.html_id, ", ".join(problems)])
-            ui.run_javascript(f"window.ubayfs.put_back(...{put_back})")
-            raise InputError(" ".join(problems.values()), argument=label)
-
-    def restore(event: Any) -> None:
-        with suppress(InputError):  # names of other data
-            add(str(event.args))
-
-    field = Field(label, "", "Type a part of a name, choose, press Enter. Patterns such as mean_* are allowed.", add)
-    with field.control:
-        chips = ui.element("div").classes("chips")
-        listed = suggestions()
-        box = ui.element("input").props("type=text autocomplete=off")
-        aside = ui.element("input").props("type=hidden data-held").classes("aside")
-    box.props["list"], aside.props["data-draft"] = listed.html_id, draft
-    field.holds(box, "(e) => { const typed = window.ubayfs.put_aside(e.target, true); if (typed) emit(typed); }")
-    aside.on("change", restore, js_handler="(e) => emit(e.target.value)")
-    box.on(
-        "input", lambda event: fill(listed, completions(str(event.args), known().names)),
-        js_handler="(e) => emit(e.target.value)", throttle=0.1, leading_events=False,
-    )  # fmt: skip
-    show()
     return field
 
 

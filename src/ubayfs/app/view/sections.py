@@ -8,12 +8,15 @@ from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from ...exceptions import InputError
+from ...knowledge.patterns import Names
 from ...study.diagnostics import Problems
 from ...study.schema import SECTIONS
 from ...study.yaml_io import parse_document
 from ..sessions import ExpertSession
 from .fields import Field, choice, entry
 from .live import on
+from .names import suggest, unknown_names
 from .parts import help_text
 
 # What people call a key; else its name with blanks.
@@ -129,8 +132,28 @@ def hint(section: str, key: str) -> str:
     return f"{about}." if about and about != label(key) else ""
 
 
-def key_field(bench: ExpertSession, section: str, key: str, listed: str = "") -> Field:
-    """Draw the field of a key: a list of its choices, or a box to type into."""
+def check_names(key: str, names: Names, given: Any) -> None:
+    """Raise InputError with the nearest names if a value names what is not there.
+
+    >>> check_names("target", Names(["age", "died"], "column"), {"time": "age", "event": "dead"})
+    Traceback (most recent call last):
+    ubayfs.exceptions.InputError: target 'dead' is not a column. The nearest names are died.
+    """
+    listed = given.values() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else [given]
+    if problems := unknown_names(names, [str(name) for name in listed if name is not None]):
+        raise InputError.of(key, " ".join(problems.values()), given)
+
+
+def key_field(
+    bench: ExpertSession, section: str, key: str, listed: str = "", names: Callable[[], Names] | None = None
+) -> Field:
+    """Draw the field of a key: a list of its choices, or a box to type into; `names` are those that it may have."""
+
+    def change(typed: str) -> None:
+        given = read(section, key, typed)
+        if names is not None:
+            check_names(key, names(), given)
+        bench.set(section, **{key: given})
 
     def value() -> Any:
         return getattr(getattr(bench.state.study, section), key)
@@ -143,8 +166,10 @@ def key_field(bench: ExpertSession, section: str, key: str, listed: str = "") ->
         field: Field = choice(label(key), options, value(), lambda given: bench.set(section, **{key: given}), about)
     else:
         field = entry(
-            label(key), shown(value()), lambda typed: bench.set(section, **{key: read(section, key, typed)}), about,
-            listed=listed, placeholder=default, draft=f"{section}.{key}",
-        )  # fmt: skip
+            label(key), shown(value()), change, about, listed=listed, placeholder=default, draft=f"{section}.{key}"
+        )
+        if names is not None:
+            with field.control:
+                suggest(field.box, lambda: names().names)
     on(bench, "state", lambda: field.show(value() if known else shown(value())))
     return field

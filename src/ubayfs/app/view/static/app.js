@@ -90,6 +90,13 @@ document.addEventListener("input", (event) => {
   tell(event.target);
   if (event.target.dataset?.draft) sessionStorage.setItem(draft_key(event.target), event.target.value);
 });
+// A list that is pasted into a line is one with commas: a browser would glue its lines together.
+document.addEventListener("paste", (event) => {
+  const box = event.target, lines = event.clipboardData.getData("text").trim().split(/\s*[\r\n]+\s*/);
+  if (box.tagName !== "INPUT" || lines.length < 2) return;
+  event.preventDefault();
+  document.execCommand("insertText", false, lines.join(", "));  // as if it were typed
+});
 // What is typed is sent when the box is left; if a button needs it (data-held), it is a draft until that is done.
 // A browser takes it for a change, too, if the server has put another text there, as when it empties a box that is done.
 document.addEventListener("change", (event) => {
