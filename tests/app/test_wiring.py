@@ -95,7 +95,11 @@ def test_an_unknown_column_is_said_at_its_box_and_is_not_set(simulated, library)
     before = bench.state
 
     async def act(user):
-        for label, typed in (("Target", "diagnose"), ("Covariates to adjust for", "age, patients"), ("Time", "pacient")):
+        for label, typed in (
+            ("Target", "diagnose"),
+            ("Covariates to adjust for", "age, patients"),
+            ("Time", "pacient"),
+        ):
             await put(user, control(user, label), typed)
             assert bench.state == before
         wrong = [each.content for each in user.client.elements.values() if "error" in each.classes and each.content]
