@@ -374,7 +374,7 @@ def test_what_rules_and_weights_bring_in_is_not_counted():
     assert found["sentences"] == [
         "In a new study of this size, 1 to 3 of the 6 that the data selected would be selected again (3 to 5 if a "
         "close stand-in, with a correlation above 0.8, counts).",
-        "The other 2 are not counted: your rules brought in 2.",
+        "The other 2 are not counted: your rules ask for 2.",
     ]
     without = {"size": 10, "selected_again": [1.1, 2.2]}
     with_weights = {"size": 7, "selected_again": [3.3, 6.2]}
@@ -394,10 +394,10 @@ def test_where_the_data_brought_nothing_it_is_said():
     found = selected_again_facts(size=0, selected_again=[None, None], by_rule=["a"], by_weight=["b", "c"])
     assert found["value"] == ""
     assert found["sentences"] == [
-        "The data did not select any of these 3: your rules brought in 1 and your weights brought in 2."
+        "None of these 3 counts as selected by the data: your rules ask for 1 and your weights brought in 2."
     ]
     found = selected_again_facts(size=0, selected_again=[0, 0], by_weight=["b"])
-    assert found["sentences"] == ["The data did not select this feature: your weights brought it in."]
+    assert found["sentences"] == ["This feature does not count as selected by the data: your weights brought it in."]
 
 
 def test_what_is_missing_names_the_function_that_finds_it_out(selection):
@@ -498,6 +498,16 @@ def test_a_member_that_a_limit_admits_is_one_of_the_votes():
         "which the votes alone would select.",
         "Of 2 features that you favored, 1 is in the set; e is not.",
     ]
+
+
+def test_a_required_member_that_votes_select_is_not_called_brought_in():
+    """The rule asks for a and e; a has the most votes, so that only e is there because of the rule."""
+    evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 10 + [[0, 0, 1, 0, 1]] + [[0, 0, 1, 0, 0]], list("abcde"))
+    summary = summary_of(decide(evidence, constraints=[max_size(3), ubayfs.require(["a", "e"])]), n_draws=0)
+    assert summary["sentences"]["knowledge"][0] == (
+        "1 of 3 selected features is there by its votes. Your constraints ask for a and e. The votes alone would "
+        "select a, too. Your constraints kept out c, which the votes alone would select."
+    )
 
 
 def test_weights_that_do_not_agree_are_never_called_a_conflict(summary, selection):

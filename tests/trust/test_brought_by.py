@@ -109,7 +109,7 @@ def test_a_required_feature_is_not_counted():
     assert found.labels[[0, 50]].tolist() == ["by your rule"] * 2
     assert found.share_of_halves[[0, 50]].tolist() == [0, 0]
     assert found.selected_again[1] <= 2
-    assert "The other 2 are not counted: your rules brought in 2." in str(found)
+    assert "The other 2 are not counted: your rules ask for 2." in str(found)
 
 
 def test_what_fills_a_place_is_not_counted():
@@ -133,7 +133,7 @@ def test_nothing_by_the_data():
     assert found.size == 0
     assert found.n_undefined == 8
     assert found.stand_ins is None
-    assert "The data did not select any of these 2: your rules brought in 2." in str(found)
+    assert "None of these 2 counts as selected by the data: your rules ask for 2." in str(found)
 
 
 def test_without_weights_halves_are_decided_once(monkeypatch):

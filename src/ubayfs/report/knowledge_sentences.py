@@ -53,11 +53,14 @@ def _brought_in(facts: ReportFacts, records: Sequence[ChosenFeature], stated: li
         ]
     n, n_data = counted(len(records), "selected feature"), len(by["data"])
     lines = [
-        f"{f'All {n}' if n_data == len(records) > 1 else f'{n_data} of {n}'} {_are(n_data)} there by their {votes}."
+        f"{f'All {n}' if n_data == len(records) > 1 else f'{n_data} of {n}'} {_are(n_data)} there by "
+        f"{'its' if n_data == 1 else 'their'} {votes}."
     ]
-    for word, whose in (("weight", "weights"), ("rule", "constraints")):
+    for word, brought in (("weight", "Your weights brought in"), ("rule", "Your constraints ask for")):
         if by[word]:
-            lines.append(f"Your {whose} brought in {listing(by[word], _LISTED)}.")
+            lines.append(f"{brought} {listing(by[word], _LISTED)}.")
+    if anyway := [r.feature for r in records if r.reasons == ("rule",) and r.data_alone]:
+        lines.append(f"The {votes} alone would select {listing(anyway, _LISTED)}, too.")
     if filling := by["fill"]:
         which, them = ("fills a place", "it") if len(filling) == 1 else ("fill places", "them")
         lines.append(f"{listing(filling, _LISTED)} {which}: no model selected {them}.")

@@ -274,8 +274,8 @@ def selected_again(facts: ReproducibilityFacts, reconciled: bool = False) -> tup
     alone = " by the data alone" if facts.with_weights else ""
     n_others = len(facts.by_rule) + len(facts.by_weight) + len(facts.filling)
     if k == 0 and n_others:
-        of_set = "this feature" if n_others == 1 else f"any of these {n_others}"
-        return "", [f"The data did not select {of_set}: {_not_counted(facts)}.", *_by_weights(facts)]
+        counts = "This feature does not count" if n_others == 1 else f"None of these {n_others} counts"
+        return "", [f"{counts} as selected by the data: {_not_counted(facts)}.", *_by_weights(facts)]
     if bounds is None:
         return "", ["No pair of halves could be compared."]
     number, lowest = _expected(*bounds), facts.interval[0]
@@ -327,8 +327,8 @@ def _not_counted(facts: ReproducibilityFacts) -> str:
     """Return what brought in the members that the data did not select."""
     n_rule, n_weight, n_fill = map(len, (facts.by_rule, facts.by_weight, facts.filling))
     if n_rule + n_weight + n_fill == 1:
-        return "it fills a place" if n_fill else f"your {'rules' if n_rule else 'weights'} brought it in"
-    brought = [f"your {what} brought in {n}" for what, n in (("rules", n_rule), ("weights", n_weight)) if n]
+        return "it fills a place" if n_fill else "your rules ask for it" if n_rule else "your weights brought it in"
+    brought = [f"your {what} {n}" for what, n in (("rules ask for", n_rule), ("weights brought in", n_weight)) if n]
     filling = [f"{n_fill} fill{'s a place' if n_fill == 1 else ' places'} without a vote"] * (n_fill > 0)
     return listing([*brought, *filling])
 
@@ -428,12 +428,12 @@ def _of_reproducibility(facts: ReproducibilityFacts | Unknown) -> list[str]:
     if weighted:
         lines.append(
             "By the data alone: only features with votes count that are selected both with and without your weights, "
-            "and that no rule or weight brought in on all samples. With your weights: all features with votes count "
-            "that no rule brought in."
+            "and that no rule asks for and no weight brought in on all samples. With your weights: all features with "
+            "votes count that no rule asks for."
         )
     elif facts.by_rule or facts.by_weight or facts.filling:
         lines.append(
-            "Only what the data selected counts. Features that a rule or a weight brought in, or that no model "
+            "Only what the data selected counts. Members that a rule asks for or a weight brought in, or that no model "
             "selected, are left out, also on each half."
         )
     n_others = len(facts.by_rule) + len(facts.by_weight) + len(facts.filling)
