@@ -45,6 +45,7 @@ EXAMPLES = [
     ubayfs.decorrelate(0.8, "kendall"),
     ubayfs.decorrelate(0.8, price=0.25),
     ubayfs.cost_budget({"age": 1.5, "crp": 1e-3}, 10.0, price=0.01),
+    ubayfs.cost_budget({"age": 1.5, "*": 1.0}, 10.0),
     ubayfs.cost_budget(None, 10.0),
     ubayfs.linear({"age": 1.0, "crp": -2.0}, 1.0),
     ubayfs.linear({"blood": 1.0, "other": 1.0}, 1.0, blocks=True, price=0.5),
@@ -95,6 +96,18 @@ def test_problems_stand_at_their_fields(kind, values, fields):
     constraint, problems = read_form(kind, values, KNOWN)
     assert constraint is None
     assert set(problems) == fields
+
+
+def test_what_an_unlisted_feature_costs_is_asked_for_and_0_is_a_choice():
+    values = {"costs": "age 2\ncr* 3", "budget": "4", "strictness": "hard"}
+    assert set(read_form("cost_budget", values, KNOWN)[1]) == {"rest"}
+    free, dear = (read_form("cost_budget", values | {"rest": rest}, KNOWN)[0] for rest in ("0", "1,5"))
+    assert dict(dict(free.arguments)["costs"]) == {"age": 2.0, "cr*": 3.0}
+    assert dict(dict(dear.arguments)["costs"]) == {"age": 2.0, "cr*": 3.0, "*": 1.5}
+    assert [values_of(made)["rest"] for made in (free, dear)] == [0.0, 1.5]
+    every = {**values, "costs": "* 1\nage 2"}
+    assert read_form("cost_budget", every, KNOWN)[1] == {}
+    assert has_form(dear)
 
 
 def test_a_pattern_is_accepted_and_stays_one():

@@ -207,7 +207,8 @@ FORMS = {
     "require": ({"Features": [HTML, LONG, RIGHT_TO_LEFT]}, "\\u202eevil", "must; 3 conditions"),
     "decorrelate": ({"Correlation above": "0.7"}, "Spearman correlation above 0.7", "the stronger the correlation"),
     "cost_budget": (
-        {"Costs: a name and a number per line": "gene_1 2\ngene_2 3", "Budget": "4"}, "Total cost at most 4", "must",
+        {"Costs: a name or pattern and a number per line": "gene_1 2\ngene_2? 3", "Budget": "4",
+         "Cost of each other feature": "0"}, "gene_1 2, gene_2? 3 and each other feature 0", "must",
     ),
 }  # fmt: skip
 

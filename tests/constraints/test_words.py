@@ -31,7 +31,10 @@ def test_every_kind_has_a_sentence_of_its_own():
         (ubayfs.max_per_block(2, blocks="mean"), "At most 2 features of mean, each"),
         (ubayfs.min_per_block(1), "At least 1 feature of each block"),
         (ubayfs.decorrelate(0.8), "No two features with a Spearman correlation above 0.8"),
-        (ubayfs.cost_budget({"mri": 400, "blood": 25}, 410), "Total cost at most 410 (costs: mri 400 and blood 25)"),
+        (
+            ubayfs.cost_budget({"mri": 400, "blood": 25}, 410),
+            "Total cost at most 410 (costs: mri 400, blood 25 and each other feature 0)",
+        ),
         (ubayfs.linear({"a": 1, "b": -2}, 0.5), "a - 2 b at most 0.5"),
         (ubayfs.linear(np.ones((2, 6)), 1.0), "2 conditions on sums of 6 columns"),
     ],

@@ -345,6 +345,13 @@ def test_patterns_are_expanded_in_whatever_argument_lists_features():
     assert problem.path == ("constraints", 0, "both", "genes", 1)
 
 
+def test_a_star_costs_what_each_other_feature_does():
+    given = [cost_budget({"*": 1.0, "*_mean": 2.0, "area_mean": 5.0}, budget=3)]
+    (found,) = study_of(constraints=given).arguments(NAMES)["constraints"]
+    costs = dict(dict(found.arguments)["costs"])
+    assert costs == {name: 2.0 if name.endswith("_mean") else 1.0 for name in NAMES} | {"area_mean": 5.0}
+
+
 def test_patterns_in_constraints():
     given = [
         must_link(["radius*", "radius_mean"]),

@@ -12,19 +12,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_type_hints
 
+from .._plain import counted
 from .._problems import Path, Report, below
 from ..constraints import KINDS, Constraint, words
 from ..constraints.arguments import Bounds, Costs, Items
 from ..data.blocks import Blocks
 from ..data.correlation import METHODS
 from ..exceptions import InputError
-from ..knowledge.patterns import Names
+from ..knowledge.patterns import EVERY, Names
 from ..knowledge.scale import number_or_word
 from ..study.constraint_terms import arguments_of, expand_constraint, read_constraints
 
 # How strictly a rule is meant: never violated; at a price in votes; in the kind's own way; with a relaxation, which
 # only study files give.
 MUST, PRICE, RHO, OWN = (each.name for each in (words.HARD, words.PRICE, words.RHO, words.ODDS))
+REST = "rest"  # what each feature costs that is not in the list of costs
 DEFAULT_PRICE = 0.2  # as a share of the models
 _LINE = re.compile(r"(.*?\S)\s*[,;=:\s]\s*([-+]?[\d.,]+(?:[eE][-+]?\d+)?)")
 
@@ -84,10 +86,12 @@ def form_of(kind: str) -> Form:
     (('odds', 'price'), ('hard', 'price'))
     """
     parameters, hints = KINDS[kind].parameters, get_type_hints(KINDS[kind].build, include_extras=True)
-    fields = tuple(_field(name, hints[name], parameters) for name in parameters if name not in (RHO, PRICE))
+    fields = [_field(name, hints[name], parameters) for name in parameters if name not in (RHO, PRICE)]
+    if "costs" in parameters:
+        fields.insert(1, Field(REST, "Cost of each other feature", "number"))
     strictest = MUST if RHO in parameters else OWN
     values = {entry.name: entry.default for entry in fields}
-    return Form(kind, fields, (strictest, PRICE), values | {"strictness": strictest, PRICE: DEFAULT_PRICE})
+    return Form(kind, tuple(fields), (strictest, PRICE), values | {"strictness": strictest, PRICE: DEFAULT_PRICE})
 
 
 def _field(name: str, hint: Any, parameters: Mapping[str, Any]) -> Field:
@@ -146,10 +150,20 @@ def read_form(
             given[entry.name] = value
         elif entry.name in KINDS[kind].required and entry.name != "costs":
             problems[entry.name] = "must be given."
+    rest, costs = given.pop(REST, None), given.get("costs")
+    if costs and rest:
+        costs[EVERY] = rest
     read = [] if problems else read_constraints([{kind: given}], report)
     if read and not problems and known is not None:
         _expanded(read[0], known, below(report, 0, kind))
+        if costs and rest is None and not problems and (unlisted := _unlisted(costs, known)):
+            problems[REST] = f"must be given: {counted(unlisted, 'feature')} are not in the list. 0 is a choice."
     return (None, problems) if problems else (read[0], {})
+
+
+def _unlisted(costs: Iterable[str], known: Known) -> int:
+    """Return how many features have no cost."""
+    return len(set(known.features).difference(*map(known.names.find, costs)))
 
 
 def _typed(entry: Field, value: Any) -> Any:
@@ -203,6 +217,8 @@ def values_of(constraint: Constraint) -> dict[str, Any]:
     values = dict(form.values)
     for entry in form.fields:
         value = given.get(entry.name)
+        if entry.name == "costs" and isinstance(value, dict):
+            values[REST] = value.pop(EVERY, 0.0)
         if entry.input == "numbers" and isinstance(value, dict):
             values[entry.name] = "\n".join(f"{name}\t{number!r}" for name, number in value.items())
         elif entry.input == "choice" and entry.name == "blocks":

@@ -15,6 +15,7 @@ from .._arguments import Array, check_real
 from .._plain import counted
 from ..data.blocks import Blocks
 from ..exceptions import ConstraintError
+from ..knowledge.patterns import EVERY
 from .arguments import (
     Bounds,
     Costs,
@@ -64,10 +65,14 @@ def _costs_in_words(A: sparse.csr_array, names: Sequence[str] | Array) -> str:
 
 
 def _budget_in_words(arguments: Mapping[str, Any]) -> str:
-    costs = arguments["costs"]
-    pairs = costs if costs and isinstance(costs[0], tuple) else ()
-    named = "of the table of knowledge" if costs is None else names_in_words(f"{name} {cost:g}" for name, cost in pairs)
-    return f"Total cost at most {arguments['budget']:g} (costs: {named or f'{len(costs):,} numbers'})"
+    costs, named = arguments["costs"], "of the table of knowledge"
+    if costs and isinstance(costs[0], tuple):
+        listed = dict(costs)
+        rest = f"each other feature {listed.pop(EVERY, 0.0):g}"
+        named = names_in_words([*(f"{name} {cost:g}" for name, cost in listed.items()), rest])
+    elif costs is not None:
+        named = f"{len(costs):,} numbers"
+    return f"Total cost at most {arguments['budget']:g} (costs: {named})"
 
 
 @builder(_within_budget, _budget_in_words)

@@ -80,9 +80,9 @@ LABELS = {
     "threshold": "Correlation above",
     "method": "Kind of correlation",
     "on": "About",
-    "A": "Coefficients: a name and a number per line",
+    "A": "Coefficients: a name or pattern and a number per line",
     "b": "Sum at most",
-    "costs": "Costs: a name and a number per line",
+    "costs": "Costs: a name or pattern and a number per line",
     "blocks": "Blocks (empty: all)",
 }
 

@@ -11,6 +11,7 @@ from .._arguments import did_you_mean, feature_hint
 from ..data.damaged_names import symbols_before_damage
 from ..exceptions import InputError
 
+EVERY = "*"  # the pattern of all names
 _WILDCARD = re.compile(r"[*?\[]")
 # Looking for the nearest name takes a while among many features; a long list of wrong names needs no hint for each.
 _MOST_HINTS = 10

@@ -17,7 +17,7 @@ from ..constraints.arguments import FrozenMatrix, as_items
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..exceptions import ConstraintError, InputError, repr_of
-from ..knowledge.patterns import Names, as_named, is_pattern, is_single
+from ..knowledge.patterns import EVERY, Names, as_named, is_pattern, is_single
 from ..optimize.exact import contradiction
 from .diagnostics import Problems, study_error
 from .yaml_io import plain
@@ -185,9 +185,12 @@ def _written(items: Any) -> str:
 
 
 def _expand_pairs(pairs: Iterable[tuple[Any, float]], names: Names, report: Report) -> dict[Any, float]:
+    """Return the number of each name: one of its own, else that of a pattern, else that of ``*``."""
     by_name: dict[Any, float] = {}
     by_pattern: dict[str, tuple[str, float]] = {}
-    for item, number in pairs:
+    numbers = dict(pairs)
+    rest = None if EVERY in names else numbers.pop(EVERY, None)
+    for item, number in numbers.items():
         with collect_errors(report, (item,)):
             matches = names.find(item)
             if is_single(item, matches):
@@ -198,6 +201,8 @@ def _expand_pairs(pairs: Iterable[tuple[Any, float]], names: Names, report: Repo
                 if before != number:
                     report((item,), f"gives {name!r} {number:g}, but {first!r} gives it {before:g}.")
     named = {names.names[item] if isinstance(item, int) else item for item in by_name}
+    if rest is not None:
+        by_pattern = dict.fromkeys(names.names, (EVERY, rest)) | by_pattern
     return by_name | {name: number for name, (_, number) in by_pattern.items() if name not in named}
 
 
