@@ -26,6 +26,7 @@ from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.matrix import feature_chunks
 from ._bins import Binning, Counts, Kinds, bounds_of
 from ._squares import UNIT, Outputs, equal_to_next, ranks_of
+from ._surrogates import best_surrogates
 from .base import TIE
 from .threads import each_block
 
@@ -97,8 +98,11 @@ def tree_importances(
     rngs: Generators,
     max_depth: int | None = None,
     min_samples_leaf: int = 1,
+    surrogates: bool = False,
 ) -> list[tuple[Ints, Floats]]:
     """Return, of a tree on each subsample, the features that remove impurity, and their shares in what all remove.
+
+    With `surrogates`, the surrogates of a split count too: each for the part of its gain that is their agreement.
 
     `outputs` are a continuous target, or indicators of classes or labels, of shape (n_samples, n_outputs); or one
     continuous target per tree, (n_outputs, n_trees, n_samples). The generator of a tree decides between features that
@@ -107,7 +111,8 @@ def tree_importances(
     importances = []
     for group in feature_chunks(len(subsamples), max(_GROUP_ENTRIES // ranks.size, 1)):
         targets = outputs[:, group] if outputs.ndim == 3 else outputs
-        importances.extend(_Trees(ranks, targets, subsamples[group], rngs[group], min_samples_leaf).grow(max_depth))
+        trees = _Trees(ranks, targets, subsamples[group], rngs[group], min_samples_leaf)
+        importances.extend(trees.grow(max_depth, surrogates))
     return importances
 
 
@@ -205,16 +210,19 @@ class _Trees:
         self._pure = none.copy()
         self._pure[self._roots.trees] = _PURE * self._roots.scatter / self._roots.sizes
 
-    def grow(self, max_depth: int | None) -> list[tuple[Ints, Floats]]:
+    def grow(self, max_depth: int | None, surrogates: bool) -> list[tuple[Ints, Floats]]:
         """Split nodes, level by level, and return what :func:`tree_importances` returns."""
         no_node = np.empty(0, dtype=np.intp)
         used = [(no_node, no_node, np.empty(0))]
-        nodes = self._roots
+        nodes, depth = self._roots, 0
         while len(nodes.sizes):
             features, shares, right = self._best_splits(nodes)
             gains = np.where(shares > _NO_GAIN, nodes.scatter * shares, 0.0)
             used.append((nodes.trees, features, gains))
-            if len(used) - 1 == max_depth:
+            if surrogates:
+                used.extend(self._surrogates(nodes, features, gains, right))
+            depth += 1
+            if depth == max_depth:
                 break
             nodes = self._children(nodes, shares, right)
         trees, features, gains = (np.concatenate(levels) for levels in zip(*used, strict=True))
@@ -222,6 +230,17 @@ class _Trees:
             _shares_of_features(features[in_tree], gains[in_tree])
             for in_tree in np.arange(len(self._rngs))[:, None] == trees
         ]
+
+    def _surrogates(
+        self, nodes: _Nodes, features: Ints, gains: Floats, right: Mask
+    ) -> Iterator[tuple[Ints, Ints, Floats]]:
+        """Yield the tree, the features and the gains of the surrogates of each split."""
+        starts = _starts(nodes.sizes)
+        for node in np.flatnonzero(gains > 0):
+            places = slice(starts[node], starts[node] + nodes.sizes[node])
+            ranks = self._ranks[nodes.slots[places] % len(self._ranks)]
+            best, agreement = best_surrogates(ranks, right[places], int(features[node]))
+            yield np.full(len(best), nodes.trees[node]), best, gains[node] * agreement
 
     def _best_splits(self, nodes: _Nodes) -> tuple[Ints, Floats, Mask]:
         """Return the feature that splits each node, the share of its scatter (-1: none), and which slots go right."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._arguments import Array, Floats, Generators, Ints, Mask, check_int
+from .._arguments import Array, Floats, Generators, Ints, Mask, check_bool, check_int
 from ..data.target import CLASSIFICATION, Target
 from ._cart import column_ranks, tree_importances
 from ._directions import martingale_residuals
@@ -20,7 +20,8 @@ from .base import ElementarySelector, best_first
 class Tree(ElementarySelector):
     """Features that a CART tree splits on, by the impurity they remove (Breiman et al. 1984).
 
-    A feature that no split uses is never selected, so a run may choose fewer features than it is allowed to.
+    A feature that no split uses, and no surrogate, is never selected, so a run may choose fewer features than it is
+    allowed to.
     Equally good splits, and equally important features, are chosen between by the run's own generator.
 
     Parameters
@@ -29,6 +30,10 @@ class Tree(ElementarySelector):
         The most levels of splits; None grows the tree until its leaves are pure.
     min_samples_leaf : int
         The fewest rows a leaf may hold.
+    surrogates : bool
+        Whether the five best surrogates of a split count too: features whose best split sends most rows the same way.
+        Each adds the gain of the split times the adjusted agreement. Correlated features then share votes, so that
+        sets are more stable; as they replace features of later splits, prediction can be worse.
 
     Notes
     -----
@@ -52,11 +57,13 @@ class Tree(ElementarySelector):
 
     max_depth: int | None = None
     min_samples_leaf: int = 1
+    surrogates: bool = False
 
     def __post_init__(self) -> None:
         if self.max_depth is not None:
             check_int("max_depth", self.max_depth, low=1)
         check_int("min_samples_leaf", self.min_samples_leaf, low=1)
+        check_bool("surrogates", self.surrogates)
 
     def prepared(self, X: Array) -> Tree:
         """Return a tree that has the ranks of all columns."""
@@ -68,7 +75,9 @@ class Tree(ElementarySelector):
         """Choose at most `n_features` columns that the tree of each subsample uses, most important first."""
         outputs = _outputs(target, subsamples)
         ranks = column_ranks(X) if self._ranks is None else self._ranks
-        importances = tree_importances(ranks, outputs, subsamples, rngs, self.max_depth, self.min_samples_leaf)
+        importances = tree_importances(
+            ranks, outputs, subsamples, rngs, self.max_depth, self.min_samples_leaf, self.surrogates
+        )
         chosen = []
         for (features, shares), rng in zip(importances, rngs, strict=True):
             order = rng.permutation(len(features))
