@@ -258,7 +258,7 @@ def test_the_report_names_the_list_and_the_other_choice():
     said = sentences(wrong, "learned")
     text = " ".join(said.sentences["knowledge"])
     assert "Your 30 features rated very likely did not clearly get more votes than random features (p = " in text
-    assert "it was given no weight" in text
+    assert "they were given no weight" in text
     assert "With weights as stated (trust_in_lists: as_stated), the selected set" in text
     assert "conflict" not in text
     assert said.prior.trust_in_lists == "learned"

@@ -106,6 +106,18 @@ def test_a_selection_shows_its_members_by_importance_with_votes_as_bars_and_the_
     assert all(name in str(selection) for name in names)
 
 
+def test_a_selection_says_how_far_votes_and_lists_agree():
+    """A list that lost its weight would else leave no trace."""
+    evidence = Evidence.from_sets([[1, 1, 1] + [0] * 17] * 10)
+    for names, trust, said in (
+        (["x0", "x1", "x2"], "as_stated", "have more votes than random features"),
+        (["x7", "x8", "x9"], "learned", "they were given no weight"),
+    ):
+        selection = decide(evidence, weights=dict.fromkeys(names, "likely"), max_size=3, trust_in_lists=trust)
+        assert said in str(selection)
+    assert "features rated" not in str(decide(evidence, weights={"x0": "likely"}, max_size=3))
+
+
 def test_a_card_of_votes_lists_features_with_votes_and_counts_the_rest():
     votes = np.tril(np.ones((30, 30), dtype=bool))
     (card,) = cards_of(Evidence.from_sets(np.column_stack([votes, np.zeros((30, 2), dtype=bool)])))

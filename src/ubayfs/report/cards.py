@@ -14,6 +14,7 @@ from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice
 from ..priors.base import Posterior
+from ..priors.list_trust import learn_trust
 from ..trust.assess import Assessment
 from ..trust.prediction_metrics import method_name, metric_name
 from ..trust.related import LARGEST_Q, Related
@@ -23,7 +24,8 @@ from .blocks import NOTEBOOK, cards_html
 from .content import fact_cards
 from .document import Bar, Card, Cell, Column, Table
 from .facts import TrustFacts, Unknown
-from .problem_facts import constraint_facts, ensemble_facts, score_facts
+from .knowledge_sentences import votes_of_lists
+from .problem_facts import constraint_facts, ensemble_facts, prior_facts, score_facts
 from .sentences import constraints_hold, proof
 from .tables import related_text
 from .terminal import card_text
@@ -105,9 +107,19 @@ def _selection(selection: Selection) -> Card:
     score = score_facts(selection)
     more = counted(len(selection.alternatives), "alternative")
     proved, hold = proof(score.proved, score.complete, score.gap), constraints_hold(constraint_facts(selection))
-    lines = [proved, hold, *([f"{more} in .alternatives."] if selection.alternatives else [])]
+    lines = [proved, hold, *([f"{more} in .alternatives."] if selection.alternatives else []), *_lists(selection)]
     title = f"{len(selection.features):,} of {counted(len(selection.feature_names), 'feature')} selected"
     return _of_features(selection, title, order, columns, lines, advice=selection.advice)
+
+
+def _lists(selection: Selection) -> list[str]:
+    """Return how far votes and each list agree."""
+    posterior = selection.posterior
+    if posterior is None or posterior.knowledge is None:
+        return []
+    learned, evidence = posterior.knowledge.list_trust, posterior.evidence
+    lists = learn_trust(posterior.knowledge, evidence)[1] if learned is None else learned
+    return votes_of_lists(lists, learned is not None, evidence.n_models, prior_facts(selection))
 
 
 def _votes(counts: Ints, n_models: int | None) -> list[Cell]:

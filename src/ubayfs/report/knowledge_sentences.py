@@ -302,16 +302,33 @@ def _list_name(entry: ListTrust, prior: PriorFacts | None) -> str:
 
 def list_sentences(facts: ReportFacts, agreement: Agreement) -> list[str]:
     """Return how far votes and each list agree, the weight it was given, and what the other choice would select."""
-    lists, learned = agreement.lists, agreement.trust_in_lists == LEARNED
-    if not lists:
+    learned = agreement.trust_in_lists == LEARNED
+    if not agreement.lists:
         return []
-    n_models, lines = 0 if facts.ensemble is None else facts.ensemble.n_models, []
+    lines = votes_of_lists(
+        agreement.lists, learned, 0 if facts.ensemble is None else facts.ensemble.n_models, facts.prior
+    )
+    before, after = facts.names, agreement.other_trust
+    how, key = ("as stated", AS_STATED) if learned else ("as far as the votes agree", LEARNED)
+    other = f"With weights {how} (trust_in_lists: {key})"
+    if after is None:
+        return [*lines, f"{other}, no set satisfies all hard constraints."]
+    removed, added = ([n for n in a if n not in b] for a, b in ((before, after), (after, before)))
+    if not removed and not added:
+        return [*lines, f"{other}, the same features are selected."]
+    changes = [f"{listing(names, _LISTED)} {verb}" for names, verb in ((added, "added"), (removed, "removed")) if names]
+    return [*lines, f"{other}, the selected set would have {' and '.join(changes)}."]
+
+
+def votes_of_lists(lists: Sequence[ListTrust], learned: bool, n_models: int, prior: PriorFacts | None) -> list[str]:
+    """Return how far votes and each list agree, and the weight it was given."""
+    lines = list[str]()
     for entry in lists[:_LISTED]:
-        name, p = _list_name(entry, facts.prior), rounded(entry.p_value, 2)
+        name, p = _list_name(entry, prior), rounded(entry.p_value, 2)
         weight = entry.weight if learned else entry.stated
         votes_given = f"{rounded(weight)} of {n_models:,} votes" if n_models else f"{rounded(weight)} votes"
         if not entry.agrees:
-            used = f'it was given no weight. That does not show that the list is wrong; "{AS_STATED}" uses it anyway.'
+            used = f'they were given no weight. That does not show that the list is wrong; "{AS_STATED}" uses it.'
             stays = f"each feature was given {votes_given}, as stated. That does not show that the list is wrong."
             among = "" if entry.p_value > LEVEL else f", as one of {len(lists)} lists,"
             how = f"did not{among} clearly get more votes than random features (p = {p})"
@@ -325,13 +342,4 @@ def list_sentences(facts: ReportFacts, agreement: Agreement) -> list[str]:
     if len(lists) > _LISTED:
         others = counted(len(lists) - _LISTED, "further list was", "further lists were")
         lines.append(f"{others} checked in the same way.")
-    before, after = facts.names, agreement.other_trust
-    how, key = ("as stated", AS_STATED) if learned else ("as far as the votes agree", LEARNED)
-    other = f"With weights {how} (trust_in_lists: {key})"
-    if after is None:
-        return [*lines, f"{other}, no set satisfies all hard constraints."]
-    removed, added = ([n for n in a if n not in b] for a, b in ((before, after), (after, before)))
-    if not removed and not added:
-        return [*lines, f"{other}, the same features are selected."]
-    changes = [f"{listing(names, _LISTED)} {verb}" for names, verb in ((added, "added"), (removed, "removed")) if names]
-    return [*lines, f"{other}, the selected set would have {' and '.join(changes)}."]
+    return lines
