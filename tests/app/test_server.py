@@ -3,14 +3,20 @@
 import asyncio
 import subprocess
 import sys
+from itertools import permutations
 
 import pytest
 
+from ubayfs import max_size
 from ubayfs.app.guard import Access
-from ubayfs.app.intake import inspect
+from ubayfs.app.intake import begin, inspect
 from ubayfs.app.server import bound_socket, impatient
+from ubayfs.app.state import State
+from ubayfs.app.workbench import Workbench
 from ubayfs.cli.main import main
 from ubayfs.exceptions import InputError
+from ubayfs.study import Study
+from ubayfs.study.schema import DataSection
 
 
 def test_the_next_free_port_is_taken_and_a_given_one_must_be_free():
@@ -99,6 +105,28 @@ def test_what_init_would_write_is_found_out(tmp_path):
     assert (data["samples"], data["features_in"], data["target"]) == ("clinical.csv", "rows", "outcome")
     assert found.columns[0] == "outcome"
     assert not found.is_undecided
+
+
+@pytest.mark.parametrize("order", list(permutations(["mirna.csv", "rppa.csv", "people.csv"])))
+def test_files_in_any_order_make_the_same_study_with_the_table_of_text_as_sample_sheet(tmp_path, order):
+    write_cohort(tmp_path)
+    (tmp_path / "clinical.csv").rename(tmp_path / "people.csv")
+    bench = Workbench.create(tmp_path / "a.app", State.of("a", Study(DataSection(""))), None)
+    for path in order:
+        paths, samples = bench.state.study.data.path, bench.state.study.data.samples
+        tables = paths.values() if isinstance(paths, dict) else filter(None, [paths])
+        found = inspect([*tables, path], samples, str(tmp_path), propose=True)
+        begin(bench, found)
+        sheet = found.proposed_sheet
+    data, rules = bench.state.study.data, bench.state.rules
+    assert (data.path, data.samples, data.target) == (
+        {"mirna": "mirna.csv", "rppa": "rppa.csv"}, "people.csv", "outcome"
+    )  # fmt: skip
+    assert [rule.constraint for rule in rules] == [max_size(10)]
+    assert sheet == (None if "people.csv" in order[:2] else "people.csv")
+    assert inspect(["rppa.csv", "people.csv"], None, str(tmp_path), propose=True).proposed_sheet == "people.csv"
+    assert inspect(["rppa.csv", "mirna.csv"], None, str(tmp_path), propose=True).proposed_sheet is None
+    bench.close()
 
 
 def test_a_target_that_is_gone_is_looked_for_anew(tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .._files import write_atomically
-from ..exceptions import InputError, NotAnsweredError
+from ..exceptions import InputError, NotAnsweredError, UBayFSError
 from ..study.diagnostics import Problems
 from ..study.schema import DataSection
 from .document import Document
@@ -18,6 +18,7 @@ from .study_facts import Inspection
 # Bytes of a table that is read: in memory it takes several times as much; one that is packed grows before that.
 MOST_BYTES, MOST_PACKED = 1024**3, 256 * 1024**2
 _PACKED = (".gz", ".xlsx", ".xlsm", ".xls", ".bz2", ".xz", ".zip")
+_SHARE_OF_TEXT = 0.2  # of the columns and of the rows of a sample sheet
 _SUGGESTED = 300  # columns that are offered to choose from
 _SHEETS = re.compile(r"(sample|clinic|pheno|annot|meta|patient|design)", re.IGNORECASE)
 
@@ -48,6 +49,33 @@ def is_sample_sheet(name: str) -> bool:
     return _SHEETS.search(Path(name).name) is not None
 
 
+def likely_sheet(files: Mapping[str, Path], encoding: str | None = None) -> str | None:
+    """Return which of several files describes the samples of the others: by its name, or the smallest if it has text.
+
+    In a table of features at most the names, and perhaps the target, are text.
+    """
+    from ..tables import read_table
+
+    named = [block for block, path in files.items() if is_sample_sheet(path.name)]
+    if len(named) == 1 or len(files) < 2:
+        return named[0] if len(files) > 1 else None
+    block = min(files, key=lambda each: files[each].stat().st_size)
+    try:
+        cells = read_table(files[block], encoding=encoding, distinct=False).frame.iloc[:, 1:]
+    except UBayFSError:  # it is reported when the table is read
+        return None
+    text = cells.notna() & ~cells.map(_is_number)
+    return block if min(text.any(axis=axis).mean() for axis in (0, 1)) >= _SHARE_OF_TEXT else None
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def size_problem(name: str, n_bytes: int) -> str | None:
     """Return what is wrong with a table of this size, and what to do; None if it can be read.
 
@@ -75,6 +103,7 @@ def inspect(
     samples: str | None,
     folder: str,
     target: str | None = None,
+    propose: bool = False,
     **options: Any,
 ) -> Inspection:
     """Return what is found out about files.
@@ -85,6 +114,8 @@ def inspect(
         Relative to `folder`; so is `samples`, the sample sheet.
     target : str or None
         Column to explain; None, or one that is not there any more: the likeliest one.
+    propose : bool
+        Whether one of several files may be taken for the sample sheet.
     **options
         What is known of the files: encoding, id, sheet.
     """
@@ -97,6 +128,9 @@ def inspect(
     sheet = None if samples is None else Path(folder, samples)
     if (large := too_large([*at.values(), *([] if sheet is None else [sheet])])) is not None:
         raise InputError(large)
+    proposed = likely_sheet(at, options.get("encoding")) if propose and samples is None else None
+    if proposed is not None:
+        samples, sheet = named.pop(proposed), at.pop(proposed)
     files = inspect_files(list(at.values()), samples=sheet, target=target, **options)
     target = target if target in files.table.frame.columns else None
     chosen = files.sheet if files.other_sheets else None
@@ -113,6 +147,7 @@ def inspect(
         orientation=tuple(files.orientation),
         sheets=tuple(name for name in (files.sheet, *files.other_sheets) if name),
         is_undecided=roles.is_undecided,
+        proposed_sheet=sheet.name if proposed is not None and sheet is not None else None,
     )
 
 

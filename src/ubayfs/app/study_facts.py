@@ -148,6 +148,8 @@ class Inspection:
         Of an Excel file: the one that was read, and others.
     is_undecided : bool
         Whether several columns may be the target.
+    proposed_sheet : str or None
+        The file that was taken for the sample sheet.
     """
 
     study: Mapping[str, Any]
@@ -155,6 +157,7 @@ class Inspection:
     orientation: tuple[str, ...] = ()
     sheets: tuple[str, ...] = ()
     is_undecided: bool = False
+    proposed_sheet: str | None = None
 
 
 @dataclass(frozen=True)

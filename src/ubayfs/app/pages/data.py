@@ -16,7 +16,7 @@ from ...exceptions import InputError, NotAnsweredError, UBayFSError
 from ...knowledge.patterns import Names
 from ...report.document import Column
 from ...study.schema import DataSection
-from ..intake import begin, copy_sheet, inspected, is_sample_sheet
+from ..intake import begin, copy_sheet, inspected
 from ..sessions import ExpertSession
 from ..study_facts import DataFacts, Inspection, TableFacts
 from ..view.fields import drop_zone, entry, fill, heading, panel, suggestions
@@ -75,9 +75,10 @@ def _draw_ways_out(bench: ExpertSession) -> None:
 
 def _draw_files(bench: ExpertSession, inspections: list[Inspection]) -> None:
     adding = asyncio.Lock()
+    declined: list[str] = []  # files of which a person said that they are data tables
     unread: list[Any] = []  # how files were read of which nothing could be guessed
 
-    async def take(paths: Mapping[str, str] | list[str], samples: str | None) -> None:
+    async def take(paths: Mapping[str, str] | list[str], samples: str | None, propose: bool) -> None:
         if not paths:
             bench.set("data", path="", samples=None)
             return
@@ -86,7 +87,7 @@ def _draw_files(bench: ExpertSession, inspections: list[Inspection]) -> None:
         reading = {key: getattr(data, key) for key in _READING if key in corrected and getattr(data, key) is not None}
         target = data.target if isinstance(data.target, str) and "target" in corrected else None
         try:
-            inspection = await inspected(bench, paths, samples, target=target, **reading)
+            inspection = await inspected(bench, paths, samples, target=target, propose=propose, **reading)
         except UBayFSError as error:
             if _is_read(bench) or isinstance(error, NotAnsweredError):
                 raise InputError(as_sent(bench, str(error))) from None
@@ -101,10 +102,14 @@ def _draw_files(bench: ExpertSession, inspections: list[Inspection]) -> None:
         begin(bench.bench, inspection)
         _tell(inspection)
 
-    async def change(files: Callable[[dict[str, str], str | None], Files]) -> None:
+    async def change(files: Callable[[dict[str, str], str | None], Files], propose: bool = False) -> None:
         """Read the files after a change of their list, one change after another: several may arrive at once."""
         async with adding:
-            await take(*files(*_files(bench)))
+            await take(*files(*_files(bench)), propose)
+
+    async def decline(path: str) -> None:
+        declined.append(path)
+        await change(lambda now, _: ([*now.values(), path], None))
 
     async def take_sheet(path: str, sheet: str) -> None:
         copied = await asyncio.to_thread(copy_sheet, bench.directory / path, sheet, bench.directory / "uploads")
@@ -116,11 +121,11 @@ def _draw_files(bench: ExpertSession, inspections: list[Inspection]) -> None:
         def with_it(tables: dict[str, str], samples: str | None) -> Files:
             if not inspections and not _is_read(bench):
                 return [path], None  # instead of a file that is no table
-            if tables and (path == samples or (samples is None and is_sample_sheet(path))):
+            if path == samples:
                 return tables, path
             return [*_but(path, tables).values(), path], samples
 
-        await change(with_it)
+        await change(with_it, propose=not declined)
 
     async def name_path(path: str) -> None:
         if path.strip():
@@ -155,7 +160,7 @@ def _draw_files(bench: ExpertSession, inspections: list[Inspection]) -> None:
                     html(text(Path(samples).name), tag="strong")
                     html(badge("sample sheet"), tag="span")
                     button("Remove", lambda _: change(lambda now, _: (now, None)))
-                    button("Is a data table", lambda _: change(lambda now, _: ([*now.values(), samples], None)))
+                    button("Is a data table", lambda _: decline(samples))
 
         drop_zone("Choose files, or drop them here", address(bench, "upload"), add, _ACCEPT)
         named = "Or the path of a file on this machine"
@@ -227,7 +232,10 @@ def _tell(inspection: Inspection) -> None:
         is_survival = isinstance(target, Mapping)
         seems = f"survival: time {target['time']!r}, event {target['event']!r}" if is_survival else repr(target)
         guess = f"The target seems to be {seems}; correct it below if it is not."
-    show_message("warning" if inspection.is_undecided else "info", "\n".join([*inspection.orientation, guess]), "Read.")
+    sheet = inspection.proposed_sheet
+    about = [f"{sheet} seems to describe the samples: it is the sample sheet, unless you press Is a data table."]
+    lines = [*inspection.orientation, *(about if sheet else ()), guess]
+    show_message("warning" if inspection.is_undecided else "info", "\n".join(lines), "Read.")
 
 
 def _draw_roles(bench: ExpertSession, inspections: Sequence[Inspection]) -> None:
