@@ -41,6 +41,7 @@ from .decision.workflow import collect_evidence as collect_evidence
 from .decision.workflow import decide as decide
 from .decision.workflow import maximize as maximize
 from .ensemble import Evidence as Evidence
+from .ensemble.pooling import pool_evidence as pool_evidence
 from .estimator import UBayFSSelector as UBayFSSelector
 from .explain.attribution import selection_probabilities as selection_probabilities
 from .explain.questions import questions as questions

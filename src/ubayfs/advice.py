@@ -205,6 +205,15 @@ CODES: dict[str, Row] = {
         "{n_failed} of {n} {what} could not be used and are left out, the first because: {error}"
     ),
     "repeats_cancelled": _ensemble("cancelled after {n_done} of {n} {what}; the result rests on those."),
+    # On evidence of several sites.
+    "site_opposed": _ensemble(
+        "The directions of features at {site} oppose those at the other sites: are its classes swapped? Nothing was "
+        "changed. If they are, correct its coding and collect there again."
+    ),
+    "directions_conflict": _note(
+        "{n} features with votes point in different directions at different sites, and their votes were reduced: "
+        "{features}."
+    ),
     # On Markov chains.
     "chains_disagree": _chains(
         "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} "

@@ -302,7 +302,7 @@ class Stages:
             chosen=tuple(
                 ChosenFeature(
                     self.selection.features[i],
-                    count=int(evidence.counts[positions[i]]),
+                    count=round(float(evidence.counts[positions[i]])),
                     weight=float(weights[positions[i]]),
                 )
                 for i in most_first

@@ -95,7 +95,7 @@ class DecisionProblem:
 
     utility: Utility
     feature_names: Array  # (n_features,)
-    counts: NDArray[np.int64] | None = None  # (n_features,); None when importances were given without an ensemble
+    counts: NDArray[Any] | None = None  # (n_features,); None when importances were given without an ensemble
     weights: Floats | None = None  # (n_features,)
     X: Array | None = None  # (n_samples, n_features)
     unselectable: Mapping[str, Mask] = field(default_factory=dict)  # reason or argument -> features, (n_features,)

@@ -86,7 +86,7 @@ class Selection(ShownAsCard):
     alternatives: tuple[FeatureSet, ...]
     feature_names: Array
     importance: Floats
-    counts: NDArray[np.int64] | None = None
+    counts: NDArray[Any] | None = None
     weights: Floats | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     posterior: Posterior | None = None
@@ -274,7 +274,7 @@ class Selection(ShownAsCard):
             alternatives=tuple(_set_from_dict(each, names) for each in content["alternatives"]),
             feature_names=names,
             importance=np.array(content["importance"], dtype=np.float64),
-            counts=None if content["counts"] is None else np.array(content["counts"], dtype=np.int64),
+            counts=None if content["counts"] is None else _read_counts(content["counts"]),
             weights=None if content["weights"] is None else np.array(content["weights"], dtype=np.float64),
             provenance=_read_provenance(content["provenance"]),
             advice=tuple(Advice.from_dict(advice) for advice in content["advice"]),
@@ -311,6 +311,12 @@ def _read_provenance(content: Mapping[str, Any]) -> dict[str, Any]:
     if not all(isinstance(entry, Mapping) for entry in entries):
         raise TypeError("entries of constraints and knowledge must be mappings")
     return dict(content)
+
+
+def _read_counts(content: Any) -> NDArray[Any]:
+    """Return votes; those of pooled evidence need not be whole."""
+    counts = np.array(content, dtype=np.float64)
+    return counts if (counts % 1).any() else counts.astype(np.int64)
 
 
 def _set_to_dict(feature_set: FeatureSet) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.random import SeedSequence
 
 from .. import __version__
@@ -29,6 +30,7 @@ from .evidence import Evidence, RunFailure, check_failures, joined_carriers
 from .features_per_model import RANDOM, check_per_model, features_per_model, most_features
 from .parts import part_settings, runs_of
 from .progress import Progress, as_progress
+from .site import Site
 from .subsampling import plan_subsamples
 from .workers import Units, completed_batches
 
@@ -165,6 +167,7 @@ def collect_evidence(
     all_notes = (*data.advice, *notes.values())
     evidence = gather(outcomes, data.feature_names, data.constant, settings, all_notes)
     check_failures(evidence.failures, len(outcomes) if part is None else n_models)
+    evidence = replace(evidence, site=Site.of(data, np.flatnonzero(evidence.counts)))
     for advice in evidence.advice:
         advice.warn()
     return evidence

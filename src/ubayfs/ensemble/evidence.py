@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +19,17 @@ from .._plain import ShownAsCard, decode, plain
 from ..exceptions import Advice, EnsembleError, InputError
 from ..selectors.base import CURVE, STRAIGHT, UNSAID
 from .features_per_model import features_advice
+from .site import Site
 
 _KIND, _VERSION = "ubayfs evidence", 1
+# The arrays of a file; numbers are those of sites.
+_NAMES = (
+    r"([0-9]+_)?(indptr|indices|constant|carriers|votes|directions|"
+    r"repeats_(indptr|indices|votes|directions|models))"
+)
 # The types of what is used of settings, of a part of an ensemble and of merged ones.
 _SETTINGS: dict[str, type] = {
-    **dict.fromkeys(("part", "seed", "versions"), dict),
+    **dict.fromkeys(("part", "pooling", "seed", "versions"), dict),
     **dict.fromkeys(("parts", "selector", "selector_kinds", "adjust_for", "on_residuals"), list),
     **dict.fromkeys(("n_models", "number", "of"), int),
     **dict.fromkeys(("data_fingerprint", "task"), str),
@@ -76,6 +82,13 @@ class Evidence(ShownAsCard):
         What carried each vote, in the order of ``sets.indices``: -1 the feature as it is, -2 a curve of it, otherwise
         the position of the feature that it acts together with; -3 where the selector of the run does not say. None if
         no selector does.
+    votes : ndarray of shape (n_features,) or None
+        Votes of the models where their sets are not known: of a site that sent only these, or pooled ones, which need
+        not be whole. None: those of `sets`.
+    site : Site or None
+        The samples that it is of, in numbers; None if it is of several sites, or was not collected by ubayfs.
+    cohorts : mapping of str to Evidence
+        What each site sent, by its name, of pooled evidence; see :func:`~ubayfs.pool_evidence`.
 
     See Also
     --------
@@ -100,6 +113,9 @@ class Evidence(ShownAsCard):
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[Advice, ...] = ()
     carriers: NDArray[np.int32] | None = None
+    votes: NDArray[Any] | None = None
+    site: Site | None = None
+    cohorts: Mapping[str, Evidence] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n_models, n_features = self.sets.shape
@@ -120,6 +136,10 @@ class Evidence(ShownAsCard):
             ):
                 raise InputError.of("evidence", f"of {self.sets.nnz} votes needs as many carriers, or none.")
             freeze(self.carriers)
+        if any(array is not None and array.shape != (n_features,) for array in (self.votes, self._directions)):
+            raise InputError.of("evidence", f"over {n_features} features needs as many votes and directions, or none.")
+        if self.votes is not None:
+            freeze(self.votes)
         for array in (self.sets.data, self.sets.indices, self.sets.indptr, self.feature_names, self.constant):
             freeze(array)
 
@@ -147,17 +167,23 @@ class Evidence(ShownAsCard):
 
     @property
     def n_models(self) -> int:
-        """Number of runs that finished."""
-        return int(self.sets.shape[0])
+        """Number of runs that finished; of pooled evidence the mean over sites."""
+        return int(self.sets.shape[0]) if self.votes is None else int(self.settings["n_models"])
 
     @property
     def n_features(self) -> int:
         """Number of features."""
         return int(self.sets.shape[1])
 
+    @property
+    def _directions(self) -> Array | None:
+        return None if self.site is None else self.site.directions
+
     @cached_property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> NDArray[Any]:
         """How many runs chose each feature, of shape (n_features,)."""
+        if self.votes is not None:
+            return self.votes
         return freeze(np.bincount(self.sets.indices, minlength=self.n_features).astype(np.int64))
 
     def reasons(self, feature: str | int) -> VoteReasons | None:
@@ -193,7 +219,7 @@ class Evidence(ShownAsCard):
             notes.append(Advice("runs_failed", facts))
         if n_asked is not None and n_runs < n_asked:
             notes.append(Advice("runs_cancelled", {"n_runs": n_runs, "n_models": n_asked}))
-        if self.sets.nnz == 0:
+        if not self.counts.any():
             notes.append(Advice("no_votes"))
         elif self.n_empty:
             notes.append(Advice("runs_without_choice", {"n_empty": self.n_empty, "n_runs": self.n_models}))
@@ -229,7 +255,17 @@ class Evidence(ShownAsCard):
             "notes": [plain(vars(note)) for note in self.notes],
         }
         arrays = {"indptr": self.sets.indptr, "indices": self.sets.indices, "constant": self.constant}
-        return metadata, arrays if self.carriers is None else {**arrays, "carriers": self.carriers}
+        further = {"carriers": self.carriers, "votes": self.votes}
+        arrays |= {name: array for name, array in further.items() if array is not None}
+        if self.site is not None:
+            metadata["site"], of_site = self.site.record()
+            arrays |= of_site
+        if self.cohorts:
+            records = {name: cohort.record() for name, cohort in self.cohorts.items()}
+            metadata["cohorts"] = {name: about for name, (about, _) in records.items()}
+            for number, (_, parts) in enumerate(records.values()):
+                arrays |= {f"{number}_{name}": array for name, array in parts.items()}
+        return metadata, arrays
 
     @classmethod
     def from_record(cls, metadata: Mapping[str, Any], arrays: Mapping[str, Array]) -> Evidence:
@@ -249,7 +285,18 @@ class Evidence(ShownAsCard):
             notes = tuple(Advice.from_dict(note) for note in metadata.get("notes", ()))
             runs, constant = tuple(map(str, metadata["runs"])), arrays["constant"].astype(bool)
             carriers = arrays["carriers"].astype(np.int32) if "carriers" in arrays else None
-            return cls(sets, names, constant, runs, failures, settings, notes, carriers)
+            votes, site = arrays.get("votes"), metadata.get("site")
+            if votes is not None and "n_models" not in settings:
+                raise KeyError("n_models")
+            cohorts = {
+                str(name): cls.from_record(about, {
+                    key.removeprefix(f"{number}_"): array
+                    for key, array in arrays.items() if key.startswith(f"{number}_")
+                })
+                for number, (name, about) in enumerate(metadata.get("cohorts", {}).items())
+            }  # fmt: skip
+            site = None if site is None else Site.from_record(site, arrays)
+            return cls(sets, names, constant, runs, failures, settings, notes, carriers, votes, site, cohorts)
         except (InputError, LookupError, TypeError, ValueError, AttributeError) as error:
             raise EnsembleError(f"its parts do not fit together ({error!r}).") from error
 
@@ -267,7 +314,7 @@ class Evidence(ShownAsCard):
         EnsembleError
             If the file is missing, damaged, of a newer format, or something else.
         """
-        metadata, arrays = load_record(as_path(path), _KIND, _VERSION, "indptr|indices|constant|carriers", read)
+        metadata, arrays = load_record(as_path(path), _KIND, _VERSION, _NAMES, read)
         try:
             return cls.from_record(metadata, arrays)
         except EnsembleError as error:
@@ -314,6 +361,8 @@ class Evidence(ShownAsCard):
         array([2, 1])
         """
         parts = (self, *others)
+        if any(isinstance(part, Evidence) and part.votes is not None for part in parts):
+            raise EnsembleError("cannot merge votes without the sets of models. Pool sites by pool_evidence instead.")
         for number, other in enumerate(others, start=2):
             if not isinstance(other, Evidence):
                 raise InputError(f"merge takes Evidence; part {number} is {type(other).__name__}.")
@@ -331,6 +380,7 @@ class Evidence(ShownAsCard):
             settings,
             max((part.notes for part in parts), key=len),  # of one data set
             joined_carriers([(part.carriers, part.sets.nnz) for part in parts]),
+            site=joined_sites(parts),
         )
 
 
@@ -340,6 +390,12 @@ class VoteReasons(NamedTuple):
     straight: int
     curve: int
     pairs: dict[int, int]  # by the position of the other feature, most votes first
+
+
+def joined_sites(parts: Iterable[Evidence]) -> Site | None:
+    """Return what parts say of the samples that they share; None if one of them says nothing."""
+    sites = [part.site for part in parts]
+    return None if any(site is None for site in sites) else reduce(Site.beside, sites)  # type: ignore[arg-type]
 
 
 def joined_carriers(parts: Iterable[tuple[Any, int]]) -> NDArray[np.int32] | None:

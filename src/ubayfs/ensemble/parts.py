@@ -17,7 +17,7 @@ from .._arguments import RandomState, check_int
 from .._plain import listed
 from ..exceptions import Advice, EnsembleError, InputError, repr_of
 from .checkpoint import differences, identity
-from .evidence import Evidence, check_failures, joined_carriers
+from .evidence import Evidence, check_failures, joined_carriers, joined_sites
 
 
 def part_runs(part: Any, n_models: int) -> range:
@@ -152,4 +152,5 @@ def _joined(parts: list[Evidence]) -> Evidence:
         failures,
         whole,
         carriers=joined_carriers([(part.carriers, part.sets.nnz) for part in parts]),
+        site=joined_sites(parts),
     )

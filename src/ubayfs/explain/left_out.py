@@ -257,7 +257,7 @@ def strongest(selection: Selection, n: int) -> Ints:
 
 def _reason(again: Redecider, position: int, costs: tuple[ConstraintCost, ...], neutral: tuple[str, ...]) -> LeftOut:
     selection, name = again.selection, str(again.problem.feature_names[position])
-    count = None if selection.counts is None else int(selection.counts[position])
+    count = None if selection.counts is None else round(float(selection.counts[position]))
     rivals: tuple[str, ...] = ()
     violated: tuple[Violation, ...] = ()
     loss: float | None = None

@@ -166,8 +166,9 @@ def _question(
     if answer.chosen is None or (answer.chosen == selection.mask).all():
         return None
     assert selection.counts is not None
+    count = round(float(selection.counts[position]))
     return Question(
-        str(selection.feature_names[position]), bool(selection.mask[position]), int(selection.counts[position]), word,
+        str(selection.feature_names[position]), bool(selection.mask[position]), count, word,
         *again.changes(answer.chosen), total * gain, min(max(gain / worth, 0.0), 1.0), answer.proved,
     )  # fmt: skip
 

@@ -256,7 +256,7 @@ def _substitute(again: Redecider, position: int, stand_ins: tuple[StandIn, ...])
 def _stand_ins(selection: Selection) -> list[tuple[StandIn, ...]]:
     """Return the stand-ins of each member."""
     members, posterior = selection.indices, selection.posterior
-    if posterior is None or len(members) == 0:
+    if posterior is None or len(members) == 0 or posterior.evidence.votes is not None:
         return [()] * len(members)
     sets, counts = posterior.evidence.sets.astype(np.float64), posterior.counts
     together = (sets.T @ sets[:, members]).toarray()  # (n_features, n_members): runs that chose both

@@ -201,6 +201,11 @@ class ConvergenceDisplay(Display):
     caption: ClassVar[str] = "Share of votes against the number of models: flat lines have converged."
 
     @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Return whether the sets of all models are known; sites send votes only."""
+        return selection.posterior is not None and selection.posterior.evidence.votes is None
+
+    @classmethod
     def from_selection(
         cls, selection: Selection, evidence: Evidence | None = None, n_runners_up: int = 5
     ) -> ConvergenceDisplay:
@@ -222,6 +227,8 @@ class ConvergenceDisplay(Display):
         n_runners_up = check_int("n_runners_up", n_runners_up, low=0)
         if evidence is None and selection.posterior is not None:
             evidence = selection.posterior.evidence
+        if isinstance(evidence, Evidence) and evidence.votes is not None:
+            raise InputError.of("evidence", "has votes only, of several sites; this display needs the sets of models.")
         if not isinstance(evidence, Evidence) or not np.array_equal(evidence.feature_names, selection.feature_names):
             raise InputError(
                 "evidence must be the Evidence that the selection was made from, over the same features; pass it "

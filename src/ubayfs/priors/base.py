@@ -111,7 +111,7 @@ class Posterior(ShownAsCard, ABC):
         return () if self.diagnostics is None else self.diagnostics.advice
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> NDArray[Any]:
         """How many runs chose each feature, of shape (n_features,)."""
         return self.evidence.counts
 

@@ -102,6 +102,9 @@ class Hyperdirichlet(Prior):
     def _update(
         self, evidence: Evidence, weights: Floats, blocks: Blocks, random_state: RandomState
     ) -> HyperdirichletPosterior:
+        if evidence.votes is not None:
+            rule = "needs the sets of models, and sites send votes only. Use the dirichlet prior."
+            raise InputError.of("prior", rule, self.name)
         rows, multiplicity = self._resolve_set_weights(FeatureIndex(evidence.feature_names), blocks)
         sets = sparse.csr_array(sparse.vstack([evidence.sets.astype(bool), rows], format="csr"))
         sets.eliminate_zeros()

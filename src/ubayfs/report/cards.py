@@ -125,7 +125,7 @@ def _lists(selection: Selection) -> list[str]:
 def _votes(counts: Ints, n_models: int | None) -> list[Cell]:
     """Return votes with bars: of all models, or of the most votes where that number is not known."""
     of = "" if n_models is None else f" of {n_models:,}"
-    return _with_bars([f"{n:,}{of}" for n in counts], counts / max(n_models or counts.max(initial=0), 1))
+    return _with_bars([f"{n:,.0f}{of}" for n in counts], counts / max(n_models or counts.max(initial=0), 1))
 
 
 def _of_most(importance: Array) -> Array:
@@ -146,7 +146,7 @@ def _evidence(evidence: Evidence) -> Card:
 def _posterior(posterior: Posterior) -> Card:
     columns: dict[str, Cells] = {
         "importance": _with_bars([rounded(value) for value in posterior.mean], _of_most(posterior.mean)),
-        "votes": [f"{n:,}" for n in posterior.counts],
+        "votes": [f"{n:,.0f}" for n in posterior.counts],
         "prior weight": [rounded(weight) for weight in posterior.weights],
     }
     kind, models = posterior.prior.capitalize(), counted(posterior.evidence.n_models, "model")

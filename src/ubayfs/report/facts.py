@@ -501,7 +501,7 @@ class EnsembleFacts:
     most_features_per_model: int | None
     seed: Any
     grouped: bool | None
-    set_sizes: SetSizes
+    set_sizes: SetSizes | None  # None: of several sites, which send votes only
     n_voted: int
     stability: StabilityFact | None
     n_failures: int

@@ -156,7 +156,7 @@ def ensemble_facts(evidence: Evidence) -> EnsembleFacts:
     """Return how the evidence was made, and how much its models agree."""
     settings = evidence.settings
     parts = settings.get("parts", [settings])
-    sizes = np.diff(evidence.sets.indptr)
+    sizes = np.diff(evidence.sets.indptr) if evidence.votes is None else np.zeros(0)
     selectors = {
         described: kind
         for part in parts
@@ -175,7 +175,7 @@ def ensemble_facts(evidence: Evidence) -> EnsembleFacts:
         seed=plain(_common(parts, "seed")),
         grouped=_common(parts, "grouped"),
         on_residuals=None if on_residuals is None else tuple(on_residuals),
-        set_sizes=SetSizes(int(sizes.min()), float(np.median(sizes)), int(sizes.max())),
+        set_sizes=SetSizes(int(sizes.min()), float(np.median(sizes)), int(sizes.max())) if len(sizes) else None,
         n_voted=int((evidence.counts > 0).sum()),
         stability=_stability(evidence),
         n_failures=len(evidence.failures),
@@ -191,7 +191,7 @@ def _common(parts: list[Mapping[str, Any]], key: str) -> Any:
 
 
 def _stability(evidence: Evidence) -> StabilityFact | None:
-    if evidence.n_models < 2:
+    if evidence.n_models < 2 or evidence.votes is not None:
         return None
     estimate = stability(evidence.sets, confidence=_CONFIDENCE)
     if np.isnan(estimate.value):
@@ -230,7 +230,7 @@ def prior_facts(selection: Selection) -> PriorFacts | None:
         confirmed=provenance.get("confirmed"),
         confirmed_by=provenance.get("confirmed_by"),
         trust_in_lists=provenance.get("trust_in_lists", AS_STATED),
-        votes={str(names[i]): int(counts[i]) for i in order},
+        votes={str(names[i]): round(float(counts[i])) for i in order},
         changed_after_votes={name: entry[_AFTER] for name, entry in stated.items() if _AFTER in entry},
         opinions=_opinions(selection, stated),
         reasons=tuple(

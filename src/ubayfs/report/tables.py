@@ -435,7 +435,9 @@ def ensemble(summary: Summary) -> tuple[Table, ...]:
     ) + certainty(summary)
 
 
-def _sizes(sizes: SetSizes) -> str:
+def _sizes(sizes: SetSizes | None) -> str:
+    if sizes is None:
+        return ""
     if sizes.smallest == sizes.largest:
         return counted(sizes.largest, "feature")
     return f"{sizes.smallest} to {sizes.largest} features, median {sizes.median:g}"

@@ -61,6 +61,10 @@ def data_of_evidence(selection: Selection, X: Any, y: Any = None, **reading: Any
     """
     check_selection(selection)
     settings = {} if selection.posterior is None else selection.posterior.evidence.settings
+    if "pooling" in settings:
+        rule = "is of pooled evidence, whose data are at several sites: there is no table that it could be repeated on."
+        way_out = "Use leave_one_site_out and reproducibility_of_sites of ubayfs.trust.cohorts."
+        raise InputError.of("selection", f"{rule} {way_out}")
     settings = settings.get("parts", [settings])[0]
     data = as_data(X, y, task=settings.get("task"), missing=settings.get("missing") or "error", **reading)
     if not np.array_equal(data.feature_names, selection.feature_names):

@@ -26,7 +26,7 @@ from ..exceptions import Advice, EnsembleError, InputError
 from .procedure import Procedure
 
 _KIND, _VERSION = "ubayfs repeated ensembles", 1
-ARRAYS = r"about|counts|n_models|shares|squares|samples|[0-9]+_(indptr|indices|constant|carriers)"
+ARRAYS = r"about|counts|directions|n_models|shares|squares|samples|[0-9]+_(indptr|indices|constant|carriers)"
 # Children of the seed; those of the runs of the evidence itself are below MOST_MODELS.
 _KEYS = {"vote_shuffles": 2**31, "splits": 2**31 + 1}
 

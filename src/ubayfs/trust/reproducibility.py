@@ -462,7 +462,7 @@ class _Decided:
 
     sets: Mask  # (n_pairs, 2, n_features)
     columns: Ints  # features that are in any of them
-    votes: Ints  # for these, (n_pairs, 2, n_columns)
+    votes: Floats  # for these, (n_pairs, 2, n_columns)
     plain: Mask | None  # the same without weights; None where none were stated
     empty: Mask  # pairs of which a half selected nothing at all, (n_pairs,)
     failures: tuple[str, ...]
@@ -489,7 +489,7 @@ class _Decided:
         all_sets = np.array(sets, dtype=bool).reshape(len(sets), len(ways), 2, posterior.n_features)
         plain = all_sets[:, 1] if len(ways) > 1 else None
         columns = np.flatnonzero(all_sets.any(axis=(0, 1, 2)))  # few of very many
-        votes = np.array([[half.counts[columns] for half in pair] for pair in used], dtype=np.intp)
+        votes = np.array([[half.counts[columns] for half in pair] for pair in used], dtype=np.float64)
         return cls(all_sets[:, 0], columns, votes, plain, np.array(empty, dtype=bool), tuple(failures))
 
     def strongest(self, sets: Mask, size: int) -> Mask:
@@ -539,8 +539,8 @@ def _vote_share(halves: HalfEnsembles, n_features: int) -> Floats:
     ranges = np.zeros((n_features, 2))
     ensembles = [half for pair in halves.pairs for half in pair]
     if ensembles:  # most features have no vote at all
-        voted = np.unique(np.concatenate([half.sets.indices for half in ensembles]))
-        counts = (np.bincount(half.sets.indices, minlength=n_features)[voted] for half in ensembles)
+        voted = np.flatnonzero(np.any([half.counts > 0 for half in ensembles], axis=0))
+        counts = (half.counts[voted] for half in ensembles)
         shares = [votes / max(half.n_models, 1) for votes, half in zip(counts, ensembles, strict=True)]
         ranges[voted] = np.quantile(np.array(shares), _RANGE, axis=0).T
     return ranges
