@@ -17,7 +17,7 @@ pytest.importorskip("nicegui")
 
 
 SCREENS = ("data", "know", "rules", "evidence", "answer", "versions")
-KINDS = ("study", "report", "excel", "results", "script")
+KINDS = ("study", "report", "excel", "zip", "zip-with-data")
 # All that the server answers, and examples of it; what begins with an underscore has nothing of a study.
 ROUTES = {
     "GET /": ["/"],

@@ -271,24 +271,30 @@ def test_exports(bench, tmp_path, blank_figures):
     number = bench.versions[-1].number
     features = bench.versions[-1].features
     for version in (None, number):
-        paths = {kind: bench.export(kind, version).result(SECONDS) for kind in ("study", "results", "report", "excel")}
+        paths = {
+            kind: bench.export(kind, version).result(SECONDS) for kind in ("study", "report", "excel", "zip-with-data")
+        }
         assert load_study(paths["study"]).constraints == bench.state.study.constraints
         assert paths["report"].read_text().startswith("<!DOCTYPE html>")
         pd = pytest.importorskip("pandas")
-        chosen = pd.read_excel(paths["excel"], sheet_name="chosen")
-        assert set(chosen["feature"]) == set(features)
+        chosen = pd.read_excel(paths["excel"], sheet_name="selected features")
+        assert set(chosen["Feature"]) == set(features)
         everything = pd.read_excel(paths["excel"], sheet_name="all features").set_index("feature")
         assert everything.loc[NAMES, "votes"].tolist() == bench.votes.tolist()
         unpacked = tmp_path / f"unpacked {version}"
-        zipfile.ZipFile(paths["results"]).extractall(unpacked)
-        main(["decide", str(unpacked / "results"), "--max-size", "1", "-o", str(unpacked / "one")])
-        assert StoredResult(unpacked / "one").selection.mask.sum() == 1  # its study finds the data from there
+        zipfile.ZipFile(paths["zip-with-data"]).extractall(unpacked)
+        (folder,) = unpacked.iterdir()
+        main(["decide", str(folder), "--max-size", "1", "-o", str(unpacked / "one")])
+        assert StoredResult(unpacked / "one").selection.mask.sum() == 1
+        done = subprocess.run([sys.executable, folder / "repeat.py"], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == list(features)
+        title = StoredResult(folder).summary.title
+        assert title == (bench.state.name if version is None else f"{bench.state.name}, version {version} (For export)")
         assert load_study(paths["study"]).outputs.directory == "results"
         assert {path.name.partition("-")[0] for path in paths.values()} == {bench.state.name.lower()}
-    script = tmp_path / "repeat.py"
-    script.write_bytes(bench.export("script", number).result(SECONDS).read_bytes())
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == list(features)
+    with zipfile.ZipFile(bench.export("zip", number).result(SECONDS)) as archive:
+        data = [name.rpartition("/")[2] for name in archive.namelist() if "/data/" in name]
+    assert data == ["README.txt"]
     with pytest.raises(UBayFSError):
         bench.export("everything").result(SECONDS)
     with pytest.raises(UBayFSError):

@@ -338,15 +338,15 @@ def test_names_can_be_copied_and_features_downloaded_as_excel(html, summary):
     (link,) = (a for a in page.all("a") if "download" in a)
     content = base64.b64decode(link["href"].partition("base64,")[2])
     assert content == render_xlsx(read(summary))
-    head, *rows = openpyxl.load_workbook(io.BytesIO(content)).active.iter_rows(values_only=True)
-    assert list(head) == list(summary["chosen"][0])
+    sheets = openpyxl.load_workbook(io.BytesIO(content))
+    head, *rows = sheets["values"].iter_rows(values_only=True)
     for row, record in zip(rows, summary["chosen"], strict=True):
         found = dict(zip(head, row, strict=True))
         assert found["feature"] == record["feature"].replace("\n", "\\n").replace("\a", "\\x07").replace(
             "\u202e", "\\u202e"
         )
         for key in ("count", "weight", "importance", "q", "effect"):
-            assert found[key] == pytest.approx(record[key])
+            assert found[key] == pytest.approx(record[key], rel=5e-4)
             assert isinstance(found[key], int | float)
         assert found["tied"] is record["tied"]
 

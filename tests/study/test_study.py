@@ -447,3 +447,17 @@ def test_a_study_of_an_earlier_version_is_written_so_that_it_reads_the_same(load
             study = load(text + version)
             for versions in ({}, {"ubayfs": "0.2.1"}, {"ubayfs": ubayfs.__version__}):
                 assert load(replace(study, versions=versions).to_yaml()) == study
+
+
+def test_a_title_heads_the_report_and_stays_with_the_study(tmp_path):
+    file = tmp_path / "study.yaml"
+    file.write_text("title: Nuclei\ndata: {path: cells.csv}\n", encoding="utf-8")
+    study = load_study(file)
+    assert study.title == "Nuclei"
+    study.save(tmp_path / "again.yaml")
+    assert load_study(tmp_path / "again.yaml") == study
+    assert "title" not in Study(DataSection("cells.csv")).to_dict()
+    file.write_text("title: [Nuclei]\ndata: {path: cells.csv}\n", encoding="utf-8")
+    with pytest.raises(StudyError) as caught:
+        load_study(file)
+    assert [(problem.path, problem.line) for problem in caught.value.problems] == [(("title",), 1)]

@@ -269,7 +269,7 @@ class Workbench(Document):
         return self.request("compare", first=first, second=second)
 
     def export(self, kind: str, version: int | None = None) -> Future[Path]:
-        """Write a file for download: study, results (zip), report (HTML), excel or script."""
+        """Write a file for download: study, report, excel, zip or zip-with-data."""
         return self.request("export", what=kind, version=version)
 
     def close(self) -> None:

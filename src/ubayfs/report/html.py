@@ -36,7 +36,7 @@ def render_html(summary: Summary, figures: Figures | None = None, report: Docume
     further = [str(advice) for advice in figures.advice if advice not in shown]
     pictures = {name: figures.data_uri(name) for name in summary.displays}
     report = replace(report, warnings=(*report.warnings, *further))
-    return render_document(report, pictures, render_xlsx(summary) if report.names else b"")
+    return render_document(report, pictures, render_xlsx(summary, report) if report.names else b"")
 
 
 def render_document(report: Document, pictures: Mapping[str, str], workbook: bytes = b"") -> str:

@@ -153,7 +153,7 @@ class Family:
 
     def _read_single(self, value: Any, report: Report) -> Any:
         if isinstance(value, Named):
-            value = {"name": value.name, **{key: _thawed(entry) for key, entry in value.settings}}
+            value = {"name": value.name, **{key: thawed(entry) for key, entry in value.settings}}
         built_in = next((name for name, kind in self.types.items() if type(value) is kind), None)
         if built_in is not None:
             return _plainest(built_in, value)
@@ -202,7 +202,7 @@ class Family:
             return [self.build(entry) for entry in choice]
         if not isinstance(choice, Named):
             return choice
-        return self.types[choice.name](**{key: _thawed(value) for key, value in choice.settings})
+        return self.types[choice.name](**{key: thawed(value) for key, value in choice.settings})
 
 
 def _read_set_weights(value: Any, report: Report) -> Any:
@@ -253,7 +253,7 @@ def _frozen(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _thawed(value: Any) -> Any:
+def thawed(value: Any) -> Any:
     """Return a setting as its component takes it; a tuple of pairs was a mapping."""
     if not isinstance(value, tuple):
         return value
@@ -262,7 +262,7 @@ def _thawed(value: Any) -> Any:
 
 
 def _plain_setting(value: Any) -> Any:
-    value = _thawed(value)
+    value = thawed(value)
     if not isinstance(value, dict):
         return value
     return [{"set": list(key) if isinstance(key, tuple) else key, "weight": weight} for key, weight in value.items()]

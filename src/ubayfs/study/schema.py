@@ -520,4 +520,4 @@ SECTIONS: dict[str, type[Section]] = {
     for section in (DataSection, EvidenceSection, PriorSection, DecisionSection, TrustSection, OutputSection)
 }
 # The keys of a study, in the order in which they are written.
-KEYS = ("data", "evidence", "prior", "blocks", "constraints", "decision", "trust", "outputs", "versions")
+KEYS = ("title", "data", "evidence", "prior", "blocks", "constraints", "decision", "trust", "outputs", "versions")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
@@ -90,7 +91,7 @@ def starter_text(
     selector = "laplacian" if roles.is_unsupervised else DEFAULT_SELECTOR
     ensemble = ("selector", "n_models", "train_size", "n_features_per_model", "seed")
     parts = [
-        _HEADER,
+        _HEADER + _title(data_path),
         "data:\n" + _data(table, data_path, sheet, roles, target is None, layout),
         _section("evidence", *ensemble, selector=selector, n_features_per_model=per_model),
         _PRIOR + _prior(roles),
@@ -102,6 +103,12 @@ def starter_text(
         f"# The defaults of this version hold for keys that are not here.\nversions:\n  ubayfs: {__version__}\n",
     ]
     return "\n".join(parts), roles
+
+
+def _title(path: Any) -> str:
+    several = isinstance(path, Mapping) or not str(path)
+    entry = "# title: NAME" if several else f"title: {dump_inline(Path(path).name.split('.')[0] or str(path))}"
+    return f"{entry:<34}  # heads the report\n"
 
 
 def _line(section: str, key: str, value: str, note: str = "", active: bool = True) -> str:

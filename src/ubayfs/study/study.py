@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from .._arguments import as_text
 from .._files import ReadBytes, WithFiles, as_path, read_bytes, save_content
-from .._problems import below, check_keys, raise_problem
+from .._problems import below, check_keys, collect_errors, raise_problem
 from ..constraints import Constraint
 from ..constraints.sizes import SUPPORTED, with_supported
 from ..data.feature_data import FeatureData
@@ -69,6 +70,8 @@ class Study:
     decision : DecisionSection
     outputs : OutputSection
     trust : TrustSection
+    title : str or None
+        The name of the study, which heads its report.
     versions : mapping of str to str
         Of the packages that wrote the file; empty when unknown. A file of an earlier version of ubayfs is read with
         the defaults of that version.
@@ -113,6 +116,7 @@ class Study:
     decision: DecisionSection = field(default_factory=DecisionSection)
     outputs: OutputSection = field(default_factory=OutputSection)
     trust: TrustSection = field(default_factory=TrustSection)
+    title: str | None = None
     versions: Mapping[str, str] = field(default_factory=dict, compare=False)
     unstated: tuple[str, ...] = field(default=(), repr=False, compare=False)
     folder: Path = field(default_factory=Path, compare=False)
@@ -126,6 +130,7 @@ class Study:
         object.__setattr__(self, "blocks", as_blocks(self.blocks, below(raise_problem, "blocks")))
         constraints = read_constraints(self.constraints, below(raise_problem, "constraints"))
         object.__setattr__(self, "constraints", tuple(constraints))
+        object.__setattr__(self, "title", None if self.title is None else as_text("title", self.title))
         object.__setattr__(self, "folder", Path(self.folder))
         object.__setattr__(self, "versions", dict(self.versions))
 
@@ -213,7 +218,7 @@ class Study:
             If it holds an object that cannot be written to a file, such as a function as selector.
         """
         parts: dict[str, Any] = {key: getattr(self, key).plain() for key in SECTIONS}
-        parts["blocks"] = plain_blocks(self.blocks)
+        parts |= {"title": self.title, "blocks": plain_blocks(self.blocks)}
         parts["constraints"] = [plain_constraint(constraint) for constraint in self.constraints]
         parts["versions"] = dict(self.versions if versions is None else versions)
         release = release_of(parts["versions"].get("ubayfs", "")) or PRESENT
@@ -326,6 +331,8 @@ def _draft(value: Mapping[Any, Any], folder: Path, problems: Problems) -> Study:
     parts: dict[str, Any] = {key: section.read(value.get(key), problems) for key, section in SECTIONS.items()}
     parts["blocks"] = as_blocks(value.get("blocks"), below(problems, "blocks"))
     parts["constraints"] = tuple(read_constraints(value.get("constraints"), below(problems, "constraints")))
+    with collect_errors(problems, ("title",)):
+        parts["title"] = None if value.get("title") is None else as_text("title", value["title"])
     parts |= {"versions": versions, "unstated": not_stated}
     problems.origin = replace(problems.origin, parts=parts)
     return Study(**parts, folder=folder, origin=problems.origin)

@@ -1,4 +1,4 @@
-"""Versions: name an answer, compare two, go back, and export each as study, results, report, table or script."""
+"""Versions: name an answer, compare two, go back, and export each as report, table, study or zip."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ..view.live import html, line, live, show_message
 from ..view.parts import APP, block, notice, text
 
 EXPORTS = {
-    "study": "Study file",
     "report": "Report",
     "excel": "Excel table",
-    "results": "Results directory",
-    "script": "Python script",
+    "study": "Study file",
+    "zip": "Everything (zip)",
+    "zip-with-data": "Everything and the data (zip)",
 }
 _PRESENT = "the present answer"
 
@@ -41,7 +41,10 @@ def draw_versions(bench: ExpertSession) -> None:
             _draw_comparison(bench)
         with ui.element("div"):
             _draw_save(bench)
-            with panel("Export the present answer", "With the answer as it is now; some take a few seconds."):
+            with panel(
+                "Export the present answer",
+                "The zip has all of it, and a Python script that repeats the answer on another machine.",
+            ):
                 _draw_exports(bench, None)
 
 
