@@ -159,7 +159,8 @@ def test_reports_are_written_together_or_not_at_all(finished, tmp_path, run):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [([], "nothing to write"), (["-o", "report.doc"], ".html, .md, .json, .xlsx, .zip; got report.doc")]
+    ("options", "message"),
+    [([], "nothing to write"), (["-o", "report.doc"], ".md, .json, .xlsx, .zip; got report.doc")],
 )
 def test_report_refuses(finished, run, options, message):
     done = run("report", finished, *options)
