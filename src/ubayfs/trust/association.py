@@ -39,6 +39,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from .._arguments import Array, Floats, Ints, Mask
 from ..data.categories import indicators
@@ -202,6 +203,10 @@ class Statistics(NamedTuple):
         p = betainc(np.maximum(b, 0.5), d / 2, 1.0 - self.T[number][places].astype(np.float64))
         return np.where(b > 0, np.minimum(self.factor[number] * p, 1.0), 1.0)
 
+    def strengths(self) -> Floats:
+        """Return nu T / d of the first test: about 1 without any relation; (n_shuffles, n_columns)."""
+        return np.asarray(self.T[0] * (self.nu / self.d[0]).astype(self.T.dtype))
+
     def smallest(self, n: int) -> Floats:
         """Return the n smallest p-values of each shuffle, not sorted; of shape (n_shuffles, at most n)."""
         n_columns = self.T.shape[2]
@@ -222,6 +227,23 @@ class Statistics(NamedTuple):
         columns, p = (np.take_along_axis(values, order, axis=1) for values in (columns, p))
         p[:, 1:][columns[:, 1:] == columns[:, :-1]] = np.inf
         return np.partition(p, n - 1, axis=1)[:, :n]
+
+
+class CategoryTest(NamedTuple):
+    """P-values of a category of three or more levels, which has another statistic."""
+
+    p: Floats  # (n_shuffles, 1)
+
+    def p_values(self) -> Floats:
+        """Return the p-values, (n_shuffles, 1)."""
+        return self.p
+
+    def smallest(self, n: int) -> Floats:
+        """Return the p-values, (n_shuffles, 1)."""
+        return self.p
+
+
+Tested = Statistics | CategoryTest
 
 
 def _largest(values: Array, n: int) -> Ints:
@@ -295,14 +317,29 @@ class FeatureTests:
         """Return the p-values of some columns, and the smallest ones of each shuffle, (n_shuffles, at most n_kept)."""
         p_values = np.ones(len(columns))
         kept = np.empty((len(self.shuffled.scores), 0))
-        for places, p, shuffled in self._blocks(columns):
-            p_values[places] = p
-            kept = np.hstack([kept, shuffled(n_kept)])
+        for places, observed, shuffled in self._blocks(columns):
+            p_values[places] = observed.p_values()[0]
+            kept = np.hstack([kept, shuffled.smallest(n_kept)])
             kept = np.partition(kept, n_kept - 1, axis=1)[:, :n_kept] if kept.shape[1] > n_kept else kept
         return p_values, kept
 
-    def _blocks(self, columns: Ints) -> Iterator[tuple[Ints, Floats, Any]]:
-        """Yield places of columns, their p-values, and what gives the smallest ones of shuffles."""
+    def mean_strengths(self, membership: sparse.csr_array) -> tuple[Ints, Floats]:
+        """Return how many numbers each set of features has, and their mean strength, (n_sets, 1 + n_shuffles).
+
+        `membership` has shape (n_sets, n_features). The data come first, then the shuffles. Categories of three or more
+        levels do not count.
+        """
+        columns = np.flatnonzero((membership.sum(axis=0) > 0) & ~self.data.constant)
+        n, sums = np.zeros(membership.shape[0]), np.zeros((membership.shape[0], 1 + len(self.shuffled.scores)))
+        for places, *both in self._blocks(columns):
+            inside = sparse.csr_array(membership[:, columns[places]], dtype=np.float64)
+            if all(isinstance(tested, Statistics) for tested in both):
+                n += inside.sum(axis=1)
+                sums += inside @ np.vstack([tested.strengths() for tested in both if isinstance(tested, Statistics)]).T
+        return n.astype(np.intp), sums / np.maximum(n, 1)[:, None]
+
+    def _blocks(self, columns: Ints) -> Iterator[tuple[Ints, Tested, Tested]]:
+        """Yield places of columns, and their tests in the data and in shuffles."""
         levels = self.data.levels
         several = np.array([j in levels and levels[j].n_columns > 1 for j in columns.tolist()], dtype=bool)
         numbers = np.flatnonzero(~several)
@@ -318,10 +355,9 @@ class FeatureTests:
             if with_gaps.any():
                 yield places[with_gaps], *self._with_gaps(values[:, with_gaps], gaps[:, with_gaps])
         for place in np.flatnonzero(several).tolist():
-            p, p_shuffled = self._category(int(columns[place]))
-            yield np.array([place]), p, lambda n, p_shuffled=p_shuffled: p_shuffled
+            yield np.array([place]), *self._category(int(columns[place]))
 
-    def _complete(self, values: Floats, bent: Mask) -> tuple[Floats, Any]:
+    def _complete(self, values: Floats, bent: Mask) -> tuple[Statistics, Statistics]:
         """Test columns without gaps; for U-shapes where `bent`."""
         x = self._scores(values, slice(None), self.sampling.basis)
         square = outside(self.sampling.basis, np.where(bent & self.sampling.scatter_alike, x**2, 0.0))
@@ -340,9 +376,9 @@ class FeatureTests:
                 T.append(_tests(each, self.shuffled.d))
             factor = np.append(self.factor, _U_SHAPE * self.factor)
             both.append(Statistics(np.concatenate(T), np.tile(self.d, 2), nu, factor))
-        return both[0].p_values()[0], both[1].smallest
+        return both[0], both[1]
 
-    def _with_gaps(self, values: Floats, gaps: Mask) -> tuple[Floats, Any]:
+    def _with_gaps(self, values: Floats, gaps: Mask) -> tuple[Statistics, Statistics]:
         """Test columns with gaps, over the samples that are present: columns with the same gaps together."""
         n_columns, n_tests = values.shape[1], len(self.d)
         T = [np.zeros((n_tests, len(scores), n_columns)) for scores in (self.shuffled.observed, self.shuffled.scores)]
@@ -358,10 +394,10 @@ class FeatureTests:
                 there = scores[:, :, kept].astype(np.float64)
                 statistics[:, :, same] = _over_present(there, x, basis, self.shuffled.d, self.robust)
         observed, shuffled = (Statistics(statistics, self.d, nu, self.factor) for statistics in T)
-        return observed.p_values()[0], shuffled.smallest
+        return observed, shuffled
 
-    def _category(self, column: int) -> tuple[Floats, Floats]:
-        """Return the p-value of a category of three or more levels, (1,), and of its shuffles, (n_shuffles, 1)."""
+    def _category(self, column: int) -> tuple[CategoryTest, CategoryTest]:
+        """Test a category of three or more levels."""
         from scipy.special import betainc, gammaincc
 
         codes = np.asarray(self.data.X[:, column], dtype=np.float64)
@@ -383,7 +419,7 @@ class FeatureTests:
             else:
                 p = betainc((nu - r) / 2, r / 2, 1.0 - np.minimum(T, 1.0))
                 both.append(np.minimum(self.factor[0] * p, 1.0))
-        return both[0], both[1][:, None]
+        return CategoryTest(both[0][:, None]), CategoryTest(both[1][:, None])
 
     def _kept(self, present: Mask) -> Mask:
         """Return which of what is shuffled has a value, given the samples that have one."""
