@@ -71,7 +71,7 @@ def test_a_table_of_a_german_spreadsheet_is_read_by_the_ways_out_that_are_offere
     page.get_by_text("Something is wrong: see the top of the page").wait_for()
     page.get_by_role("button", name="Use the names as they are").click()
     expect_figure(page, "features", "2")
-    expect_figure(page, "empty cells", "1")
+    expect_figure(page, "missing values", "1")
     page.get_by_text("Up to date").wait_for()
 
 

@@ -7,7 +7,9 @@ from concurrent.futures import Future
 
 import pytest
 
+from ubayfs.app.staged_answer import SetStage, StagedAnswer
 from ubayfs.app.study_facts import DataFacts, Inspection, Version
+from ubayfs.report.facts import AdviceFact
 from ubayfs.study.components import Named
 
 pytest.importorskip("nicegui")
@@ -91,7 +93,7 @@ def test_an_unknown_column_is_said_at_its_box_and_is_not_set(simulated, library)
     from ubayfs.app.study_facts import Preview, TableFacts
 
     bench = library.bench
-    bench.table = TableFacts(("diagnosis", "patient", "age"), 0, Preview((), (), (), ()))
+    bench.table = TableFacts(("diagnosis", "patient", "age"), Preview((), (), (), ()))
     before = bench.state
 
     async def act(user):
@@ -145,15 +147,31 @@ def test_selectors_and_their_settings(simulated, library):
     bench = library.bench
 
     async def act(user):
-        await put(user, control(user, "tree"), True)
+        await put(user, control(user, "Tree"), True)
         assert bench.state.study.evidence.selector == ("wide", "tree")
         await put(user, control(user, "max depth"), "3")
         assert bench.state.study.evidence.selector == ("wide", Named("tree", (("max_depth", 3),)))
-        await put(user, control(user, "wide"), False)
-        await put(user, control(user, "tree"), False)  # the last one stays
+        await put(user, control(user, "Lasso with curves and pairs (recommended)"), False)
+        await put(user, control(user, "Tree"), False)  # the last one stays
         assert bench.state.study.evidence.selector == Named("tree", (("max_depth", 3),))
 
     visit(simulated, library, "/s/demo/evidence", act)
+
+
+def test_settings_that_advice_speaks_of_stand_by_it(simulated, library):
+    bench = library.bench
+    bench.facts = DataFacts(["radius", "area"], 20, "binary")
+    bench.confirm()
+
+    async def act(user):
+        advice = (AdviceFact("without_votes", {}, "No model voted for radius."),)
+        bench.answer = StagedAnswer(bench.revision, SetStage(0.1, 0.0, True, ("radius",), (), advice, 0.1))
+        bench._publish("answer")
+        await asyncio.sleep(0)
+        await put(user, control(user, "Votes that a selected feature needs"), "2")
+        assert bench.state.study.decision.min_votes == 2
+
+    visit(simulated, library, "/s/demo/answer", act)
 
 
 def test_votes_are_hidden_until_knowledge_is_confirmed(simulated, library):

@@ -43,6 +43,7 @@ def test_every_selector_has_a_usual_name_and_a_reference_that_fits_its_citation(
     assert f" ({year}). " in reference
     assert [other.name for other in SELECTORS.values() if other.usual_name == selector.usual_name] == [selector.name]
     assert selector.usual_name
+    assert selector.finds
 
 
 @pytest.mark.parametrize(

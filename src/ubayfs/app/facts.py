@@ -38,7 +38,7 @@ def problems_of(error: BaseException, state: State) -> list[Problem]:
 
 
 def table_facts(table: Table) -> TableFacts:
-    """Return what a page shows of a table whatever its columns are: names, types, missing values, first rows."""
+    """Return what a page shows of a table whatever its columns are: names, types, first rows."""
     frame = table.frame
     rows, columns = _SHOWN
     shown = frame.iloc[:rows, :columns]
@@ -48,8 +48,7 @@ def table_facts(table: Table) -> TableFacts:
         index=tuple(map(str, shown.index)),
         rows=tuple(tuple(map(_cell, row)) for row in shown.itertuples(index=False, name=None)),
     )
-    n_missing = int(frame.isna().to_numpy().sum())
-    return TableFacts(tuple(map(str, frame.columns)), n_missing, preview, advice_facts(table.notes))
+    return TableFacts(tuple(map(str, frame.columns)), preview, advice_facts(table.notes))
 
 
 def _type(dtype: Any) -> str:
@@ -64,13 +63,14 @@ def _cell(value: Any) -> str:
 
 def data_facts(data: FeatureData) -> DataFacts:
     """Return the data at a glance."""
-    target = data.target
+    target, about_missing = data.target, data.about_missing
     return DataFacts(
         feature_names=[str(name) for name in data.feature_names],
         n_samples=data.n_samples,
         task=target.task,
         classes=tuple(target.class_counts),
         n_groups=None if data.groups is None else len(np.unique(data.groups)),
-        missing=None if data.about_missing is None else str(data.about_missing),
+        n_missing=0 if about_missing is None else int(about_missing.facts["n_values"]),
+        missing=None if about_missing is None else str(about_missing),
         notices=advice_facts(data.advice),
     )

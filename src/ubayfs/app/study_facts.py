@@ -53,7 +53,6 @@ class TableFacts:
     """A table as it was read, whatever its columns are."""
 
     columns: tuple[str, ...]
-    n_missing: int  # empty cells
     preview: Preview
     notices: tuple[AdviceFact, ...] = ()
 
@@ -67,6 +66,7 @@ class DataFacts:
     task: str
     classes: tuple[tuple[str, int], ...] = ()
     n_groups: int | None = None
+    n_missing: int = 0  # missing values of features
     missing: str | None = None  # how much is missing, and what became of it
     notices: tuple[AdviceFact, ...] = ()
     blocks: Mapping[str, list[str]] = field(default_factory=dict)

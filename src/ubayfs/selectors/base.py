@@ -40,6 +40,8 @@ class ElementarySelector(ABC):
         The tasks it can do; any other is refused before work begins.
     usual_name : str
         What people call it, for reports; empty: its class with its settings.
+    finds : str
+        Which features it finds, in a sentence for those who choose; empty: the first line of its docstring.
     reference : (str, str)
         How a text cites it, such as "Ding and Peng, 2005", and the entry of a list of references; empty without one.
     joint : bool
@@ -69,6 +71,7 @@ class ElementarySelector(ABC):
     name: ClassVar[str]
     tasks: ClassVar[frozenset[str]]
     usual_name: ClassVar[str] = ""
+    finds: ClassVar[str] = ""
     reference: ClassVar[tuple[str, str]] = ("", "")
     joint: ClassVar[bool] = False
     n_together: ClassVar[int] = 1

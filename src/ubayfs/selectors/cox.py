@@ -36,6 +36,7 @@ class Cox(JointSelector):
     name: ClassVar[str] = "cox"
     tasks: ClassVar[frozenset[str]] = frozenset({"survival"})
     usual_name: ClassVar[str] = "martingale correlation"
+    finds: ClassVar[str] = "Features whose higher or lower values go with earlier events; fast."
     reference: ClassVar[tuple[str, str]] = (
         "Cox, 1972",
         "Cox, D. R. (1972). Regression models and life-tables. Journal of the Royal Statistical Society, Series B, "

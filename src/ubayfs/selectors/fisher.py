@@ -43,6 +43,7 @@ class Fisher(JointSelector):
     name: ClassVar[str] = "fisher"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION
     usual_name: ClassVar[str] = "Fisher score"
+    finds: ClassVar[str] = "Features whose means differ between classes, each by itself; fastest."
     reference: ClassVar[tuple[str, str]] = (
         "Duda et al., 2001",
         "Duda, R. O., Hart, P. E., Stork, D. G. (2001). Pattern Classification. Wiley, New York.",

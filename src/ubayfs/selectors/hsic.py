@@ -49,6 +49,9 @@ class HSIC(ElementarySelector):
     name: ClassVar[str] = "hsic"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"regression"}
     usual_name: ClassVar[str] = "HSIC lasso"
+    finds: ClassVar[str] = (
+        "Features with any kind of relation, U-shaped ones too, that do not repeat each other; slow with many features."
+    )
     reference: ClassVar[tuple[str, str]] = (
         "Yamada et al., 2014",
         "Yamada, M., Jitkrittum, W., Sigal, L., Xing, E. P., Sugiyama, M. (2014). High-dimensional feature selection "

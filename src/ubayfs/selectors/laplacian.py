@@ -44,6 +44,7 @@ class Laplacian(ElementarySelector):
     name: ClassVar[str] = "laplacian"
     tasks: ClassVar[frozenset[str]] = frozenset(TASKS)
     usual_name: ClassVar[str] = "Laplacian score"
+    finds: ClassVar[str] = "Features that vary smoothly between similar samples; it does not look at the target."
     reference: ClassVar[tuple[str, str]] = (
         "He et al., 2005",
         "He, X., Cai, D., Niyogi, P. (2005). Laplacian score for feature selection. Advances in Neural Information "

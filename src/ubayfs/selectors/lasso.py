@@ -75,6 +75,9 @@ class Lasso(JointSelector):
     name: ClassVar[str] = "lasso"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"multilabel", "regression", "survival"}
     usual_name: ClassVar[str] = "Lasso"
+    finds: ClassVar[str] = (
+        "Features that together predict the target in a straight line; of several alike it selects one."
+    )
     reference: ClassVar[tuple[str, str]] = (
         "Tibshirani, 1996",
         "Tibshirani, R. (1996). Regression shrinkage and selection via the lasso. Journal of the Royal Statistical "
@@ -189,6 +192,7 @@ class Wide(Lasso):
 
     name: ClassVar[str] = "wide"
     usual_name: ClassVar[str] = "Lasso with curves and pairs"
+    finds: ClassVar[str] = "Features with straight or U-shaped relations to the target, and pairs that act together."
 
     curves: bool = True
     pairs: bool = True

@@ -64,6 +64,7 @@ class MRMR(JointSelector):
     name: ClassVar[str] = "mrmr"
     tasks: ClassVar[frozenset[str]] = frozenset({"binary", "multiclass", "regression", "survival"})
     usual_name: ClassVar[str] = "mRMR"
+    finds: ClassVar[str] = "Features that are related to the target and do not repeat each other."
     reference: ClassVar[tuple[str, str]] = (
         "Ding and Peng, 2005",
         "Ding, C., Peng, H. (2005). Minimum redundancy feature selection from microarray gene expression data. Journal "

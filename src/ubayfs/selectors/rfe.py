@@ -40,6 +40,7 @@ class RFE(PerRunSelector):
     name: ClassVar[str] = "rfe"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"multilabel", "regression"}
     usual_name: ClassVar[str] = "RFE"
+    finds: ClassVar[str] = "Features that a linear support vector machine needs most."
     reference: ClassVar[tuple[str, str]] = (
         "Guyon et al., 2002",
         "Guyon, I., Weston, J., Barnhill, S., Vapnik, V. (2002). Gene selection for cancer classification using "

@@ -45,6 +45,7 @@ class Tree(ElementarySelector):
     name: ClassVar[str] = "tree"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"multilabel", "regression", "survival"}
     usual_name: ClassVar[str] = "Tree"
+    finds: ClassVar[str] = "Features whose thresholds separate the samples, also within parts of them."
     reference: ClassVar[tuple[str, str]] = (
         "Breiman et al., 1984",
         "Breiman, L., Friedman, J. H., Olshen, R. A., Stone, C. J. (1984). Classification and Regression Trees. "

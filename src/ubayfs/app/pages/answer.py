@@ -26,13 +26,19 @@ from ..sessions import ExpertSession
 from ..view import answer_parts as parts
 from ..view.fields import Field, choice, panel
 from ..view.frame import address, button, status_text
-from ..view.live import follow, guarded, html, later, line, on, refreshed
+from ..view.live import follow, guarded, html, later, line, live, on, refreshed
 from ..view.names import names_field
 from ..view.parts import notice, paragraph, text
+from ..view.sections import key_field
 
 _SMALLEST_RANGE, _MOST_SIZES = 20, 25
 _N_QUESTIONS = 10
 _MOST_NAMED = 12  # members that are named in the heading
+# Settings that advice speaks of.
+_CONTROLS = {
+    "without_votes": ("decision", "min_votes"),
+    **dict.fromkeys(("time_limit", "alternatives_incomplete"), ("decision", "time_limit")),
+}
 _COMPUTING = paragraph("Computing ...", "empty")
 
 
@@ -116,9 +122,24 @@ def _blocked(bench: ExpertSession) -> tuple[Markup, tuple[str, ...]]:
     return notice("info", "Searching for the best set ..."), ()
 
 
+def _draw_controls(bench: ExpertSession) -> None:
+    """Draw the settings that advice on the set speaks of."""
+
+    def wanted() -> list[tuple[str, str]]:
+        best = bench.answer.set
+        codes = [] if best is None else [advice.code for advice in best.advice]
+        return list(dict.fromkeys(_CONTROLS[code] for code in codes if code in _CONTROLS))
+
+    @live(bench, "answer", of=wanted, classes="fields")
+    def controls() -> None:
+        for section, key in wanted():
+            key_field(bench, section, key)
+
+
 def _draw_blocked(bench: ExpertSession) -> None:
     """Draw what to do first; buttons stay as they are while models vote."""
     place = html("")
+    _draw_controls(bench)
     with ui.element("div").classes("row"):
         ways = {
             "data": ui.link("Data", address(bench, "data")).classes("button"),

@@ -313,7 +313,7 @@ def _draw_table(bench: ExpertSession) -> None:
             if bench.status == "reading":
                 html(notice("info", "The data are being read anew; this is what was read before.", ""))
             if facts is not None:
-                _draw_figures(facts, read.n_missing)
+                _draw_figures(facts)
             notes = [advice.message for advice in (facts or read).notices]
             notes += [facts.missing] if facts is not None and facts.missing else []
             if notes:
@@ -322,12 +322,12 @@ def _draw_table(bench: ExpertSession) -> None:
             _draw_preview(read)
 
 
-def _draw_figures(facts: DataFacts, n_missing: int) -> None:
+def _draw_figures(facts: DataFacts) -> None:
     shares = ", ".join(f"{name}: {count:,}" for name, count in facts.classes)
     groups = "" if facts.n_groups is None else f"of {facts.n_groups:,} groups"
     figures = [
         (f"{facts.n_samples:,}", "samples", groups), (f"{facts.n_features:,}", "features", ""),
-        (facts.task, "task", shares), (f"{n_missing:,}", "empty cells", ""),
+        (facts.task, "task", shares), (f"{facts.n_missing:,}", "missing values", ""),
     ]  # fmt: skip
     cells = (
         f'<div><dt>{text(what)}</dt><dd class="value">{text(value)}</dd><dd class="remark">{text(remark)}</dd></div>'

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -16,6 +16,7 @@ from nicegui import ui
 
 from ...exceptions import UBayFSError
 from ...report.document import Cell
+from ...selectors import DEFAULT_SELECTOR
 from ...study.components import FAMILIES, Named
 from ...study.diagnostics import Problems
 from ...study.yaml_io import parse_document
@@ -27,7 +28,8 @@ from ..view.live import follow, html, later, refreshed
 from ..view.parts import duration, notice, paragraph, table, text, votes_bar
 from ..view.sections import key_field
 
-_KEYS = ("n_models", "n_features_per_model", "train_size", "seed", "n_jobs")
+_KEYS = ("n_models", "seed")
+_FURTHER_KEYS = ("n_features_per_model", "train_size", "n_jobs")
 _SHOWN = 25  # features with the most votes
 Settings = dict[str, Any]  # of a selector, by name
 
@@ -47,7 +49,10 @@ def draw_evidence(bench: ExpertSession) -> None:
             with panel("Ensemble"):
                 for key in _KEYS:
                     key_field(bench, "evidence", key)
-                key_field(bench, "decision", "min_votes")
+                with _folded("More settings"):
+                    for key in _FURTHER_KEYS:
+                        key_field(bench, "evidence", key)
+                    key_field(bench, "decision", "min_votes")
 
 
 # -- running -----------------------------------------------------------------------------------------------------------
@@ -167,9 +172,13 @@ def _draw_selectors(bench: ExpertSession) -> None:
         now.pop(name, None) if settings is None else now.update({name: settings})
         bench.set("evidence", selector=[{"name": each, **given} for each, given in now.items()])
 
-    with panel("Selectors", "Each model uses one of them; those that are ticked take turns."):
-        for name, kind in FAMILIES["selector"].types.items():
-            refreshes.append(_draw_selector(name, kind, change))
+    kinds = FAMILIES["selector"].types
+    with panel("Selector", "Each model selects features with it. If several are ticked, they take turns."):
+        refreshes.append(_draw_selector(DEFAULT_SELECTOR, kinds[DEFAULT_SELECTOR], change))
+        is_default = chosen(bench.state.study.evidence.selector).keys() == {DEFAULT_SELECTOR}
+        with _folded("Other selectors", is_open=not is_default):
+            others = sorted(kinds.keys() - {DEFAULT_SELECTOR}, key=lambda name: kinds[name].usual_name.lower())
+            refreshes += [_draw_selector(name, kinds[name], change) for name in others]
 
     @refreshed(bench, "state", "facts")
     def refresh() -> None:
@@ -178,13 +187,33 @@ def _draw_selectors(bench: ExpertSession) -> None:
             each(now, None if facts is None else facts.task)
 
 
+@contextmanager
+def _folded(title: str, is_open: bool = False) -> Iterator[None]:
+    """Draw a place that is opened by its title."""
+    with ui.element("details").props("open" if is_open else ""):
+        html(text(title), tag="summary")
+        with ui.element("div").classes("inner"):
+            yield
+
+
+def usual_name(kind: Any) -> str:
+    """Return what a selector is called on a page.
+
+    >>> from ubayfs.selectors.cox import Cox
+    >>> usual_name(Cox)
+    'Martingale correlation'
+    """
+    return kind.usual_name[:1].upper() + kind.usual_name[1:] or str(kind.name)
+
+
 def _draw_selector(name: str, kind: Any, change: Callable[[str, Settings | None], None]) -> Callable[..., None]:
-    meaning = (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ").replace("`", "")
-    box = tick(name, False, lambda on: change(name, {} if on else None), meaning)
+    meaning = kind.finds or (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ").replace("`", "")
+    title = f"{usual_name(kind)} (recommended)" if name == DEFAULT_SELECTOR else usual_name(kind)
+    box = tick(title, False, lambda on: change(name, {} if on else None), meaning)
     given: Settings = {}
     boxes: dict[str, Field] = {}
     with ui.element("details").classes("settings") as place:
-        html(text(f"Settings of {name}"), tag="summary")
+        html(text("Its settings"), tag="summary")
         with ui.element("div").classes("inner"):
             for each in [each for each in fields(kind) if each.init and each.default is not MISSING]:
 
