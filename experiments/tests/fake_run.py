@@ -74,19 +74,30 @@ def _blocks(experiment, rng, settings, n_splits, extra=lambda rng: {}):
     return pd.DataFrame(rows)
 
 
+def many_draws(seed=0, n_splits=5):
+    rng, rows = np.random.default_rng([seed, 9]), []
+    for data, size in (("additive", 4), ("non-additive", 3)):
+        for rank, selector in enumerate(("mrmr", "fisher", "tree", "lasso", "hsic")):
+            setting = {"selector": selector, "n_models": 5 if selector == "hsic" else 100}
+            rows += _rows(
+                rng, "1a-draws", data, selector, 1000, size, n_splits, 0.1, _between(0.5 + 0.1 * rank), setting
+            )
+    return pd.DataFrame(rows)
+
+
 def experiment_1b(seed=0, n_splits=5):
     settings = [{"weighted": w, "weight": a} for w in ("relevant", "other") for a in (0.01, 10.0, 100.0, 1000.0)]
     return _blocks("1b", np.random.default_rng([seed, 2]), settings, n_splits)
 
 
-def experiment_1c(seed=0, n_splits=5):
-    settings = [
-        {"constraint": c, "rho": r}
-        for c in ("max_per_block 2", "max_blocks 4", "max_blocks 2")
-        for r in ("0", "1", "10", "100", "inf")
-    ]
+def experiment_1c(seed=0, n_splits=5, name="1c", grid=("0", "1", "10", "100", "inf")):
+    settings = [{"constraint": c, "rho": r} for c in ("max_per_block 2", "max_blocks 4", "max_blocks 2") for r in grid]
     extra = lambda rng: {"n_blocks": float(rng.integers(2, 9)), "most_per_block": float(rng.integers(2, 9))}  # noqa: E731
-    return _blocks("1c", np.random.default_rng([seed, 3]), settings, n_splits, extra)
+    return _blocks(name, np.random.default_rng([seed, 3]), settings, n_splits, extra)
+
+
+def low_rho(seed=0, n_splits=5):
+    return experiment_1c(seed, n_splits, "1c-low", ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5"))
 
 
 def experiment_1d(seed=0, n_splits=5):
@@ -136,6 +147,40 @@ def experiment_2(seed=0, n_splits=20):
     return pd.DataFrame(rows)
 
 
+def by_their_protocol(seed=0, n_splits=20):
+    rng, rows = np.random.default_rng([seed, 10]), []
+    for data in ("BCW", "PRO"):
+        for method in ("ubayfs_mrmr", "ubayfs_fisher", "ubayfs_tree", "random_forest"):
+            setting = {"scenario": "standard", "variant": "the authors' protocol", "cause": "protocol", "of": method,
+                       "stands_for": data}  # fmt: skip
+            rows += _rows(rng, "2-paper", data, method, *REAL[data], n_splits, 0.1, counts(0.9), setting)
+    return pd.DataFrame(rows)
+
+
+def discussion(seed=0, n_splits=20):
+    rng, rows = np.random.default_rng([seed, 11]), []
+    standard = {"scenario": "standard"}
+
+    def add(data, method, setting, scores, size):
+        rows.extend(_rows(rng, "discussion", data, method, *size, n_splits, 0.1, scores, setting))
+
+    for n_models in (100, 300):
+        add("BCW", "mixed", {"kind": "mixed", "n_models": n_models, **standard}, counts(0.9), REAL["BCW"])
+    for of in METHODS[:3]:
+        for strength in (0.5, 1.0, 10.0):
+            setting = {"kind": "strength", "of": of, "strength": strength, **standard}
+            add("BCW", f"strength+{of}", setting, counts(0.9), REAL["BCW"])
+        scores = lambda r: {"generation": float(r.integers(20)), "loss": 0.0}  # noqa: E731
+        setting = {"kind": "generations", "of": of, "optimizer": "as in the scripts", **standard}
+        add("BCW", f"generations+{of}", setting, scores, REAL["BCW"])
+        for n_rows, n_columns in product((100, 200), (100, 200)):
+            setting = {"kind": "seconds", "of": of, "rows": n_rows, "columns": n_columns}
+            add("additive", f"seconds+{of}", setting, lambda r: {}, (1000, 4))
+        setting = {"kind": "noise", "of": of, "variant": "main", **standard}
+        add("p53-size", f"noise+{of}", setting, counts(0.5), (5408, 20))
+    return pd.DataFrame(rows)
+
+
 def causes(seed=0, n_splits=20):
     rng, rows = np.random.default_rng([seed, 6]), []
     runs = [("PRO", "PRO", "genetic", "optimizer"), ("HD_longbeach", "HD", "long beach", "data source"),
@@ -179,6 +224,7 @@ def controls(seed=0, n_splits=20):
 
 EXPERIMENTS = {
     "1a": experiment_1a, "1b": experiment_1b, "1c": experiment_1c, "1d": experiment_1d, "2": experiment_2,
+    "1a-draws": many_draws, "1c-low": low_rho, "2-paper": by_their_protocol, "discussion": discussion,
     "causes": causes, "optimizers": optimizers, "controls": controls,
 }  # fmt: skip
 
@@ -191,13 +237,18 @@ FIGURES = {
     "1b": ["1b_blocks"],
     "1c": ["1c_blocks"],
     "1d": ["1d_redundant"],
-    "2": ["2", "2_blocks", "2_schemes", "2_seconds"],
+    "2": ["2", "2_blocks", "2_schemes", "2_trade_off", "2_seconds"],
+    "1a-draws": ["1a-draws"],
+    "1c-low": [],
+    "2-paper": [],
+    "discussion": [],
     "optimizers": ["optimizers"],
     "causes": [],
     "controls": [],
 }
 SETTINGS = {"selector", "n_models", "weighted", "weight", "constraint", "rho", "prior", "decorrelate", "scenario",
-            "variant", "cause", "stands_for", "of", "problem", "optimizer", "target"}  # fmt: skip
+            "variant", "kind", "strength", "rows", "columns",
+            "cause", "stands_for", "of", "problem", "optimizer", "target"}  # fmt: skip
 
 
 def write_run(directory, frames, quick=False, machine="a machine"):

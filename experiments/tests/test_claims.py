@@ -60,7 +60,7 @@ def check(text, frame, experiment=None):
 
 
 def test_each_claim_is_of_an_experiment_and_stated_once():
-    assert {c.experiment for c in CLAIMS} == {"1a", "1b", "1c", "1d"}
+    assert {c.experiment for c in CLAIMS} == {"1a", "1a-draws", "1b", "1c", "1d"}
     assert len({(c.experiment, c.text) for c in CLAIMS}) == len(CLAIMS)
 
 
@@ -68,6 +68,7 @@ def test_each_claim_is_of_an_experiment_and_stated_once():
 def test_a_table_without_the_cells_is_not_a_verdict(claim):
     settings = {
         "1a": {},
+        "1a-draws": {},
         "1b": {"weighted": "relevant", "weight": 10.0},
         "1c": {"constraint": "max_blocks 3", "rho": "1"},
         "1d": {"prior": "generalized", "decorrelate": False},

@@ -8,10 +8,11 @@ import pytest
 from PIL import Image
 
 import fake_run as fake
-from ubayfs_experiments.analysis.aggregate import aggregate
+from ubayfs_experiments.analysis.aggregate import aggregate, with_f1
+from ubayfs_experiments.analysis.differences import with_noise
 from ubayfs_experiments.analysis.paper import paper_value
 from ubayfs_experiments.looks import look_of
-from ubayfs_experiments.report import figure_parts, figures, figures_real
+from ubayfs_experiments.report import figure_parts, figures, figures_optimizers, figures_real
 from ubayfs_experiments.report.figure_parts import png
 
 pytest.importorskip("matplotlib")
@@ -206,14 +207,14 @@ def test_a_method_that_nobody_knows_is_drawn():
 
 def test_without_misses_the_figure_says_so():
     frame = fake.optimizers(n_splits=2).assign(missed=0.0, loss=0.0)
-    drawn = figures_real.figure_optimizers(frame).figure
+    drawn = figures_optimizers.figure_optimizers(frame).figure
     assert "none missed" in [text.get_text() for text in drawn.axes[1].texts]
 
 
 def test_parts_that_are_absent_are_left_out():
     frame = fake.experiment_2(n_splits=2).query("method in ('ubayfs_mrmr', 'rent')")
     random = frame[(frame["scheme"] == "random") & (frame["scenario"] == "standard")]
-    assert list(figures.draw("2", random)) == ["2", "2_seconds"]
+    assert list(figures.draw("2", random)) == ["2", "2_trade_off", "2_seconds"]
     exact = fake.optimizers(n_splits=2).query("optimizer == 'exact'")
     assert figures.draw("optimizers", exact) == {}
 
@@ -226,3 +227,35 @@ def test_one_split_has_no_bars_but_is_drawn():
         if "constraint" in few:
             few = few[few["constraint"] == "max_blocks 2"]
         assert list(figures.draw(experiment, few)) == fake.FIGURES[experiment]
+
+
+def test_stability_stands_against_f1_of_every_method():
+    frame = fake.experiment_2(n_splits=3)
+    (ax, *others) = [ax for ax in figures_real.figure_trade_off(frame).figure.axes if ax.get_visible()]
+    cells = {(data, "standard") for data in fake.REAL if data != "LEU_golub"} | {
+        (data, "block") for data in fake.BLOCKS
+    }
+    assert 1 + len(others) == len(cells)
+    rows = with_f1(frame).query("data == 'BCW' and scheme == 'random' and scenario == 'standard'")
+    drawn = {(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in ax.lines}
+    table = aggregate(rows, ["method"], ["f1_logistic", "f1_svm"])
+    wanted = set(zip((table["f1_logistic_mean"] + table["f1_svm_mean"]) / 2, table["stability"], strict=True))
+    np.testing.assert_allclose(sorted(drawn), sorted(wanted))
+
+
+def test_seconds_of_noise_are_marked():
+    plain = fake.experiment_2(n_splits=2)
+    marked = figures_real.figure_seconds(with_noise(plain, fake.discussion(n_splits=2))).figure
+    labels = [[text.get_text() for text in figure.legends[0].texts] for figure in
+              (marked, figures_real.figure_seconds(plain).figure)]  # fmt: skip
+    assert set(labels[0]) - set(labels[1]) == {"ours, on noise of the size of p53"}
+    assert "p53" in [label.get_text() for label in marked.axes[0].get_yticklabels()]
+
+
+def test_every_draw_and_their_mean_are_shown():
+    frame = fake.many_draws(n_splits=4).query("data == 'additive' and method in ('tree', 'hsic')")
+    (ax,) = figures.figure_draws(frame).figure.axes
+    pale, mean = lines_of(ax, "tree")
+    values = frame.loc[frame["method"] == "tree", "feature_f1"]
+    assert pale.get_ydata().tolist() == values.tolist()
+    np.testing.assert_allclose(ends_of(ax, mean)[0], values.mean() + np.array([-2, 2]) * values.sem())

@@ -22,7 +22,9 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 
-FEW = ("mrmr", "hsic-5", "ubayfs_mrmr", "ubayfs_fisher", "group_lasso", "ubayfs_mrmr+genetic", "ubayfs_mrmr+treatment")
+FEW = ("mrmr", "hsic-5", "ubayfs_mrmr", "ubayfs_fisher", "group_lasso", "ubayfs_mrmr+genetic", "ubayfs_mrmr+treatment",
+       "random_forest", "tree", "hsic", "mixed", "strength+ubayfs_mrmr", "generations+ubayfs_mrmr", "noise+ubayfs_mrmr",
+       *(f"seconds+ubayfs_{name}" for name in ("mrmr", "fisher", "tree")))  # fmt: skip
 
 
 def few(experiment, **options):
@@ -96,12 +98,14 @@ def test_all_files_are_written_and_the_page_is_the_last(run):
     assert not (directory / "cells").exists()
     assert {
         "1a",
+        "1a-draws",
         "1b_blocks",
         "1c_blocks",
         "1d_redundant",
         "2",
         "2_blocks",
         "2_schemes",
+        "2_trade_off",
         "2_seconds",
         "optimizers",
     } == set(read.drawings)
@@ -170,11 +174,19 @@ def test_seed_versions_date_and_settings_are_reported(page):
 
 
 def test_every_sentence_of_the_paper_has_a_verdict(run, page):
+    from ubayfs_experiments.claims.real import REAL_CLAIMS
     from ubayfs_experiments.claims.sentences import CLAIMS
 
-    assert len(run[2].claims) == len(CLAIMS)
-    for claim in CLAIMS:
-        assert claim.text in page.text
+    texts = [claim.text for claim in CLAIMS] + [text for text, _ in REAL_CLAIMS]
+    assert len(run[2].claims) == len(texts)
+    for text in texts:
+        assert text in page.text
+
+
+def test_every_figure_of_the_paper_stands_beside_both_protocols(run, page):
+    table = run[2].protocols
+    assert len(table) == 168
+    assert f"Of the paper's {len(table)} figures, {(table['agrees'] == 'both agree').sum()} agree" in page.text
 
 
 def test_every_differing_cell_is_listed_with_its_cause(run, page):

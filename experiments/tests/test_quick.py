@@ -63,8 +63,8 @@ def test_the_report_tells_every_experiment_and_needs_nothing_else(ran):
     page = (ran / "report.html").read_text(encoding="utf-8")
     for word in ("random forest", "RENT", "genetic", "shuffled", "unknown", "p53"):
         assert word in page
-    # 1a, 1b, 1c, 1d, 2 with its blocks and seconds, and the optimizers: what the data without files allow.
-    assert page.count("data:image/") == 8
+    # 1a and its draws, 1b, 1c, 1d, 2 with its blocks, trade-off and seconds, and the optimizers: what needs no file.
+    assert page.count("data:image/") == 10
     assert page.count("<script") == page.count("<script>") == 1  # the one of every report, which loads nothing
     assert 'src="http' not in page
     for experiment in EXPERIMENTS:

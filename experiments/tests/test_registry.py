@@ -35,3 +35,9 @@ def test_an_unknown_name_is_answered_with_the_nearest(name, hint):
 def test_a_name_far_from_all_lists_them():
     with pytest.raises(InputError, match=r"no experiment 'zzz'\. Known experiments: .*controls.*, all\.$"):
         named(["zzz"])
+
+
+def test_the_authors_protocol_stands_in_for_experiment_2():
+    assert named(["2", "1a"], "paper") == [EXPERIMENTS["1a"], EXPERIMENTS["2-paper"]]
+    assert named(["2", "1a"], "ours") == named(["2", "1a"])
+    assert named(["all"], "paper") == named(["all"])

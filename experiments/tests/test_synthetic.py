@@ -11,7 +11,7 @@ from ubayfs.exceptions import InputError
 from ubayfs_experiments.data.datasets import DataAbsent
 from ubayfs_experiments.data.synthetic import SOURCES, arrange_blocks, generate, read_authors, relevant_blocks
 
-OURS = [name for name, source in SOURCES.items() if source.path is None]
+OURS = [name for name, source in SOURCES.items() if source.path is None and name != "p53-size"]
 AUTHORS = [name for name, source in SOURCES.items() if source.path is not None]
 
 
@@ -29,6 +29,7 @@ def test_sources_have_the_sizes_of_the_paper():
         "redundant": (64, 32, 16),
         "blocks-authors": (512, 256, 16),
         "redundant-authors": (64, 32, 16),
+        "p53-size": (351, 5408, 20),
     }
     assert all(source.synthetic for source in SOURCES.values())
     assert AUTHORS == ["blocks-authors", "redundant-authors"]
@@ -55,6 +56,15 @@ def test_same_seed_same_data(made, name):
     assert np.array_equal(made[name].y, again.y)
     assert made[name].relevant == again.relevant
     assert not np.array_equal(made[name].X, other.X)
+
+
+def test_noise_of_the_size_of_p53_has_two_blocks_and_no_truth():
+    data = generate("p53-size", seed=0)
+    assert data.X.shape == (351, 5408)
+    assert data.y.sum() == 175
+    assert data.relevant == ()
+    assert [len(data.blocks.members[name]) for name in data.blocks.names] == [4826, 582]
+    assert np.abs(np.corrcoef(data.y, data.X[:, :200].T)[0, 1:]).max() < 0.25
 
 
 def additive(X):

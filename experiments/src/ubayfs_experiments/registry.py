@@ -6,14 +6,30 @@ from difflib import get_close_matches
 
 from ubayfs.exceptions import InputError
 
-from .designs import calibration, causes, controls, fresh, optimizers, questions, real_world, simulation, trial
+from .designs import (
+    calibration,
+    causes,
+    controls,
+    discussion,
+    finer,
+    fresh,
+    optimizers,
+    questions,
+    real_world,
+    simulation,
+    trial,
+)
+from .designs import protocol as authors
 from .tasks import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
         *simulation.EXPERIMENTS,
+        *finer.EXPERIMENTS,
         real_world.EXPERIMENT,
+        authors.EXPERIMENT,
+        discussion.EXPERIMENT,
         causes.EXPERIMENT,
         optimizers.EXPERIMENT,
         controls.EXPERIMENT,
@@ -25,8 +41,14 @@ OTHERS: dict[str, Experiment] = {
 }
 
 
-def named(names: list[str]) -> list[Experiment]:
+def named(names: list[str], protocol: str = "ours") -> list[Experiment]:
     """Return experiments by name; "all" means all of the paper's.
+
+    Parameters
+    ----------
+    names : list of str
+    protocol : {"ours", "paper"}
+        Protocol of experiment 2; "paper": the authors', as far as it is known.
 
     Raises
     ------
@@ -38,5 +60,7 @@ def named(names: list[str]) -> list[Experiment]:
             known = [*EXPERIMENTS, *OTHERS, ALL]
             near = "".join(f" Did you mean {match!r}?" for match in get_close_matches(name.lower(), known, n=1))
             raise InputError(f"there is no experiment {name!r}.{near} Known experiments: {', '.join(known)}.")
+    if protocol == "paper":
+        names = [authors.NAME if name == real_world.EXPERIMENT.name else name for name in names]
     paper = [experiment for key, experiment in EXPERIMENTS.items() if key in names or ALL in names]
     return paper + [experiment for key, experiment in OTHERS.items() if key in names]

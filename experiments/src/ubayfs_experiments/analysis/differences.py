@@ -29,6 +29,7 @@ _ROUNDING = 0.01**2 / 12.0
 OTHER_DATA = {"LEU_golub": "LEU"}
 CLASS_WORDS = "F1 for ALL"  # acute lymphoblastic leukemia: y = 1 of LEU, y = 0 of LEU_golub
 CELL = [*KEY, "measure"]
+NOISE = "noise"  # variant of runs on data of which only the size is the paper's
 _NUMBERS = ["ours", "our_se", "n", "paper", "paper_se", "difference", "se", "z", "differs"]
 
 
@@ -151,13 +152,23 @@ def compare_seconds(results: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     table : DataFrame
-        ``data``, ``scenario``, ``method``, ``ours``, ``paper``, ``ratio`` (paper by ours). The machines differ: a
-        ratio is no statement on the method.
+        ``data``, ``scenario``, ``method``, ``ours``, ``paper``, ``ratio`` (paper by ours), ``noise`` (ours is that of
+        noise of the same size). The machines differ: a ratio is no statement on the method.
     """
-    columns = [*KEY, "ours", "paper", "ratio"]
+    columns = [*KEY, "ours", "paper", "ratio", "noise"]
     if results.empty:
         return pd.DataFrame(columns=columns)
-    ours = main_rows(results).groupby(KEY, sort=False)["seconds"].mean().rename("ours").reset_index()
+    rows = pd.concat([main_rows(results), results[results["variant"] == NOISE]])
+    keys = [*KEY, "variant"]
+    ours = rows.groupby(keys, sort=False)["seconds"].mean().rename("ours").reset_index().drop_duplicates(KEY)
     printed = paper_table().query("measure == 'seconds'").rename(columns={"value": "paper"})
     both = printed.merge(ours, on=KEY)
-    return both.assign(ratio=both["paper"] / both["ours"])[columns]
+    return both.assign(ratio=both["paper"] / both["ours"], noise=both["variant"] == NOISE)[columns]
+
+
+def with_noise(results: pd.DataFrame, discussion: pd.DataFrame) -> pd.DataFrame:
+    """Add the runs on noise of p53's size to the rows of experiment 2, under the name of p53, for their seconds."""
+    if results.empty or discussion.empty:
+        return results
+    noise = discussion[discussion["kind"] == NOISE]
+    return pd.concat([results, noise.assign(data="p53", method=noise["of"], variant=NOISE)], ignore_index=True)

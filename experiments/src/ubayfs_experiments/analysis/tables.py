@@ -8,22 +8,31 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from ..claims.real import REAL_CLAIMS
 from ..claims.sentences import CLAIMS
 from ..data.catalogue import SOURCES
 from ..designs.real_world import BLOCK
 from .aggregate import PREDICTORS, aggregate, with_f1
 from .differences import with_papers_class
 
-NAMES = ("1a", "1b", "1c", "1d", "2", "causes", "optimizers", "controls")
+NAMES = ("1a", "1a-draws", "1b", "1c", "1c-low", "1d", "2", "2-paper", "discussion", "causes", "optimizers", "controls")
 _FEATURES = ("feature_f1", "redundancy")
 _PREDICTIONS = tuple(f"{kind}_{name}" for name in PREDICTORS for kind in ("f1", "f1_other", "balanced"))
 # Columns that tell the cells of an experiment apart, and its scores.
 _CELLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "1a": (("data", "method", "n_models"), _FEATURES),
+    "1a-draws": (("data", "method", "n_models"), _FEATURES),
     "1b": (("data", "method", "n_models", "weighted", "weight"), _FEATURES),
     "1c": (("data", "method", "n_models", "constraint", "rho"), (*_FEATURES, "n_blocks", "most_per_block")),
+    "1c-low": (("data", "method", "n_models", "constraint", "rho"), (*_FEATURES, "n_blocks", "most_per_block")),
     "1d": (("data", "method", "n_models", "prior", "decorrelate"), _FEATURES),
     "2": (("data", "scheme", "scenario", "variant", "method"), (*_PREDICTIONS, "n_blocks")),
+    "2-paper": (("data", "scheme", "scenario", "variant", "method"), (*_PREDICTIONS, "n_blocks")),
+    # Its kinds of runs have different settings; those of a run that has not all of them are fewer.
+    "discussion": (
+        ("data", "method", "scenario", "n_models", "strength", "optimizer", "rows", "columns", "selector"),
+        (*_PREDICTIONS, "n_blocks", "generation", "loss", "feature_f1", "per_model"),
+    ),
     "causes": (
         ("stands_for", "of", "scenario", "cause", "variant", "data", "scheme", "method"),
         (*_PREDICTIONS, "n_blocks"),
@@ -40,11 +49,13 @@ def tidy(experiment: str, frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per cell of an experiment, with means, standard errors, stability and seconds."""
     by, scores = _CELLS[experiment]
     scored = with_f1(frame)
-    return aggregate(scored, by, [score for score in scores if score in scored.columns])
+    return aggregate(
+        scored, [name for name in by if name in scored.columns], [score for score in scores if score in scored.columns]
+    )
 
 
 def claims_table(frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the paper's sentences on experiment 1, and whether they hold in our tables.
+    """Return the paper's sentences on its experiments, and whether they hold in our tables.
 
     Returns
     -------
@@ -57,6 +68,10 @@ def claims_table(frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
         if len(frame):
             found = claim.check(frame)
             rows.append((claim.experiment, claim.text, found.verdict, found.words))
+    for text, rule in REAL_CLAIMS:
+        found = rule(frames)
+        if found.tested:
+            rows.append(("2", text, found.verdict, found.words))
     return pd.DataFrame(rows, columns=["experiment", "claim", "verdict", "figures"])
 
 

@@ -33,6 +33,8 @@ SOURCES: dict[str, Source] = {
         Source("non-additive", "Non-additive model", 1000, 1000, 3, synthetic=True),
         Source("blocks", "Block data", 512, 256, 16, 4, synthetic=True),
         Source("redundant", "Redundant features", 64, 32, 16, synthetic=True),
+        # The paper's p53 is not public: noise of its size, of which the run time is measured and nothing else.
+        Source("p53-size", "Noise of p53's size, labels at random", 351, 5408, 20, 1, has_blocks=True, synthetic=True),
     )
 }
 for _name, _path in (("blocks", "simulated/SIMULATED_1"), ("redundant", "simulated/SIMULATED_2")):
@@ -47,7 +49,7 @@ def generate(name: str, seed: int) -> Dataset:
 
     Parameters
     ----------
-    name : {"additive", "non-additive", "blocks", "redundant"}
+    name : {"additive", "non-additive", "blocks", "redundant", "p53-size"}
     seed : int
 
     Returns
@@ -66,7 +68,10 @@ def generate(name: str, seed: int) -> Dataset:
     >>> dataset.X.shape, len(dataset.relevant), len(dataset.redundant)
     ((512, 256), 16, 6)
     """
-    made = {"additive": _additive, "non-additive": _non_additive, "blocks": _block_data, "redundant": _redundant}
+    made = {
+        "additive": _additive, "non-additive": _non_additive, "blocks": _block_data, "redundant": _redundant,
+        "p53-size": _noise,
+    }  # fmt: skip
     return made[name](np.random.default_rng(seed_of(seed, name)))
 
 
@@ -133,6 +138,13 @@ def arrange_blocks(name: str, random_state: int, relevant: Sequence[int], redund
 def _redundant(rng: np.random.Generator) -> Dataset:
     X, y = _classification(64, 32, 16, int(rng.integers(2**32)))
     return _dataset("redundant", X, y, range(16), range(16, 32))
+
+
+def _noise(rng: np.random.Generator) -> Dataset:
+    source = SOURCES["p53-size"]
+    X = rng.standard_normal((source.n_samples or 0, source.n_features))
+    dataset = _dataset("p53-size", X, rng.permutation(len(X)) < len(X) // 2, ())
+    return replace(dataset, blocks=Blocks({"2D": tuple(range(4826)), "3D": tuple(range(4826, source.n_features))}))
 
 
 def _classification(

@@ -116,14 +116,16 @@ def found_by_ubayfs(
         A key of `SELECTORS`.
     selector : selector, optional
         In place of the method's own; for tests of what a difference comes from.
-    optimizer : str or Optimizer
+    optimizer : str, Optimizer, or callable
+        A callable returns the optimizer of a scenario.
     """
     start = time.process_time()
     evidence = collected(SELECTORS[method] if selector is None else selector, dataset, X, y, n_models, seed)
     for_evidence = time.process_time() - start
     for scenario, constraints in constraints_of(dataset).items():
         start = time.process_time()
-        selection = decided(evidence, dataset, constraints, optimizer, seed)
+        chosen = optimizer(scenario) if callable(optimizer) else optimizer
+        selection = decided(evidence, dataset, constraints, chosen, seed)
         seconds = for_evidence + time.process_time() - start
         yield {"scenario": scenario}, tuple(int(i) for i in selection.indices), seconds
 
@@ -157,6 +159,7 @@ def decided(
     optimizer: Any,
     seed: np.random.SeedSequence,
     X: NDArray[np.float64] | None = None,
+    strength: float = SETTINGS["constraint_strength"],
 ) -> Selection:
     """Decide with the prior of experiment 2."""
     selection: Selection = quiet(ubayfs.decide)(
@@ -164,7 +167,7 @@ def decided(
         weights=SETTINGS["weights"],
         constraints=constraints,
         blocks=by_position(dataset),
-        constraint_strength=SETTINGS["constraint_strength"],
+        constraint_strength=strength,
         optimizer=optimizer,
         X=X,
         min_votes=0,  # as in the paper

@@ -192,7 +192,9 @@ def run_priors(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedS
     ]
 
 
-def _tasks(scale: Scale, experiment: str, data: tuple[str, ...], grid: Mapping[str, tuple[Plain, ...]]) -> list[Task]:
+def grid_tasks(
+    scale: Scale, experiment: str, data: tuple[str, ...], grid: Mapping[str, tuple[Plain, ...]]
+) -> list[Task]:
     """List one task per data set, selector and number of models; "hsic-5" is HSIC with 5 models, beside 100."""
     selectors = QUICK_SELECTORS if scale.quick else SELECTORS
     cells = [(name, name, scale.models(N_MODELS)) for name in selectors]
@@ -220,17 +222,19 @@ def tasks_of_models(scale: Scale) -> list[Task]:
 
 def tasks_of_weights(scale: Scale) -> list[Task]:
     """List the tasks of 1b."""
-    return _tasks(scale, "1b", ("blocks", "blocks-authors"), {"weighted": WEIGHTED, "weight": WEIGHTS_GRID})
+    return grid_tasks(scale, "1b", ("blocks", "blocks-authors"), {"weighted": WEIGHTED, "weight": WEIGHTS_GRID})
 
 
 def tasks_of_constraints(scale: Scale) -> list[Task]:
     """List the tasks of 1c."""
-    return _tasks(scale, "1c", ("blocks", "blocks-authors"), {"constraint": CONSTRAINTS_GRID, "rho": RHO_GRID})
+    return grid_tasks(scale, "1c", ("blocks", "blocks-authors"), {"constraint": CONSTRAINTS_GRID, "rho": RHO_GRID})
 
 
 def tasks_of_priors(scale: Scale) -> list[Task]:
     """List the tasks of 1d."""
-    return _tasks(scale, "1d", ("redundant", "redundant-authors"), {"prior": PRIORS_GRID, "decorrelate": (False, True)})
+    return grid_tasks(
+        scale, "1d", ("redundant", "redundant-authors"), {"prior": PRIORS_GRID, "decorrelate": (False, True)}
+    )
 
 
 EXPERIMENTS: tuple[Experiment, ...] = (

@@ -173,12 +173,7 @@ def sparse_group_lasso(
     l1_share : float
         Share of the l1 norm in the penalty, in [0, 1]; the rest is for the lengths of blocks.
     """
-    groups = len(blocks) + np.arange(X.shape[1])
-    for number, members in enumerate(blocks.values()):
-        groups[list(members)] = number
-    columns, positions = _varying(X)
-    _, codes = np.unique(groups[positions], return_inverse=True)
-    model = SparseGroupLasso(columns, y, codes, l1_share)
+    model, positions, groups = _group_model(X, y, blocks, l1_share)
 
     def choose(penalty: float) -> NDArray[np.intp]:
         return positions[np.flatnonzero(model.solve(penalty)[1:])]
@@ -186,6 +181,26 @@ def sparse_group_lasso(
     indices, info = search_penalty(choose, n_features, model.top)
     n_blocks = len(np.unique(groups[indices]))
     return Chosen(indices, {**info, "n_blocks": n_blocks, "n_unconverged": model.n_unconverged})
+
+
+def group_lasso_at(
+    X: Floats, y: Codes, blocks: Mapping[Any, Iterable[int]], penalty: float, *, l1_share: float
+) -> NDArray[np.intp]:
+    """Return the positions of the features that the sparse group lasso chooses at one penalty; see above."""
+    model, positions, _ = _group_model(X, y, blocks, l1_share)
+    return positions[np.flatnonzero(model.solve(penalty)[1:])] if penalty < model.top else positions[:0]
+
+
+def _group_model(
+    X: Floats, y: Codes, blocks: Mapping[Any, Iterable[int]], l1_share: float
+) -> tuple[SparseGroupLasso, NDArray[np.intp], NDArray[np.intp]]:
+    """Return the model, the positions of its columns, and the group of every feature."""
+    groups = len(blocks) + np.arange(X.shape[1])
+    for number, members in enumerate(blocks.values()):
+        groups[list(members)] = number
+    columns, positions = _varying(X)
+    _, codes = np.unique(groups[positions], return_inverse=True)
+    return SparseGroupLasso(columns, y, codes, l1_share), positions, groups
 
 
 def search_penalty(

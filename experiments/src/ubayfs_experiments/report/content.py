@@ -15,6 +15,7 @@ from ubayfs.plotting import Drawing
 from .. import store
 from ..analysis import differences, explanations
 from ..analysis import tables as report_tables
+from ..analysis.protocols import protocol_table
 from ..registry import EXPERIMENTS
 from ..tasks import Scale
 from .figure_parts import png
@@ -83,7 +84,10 @@ class Content:
     @cached_property
     def tested(self) -> pd.DataFrame:
         """Changes that were run, of all compared cells."""
-        return explanations.tested(self.comparison, self.frames["2"], self.frames["causes"])
+        changed = [self.frames[name] for name in ("causes", "2-paper") if len(self.frames[name])]
+        return explanations.tested(
+            self.comparison, self.frames["2"], pd.concat(changed, ignore_index=True) if changed else pd.DataFrame()
+        )
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
@@ -91,14 +95,27 @@ class Content:
         return explanations.verdicts(self.comparison, self.tested)
 
     @cached_property
+    def protocols(self) -> pd.DataFrame:
+        """Every figure of the paper beside the authors' protocol and ours."""
+        return protocol_table(self.frames["2-paper"], self.comparison, self.verdicts)
+
+    @cached_property
     def claims(self) -> pd.DataFrame:
-        """The paper's sentences on experiment 1, and whether they hold."""
+        """The paper's sentences, and whether they hold."""
         return report_tables.claims_table(self.frames)
 
     @cached_property
     def drawings(self) -> dict[str, Drawing]:
         """All figures by name."""
-        return {name: drawing for key, frame in self.frames.items() for name, drawing in draw(key, frame).items()}
+        frames = dict(self.frames, **{"2": self.with_noise})
+        if len(frames["1c"]) and len(frames["1c-low"]):
+            frames["1c"] = pd.concat([frames["1c"], frames["1c-low"]], ignore_index=True)
+        return {name: drawing for key, frame in frames.items() for name, drawing in draw(key, frame).items()}
+
+    @cached_property
+    def with_noise(self) -> pd.DataFrame:
+        """Rows of experiment 2, and those of noise of p53's size, of which only the seconds count."""
+        return differences.with_noise(self.frames["2"], self.frames["discussion"])
 
     @cached_property
     def pictures(self) -> dict[str, bytes]:
@@ -112,8 +129,9 @@ class Content:
         if len(real):
             found |= {
                 "2_against_paper": self.comparison,
-                "2_seconds": differences.compare_seconds(real),
+                "2_seconds": differences.compare_seconds(self.with_noise),
                 "2_differences": self.verdicts,
+                "2_protocols": self.protocols,
                 "2_tested_causes": self.tested,
                 "2_changes": explanations.summary(self.tested),
                 "2_chosen": report_tables.chosen_table(real),

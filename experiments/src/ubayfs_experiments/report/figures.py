@@ -14,6 +14,7 @@ from ..analysis.aggregate import aggregate
 from ..looks import in_order, look_of
 from . import figures_real
 from .figure_parts import categories, dodge, draw_line, panels, plain_log, share_axis
+from .figures_optimizers import figure_optimizers
 
 # Column of the value, of the ends of its error bar, and words; the ends of scores are made by _with_ends. Seconds are
 # shown by quartiles, which a logarithmic axis can show whatever the spread.
@@ -35,6 +36,7 @@ _DATA = {
     "redundant": "redundant data generated here",
     "redundant-authors": "redundant data of the authors",
 }
+_MANY_PLACES = 6  # more labels than that stand upright
 Measure = tuple[str, str, str, str]
 
 
@@ -82,6 +84,29 @@ def figure_1a(frame: pd.DataFrame) -> Drawing:
     return sheet.drawing
 
 
+def figure_draws(frame: pd.DataFrame) -> Drawing:
+    """Draw F1 of every draw of the additive models, with its mean and two standard errors."""
+    data = [name for name in _DATA if name in set(frame["data"])]
+    methods = in_order(frame["method"])
+    details = f"{_splits(frame)}, each on data of its own. Pale: a draw. Bars: 2 standard errors of the mean."
+    with panels("Many draws of the data (experiment 1a)", 1, len(data), 3.2, details, sharey=True) as sheet:
+        for ax, name in zip(sheet.axes[0], data, strict=True):
+            for place, method in enumerate(methods):
+                values = frame.loc[(frame["data"] == name) & (frame["method"] == method), "feature_f1"].to_numpy(float)
+                look = replace(look_of(method), dashes="none")
+                at = [place + dodge(i, len(values), 0.5) for i in range(len(values))]
+                ax.plot(at, values, **{**look.line, "markersize": 2.5, "alpha": 0.35})
+                part = pd.DataFrame({"mean": [values.mean()]})
+                error = 2.0 * values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
+                ends = part.assign(low=part["mean"] - error, high=part["mean"] + error)
+                draw_line(sheet, ax, look, [place], ends, "mean", "low", "high")
+            categories(ax, [look_of(method).label for method in methods])
+            ax.set_title(_DATA[name], loc="left")
+            share_axis(ax)
+        sheet.axes[0, 0].set_ylabel(_F1[3])
+    return sheet.drawing
+
+
 def _finish_rows(axes: Any, rows: Sequence[Measure]) -> None:
     # Panels of a row share their limits, which are set when all of them are drawn.
     for row, measure in enumerate(rows):
@@ -119,12 +144,15 @@ def _by_setting(
                 ax = sheet.axes[row, column]
                 for i, method in enumerate(methods):
                     part = table[table["method"] == method]
-                    at = [places.index(place) + dodge(i, len(methods), 0.72) for place in part[x]]
+                    at = [places.index(place) + dodge(i, len(methods), 0.3 if joined else 0.72) for place in part[x]]
                     look = look_of(method)
                     draw_line(sheet, ax, look if joined else replace(look, dashes="none"), at, part, *measure[:3])
             sheet.axes[0, column].set_title(words, loc="left")
             sheet.axes[-1, column].set_xlabel(x_label)
         categories(sheet.axes[0, 0], [_words(place) for place in places])  # which all panels share
+        if len(places) > _MANY_PLACES:
+            for ax in sheet.axes[-1]:
+                ax.tick_params(axis="x", labelrotation=90)
         _finish_rows(sheet.axes, rows)
     return sheet.drawing
 
@@ -195,14 +223,16 @@ def _single(draw: Callable[[pd.DataFrame], Drawing | None]) -> Callable[[pd.Data
 # Name of a figure: its experiment, and the function that draws one figure or one per data set, by the end of its name.
 FIGURES: dict[str, tuple[str, Callable[[pd.DataFrame], dict[str, Drawing]]]] = {
     "1a": ("1a", _single(figure_1a)),
+    "1a-draws": ("1a-draws", _single(figure_draws)),
     "1b": ("1b", _of_each_data(figure_1b)),
     "1c": ("1c", _of_each_data(figure_1c)),
     "1d": ("1d", _of_each_data(figure_1d)),
     "2": ("2", _single(figures_real.figure_2)),
     "2_blocks": ("2", _single(figures_real.figure_2_blocks)),
     "2_schemes": ("2", _single(figures_real.figure_schemes)),
+    "2_trade_off": ("2", _single(figures_real.figure_trade_off)),
     "2_seconds": ("2", _single(figures_real.figure_seconds)),
-    "optimizers": ("optimizers", _single(figures_real.figure_optimizers)),
+    "optimizers": ("optimizers", _single(figure_optimizers)),
 }
 
 

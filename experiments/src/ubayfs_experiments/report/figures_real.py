@@ -1,4 +1,4 @@
-"""The figures of experiment 2 and of the optimizers."""
+"""The figures of experiment 2."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ubayfs.plotting import Drawing
 from ..analysis.aggregate import aggregate, with_f1
 from ..analysis.differences import LIMIT, MEASURES, beside, compare_seconds
 from ..analysis.paper import DATA
-from ..looks import BLACK, BLUE, GREEN, GREY, PURPLE, VERMILION, Look, in_order, look_of
+from ..claims.real import trade_offs
+from ..looks import BLACK, BLUE, VERMILION, Look, in_order, look_of
 from .figure_parts import categories, dodge, draw_line, panels, plain_log
 
 _WORDS = {"f1_logistic": "F1, logistic regression", "f1_svm": "F1, support vector machine", "stability": "stability"}
-_PROBLEMS = {"plain": ("o", BLUE), "blocks": ("s", VERMILION), "decorrelated": ("^", GREEN), "linked": ("D", PURPLE)}
 _PAPER = {"marker": "_", "markersize": 7.5, "markeredgewidth": 1.4, "color": BLACK}
 _SCHEMES = {
     "random": Look("random splits", BLUE, "o", "none"),
@@ -127,6 +127,8 @@ def figure_seconds(frame: pd.DataFrame) -> Drawing | None:
             at = [data.index(name) for name in part["data"]]
             ax.hlines(at, part["ours"], part["paper"], color="0.75", linewidth=1.0, zorder=0)
             ax.plot(part["ours"], at, linestyle="none", marker="o", markersize=4.5, color=BLUE)
+            noise = part["noise"].to_numpy(dtype=bool)
+            ax.plot(part["ours"][noise], np.array(at)[noise], linestyle="none", marker="X", markersize=6.0, color=BLUE)
             ax.plot(
                 part["paper"], at, linestyle="none", marker="o", markersize=4.5, color=BLACK, markerfacecolor="white"
             )
@@ -142,78 +144,37 @@ def figure_seconds(frame: pd.DataFrame) -> Drawing | None:
         for ax in sheet.axes[-1]:
             ax.set_xlabel("seconds")
         sheet.explain("ours", marker="o", color=BLUE)
+        if table["noise"].any():
+            sheet.explain("ours, on noise of the size of p53", marker="X", color=BLUE)
         sheet.explain("the paper", marker="o", color=BLACK, markerfacecolor="white")
     return sheet.drawing
 
 
-def figure_optimizers(frame: pd.DataFrame) -> Drawing | None:
-    """Draw how often and by how much the genetic optimizer misses the best set, and what it does to the stability."""
-    genetic = [name for name in dict.fromkeys(frame["optimizer"]) if name != "exact"]
-    if not genetic:
+def figure_trade_off(frame: pd.DataFrame) -> Drawing | None:
+    """Draw the stability of every method against its F1, a panel for each data set."""
+    points = trade_offs({"2": frame})
+    if points.empty:
         return None
-    problems = [name for name in _PROBLEMS if name in set(frame["problem"])]
-    details = (
-        f"{frame['split'].nunique()} splits. Left: all elementary selectors together. Middle: runs that missed the "
-        "optimum; box: quartiles, whiskers: 5 % and 95 %. Right: a mark per data set, selector and problem; below "
-        "the line the genetic optimizer is less stable."
-    )
-    title, height = "The genetic optimizer against the exact one, on the same evidence", 1.0 + 2.5 * len(genetic)
-    ratios = {"width_ratios": (1.25, 0.8, 1)}
-    with panels(title, len(genetic), 3, height, details, gridspec_kw=ratios) as sheet:
-        for (left, middle, right), name in zip(sheet.axes, genetic, strict=True):
-            rows = frame[frame["optimizer"] == name]
-            _draw_missed(sheet, left, rows, problems)
-            left.set_ylabel(f"share of runs that missed\n({name})")
-            _draw_losses(middle, rows, problems)
-            _draw_stabilities(right, frame[frame["optimizer"].isin(["exact", name])], name, problems)
+    data = sorted(set(points["data"]), key=lambda name: ("(" in name, data_in_order(points["data"]).index(name)))
+    n_columns = 4
+    n_rows = -(-len(data) // n_columns)
+    details = "Mean F1 of both predictors, whose axes differ between panels. Up and to the right is better."
+    title, height = "Stability against F1 (experiment 2)", 1.3 + 1.7 * n_rows
+    with panels(title, n_rows, n_columns, height, details, sharey=True) as sheet:
+        for ax, name in zip(sheet.axes.flat, data, strict=False):
+            part = points[points["data"] == name].set_index("method")
+            for method in in_order(part.index):
+                (drawn,) = ax.plot(part.loc[method, "f1"], part.loc[method, "stability"], **look_of(method).line)
+                sheet.note(look_of(method).label, drawn)
+            ax.set_title(name, loc="left")
+            ax.margins(x=0.15)
+            ax.set_ylim(-0.03, 1.03)
+            ax.locator_params(axis="x", nbins=3)
+            ax.grid(color="0.92", linewidth=0.5)
+        for ax in sheet.axes.flat[len(data) :]:
+            ax.set_visible(False)
+        for row in sheet.axes:
+            row[0].set_ylabel("stability")
+        for ax in sheet.axes.flat[max(len(data) - n_columns, 0) : len(data)]:
+            ax.set_xlabel("F1")
     return sheet.drawing
-
-
-def _draw_missed(sheet: Any, ax: Any, rows: pd.DataFrame, problems: list[str]) -> None:
-    share = rows.groupby(["data", "problem"], as_index=False)["missed"].mean()
-    data = data_in_order(rows["data"])
-    for i, problem in enumerate(problems):
-        marker, color = _PROBLEMS[problem]
-        part = share[share["problem"] == problem]
-        at = [data.index(name) + dodge(i, len(problems), 0.7) for name in part["data"]]
-        (drawn,) = ax.plot(at, part["missed"], linestyle="none", marker=marker, color=color, markersize=4.0)
-        sheet.note(problem, drawn)
-    categories(ax, data)
-    ax.tick_params(axis="x", rotation=90, length=0)
-    ax.set_ylim(-0.04, 1.04)
-    ax.grid(axis="y", color="0.92", linewidth=0.5)
-
-
-def _draw_losses(ax: Any, rows: pd.DataFrame, problems: list[str]) -> None:
-    missed = rows[rows["missed"] > 0]
-    losses = [missed.loc[missed["problem"] == problem, "loss"].to_numpy() for problem in problems]
-    for place, (problem, values) in enumerate(zip(problems, losses, strict=True)):
-        if len(values):
-            color = _PROBLEMS[problem][1]
-            ax.boxplot([values], positions=[place], whis=(5, 95), widths=0.55, showfliers=False,
-                       medianprops={"color": color, "linewidth": 1.6})  # fmt: skip
-    categories(ax, problems)
-    ax.tick_params(axis="x", rotation=90, length=0)
-    if any(len(values) for values in losses):
-        ax.set_yscale("log")
-        plain_log(ax.yaxis)
-    else:
-        ax.set_yticks([])
-        ax.text(0.5, 0.5, "none missed", transform=ax.transAxes, ha="center", color=GREY)
-    ax.set_ylabel("loss of utility")
-    ax.grid(axis="y", color="0.92", linewidth=0.5)
-
-
-def _draw_stabilities(ax: Any, rows: pd.DataFrame, name: str, problems: list[str]) -> None:
-    by = ["data", "method", "problem"]
-    both = aggregate(rows, [*by, "optimizer"], []).pivot(index=by, columns="optimizer", values="stability")
-    ax.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, zorder=0)
-    for problem in problems:
-        part = both[both.index.get_level_values("problem") == problem]
-        marker, color = _PROBLEMS[problem]
-        ax.plot(part["exact"], part[name], linestyle="none", marker=marker, color=color, markersize=3.5, alpha=0.8)
-    ax.set_xlabel("stability, exact")
-    ax.set_ylabel("stability, genetic")
-    low = min(0.0, np.nan_to_num(both[["exact", name]].min().min())) - 0.04  # a stability may be a little below 0
-    ax.set_xlim(low, 1.05)
-    ax.set_ylim(low, 1.05)

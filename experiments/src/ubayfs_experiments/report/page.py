@@ -18,7 +18,7 @@ from .sections import controls_section, optimizers_section, run_section, setting
 from .sections_real import real_sections
 
 _TITLE = "The experiments of the UBayFS paper, rerun"
-_SIMULATIONS = ("1a", "1b", "1c", "1d")
+_SIMULATIONS = ("1a", "1a-draws", "1b", "1c", "1d")
 
 
 def render(content: Content) -> str:

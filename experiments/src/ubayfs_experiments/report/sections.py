@@ -21,12 +21,14 @@ from .content import NOTHING, Content, listed
 _TITLES = {"causes": "Changes that were run to find the cause of a difference"}
 _CAPTIONS = {
     "1a": "F1 against the truth, stability, redundancy rate and run time for a growing number of models.",
+    "1a-draws": "F1 against the truth in many draws of the data, HSIC with 5 models and others with 100.",
     "1b": "F1, stability, redundancy rate and run time with prior weight on the relevant or on the other blocks.",
     "1c": "F1, stability, redundancy rate, run time and what is constrained, from no constraint (rho 0) to a hard one.",
     "1d": "Priors with and without decorrelation. The default generalized Dirichlet prior is the Dirichlet itself, "
     "and another one with another beta.",
     "2": "Standard selection. Marks of the paper outside the bar differ. Both leukemia data: F1 for ALL.",
     "2_blocks": "Block selection. Marks of the paper outside the bar differ.",
+    "2_trade_off": "Stability against F1, of all methods on each data set; the paper's headline.",
     "2_schemes": "Random splits put rows of one animal or subject on both sides.",
     "2_seconds": "Run time of one selection beside the paper's; the machines differ.",
     "optimizers": "How often and by how much the genetic optimizer misses the best set, and the stability of both.",
