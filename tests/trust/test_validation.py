@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse, stats
+from scipy import integrate, sparse, stats
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -16,10 +16,12 @@ from sklearn.svm import LinearSVC
 from repeating import decided, validated
 from ubayfs import Hyperdirichlet, collect_evidence, decide, exact_size, max_size, require, validate
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.data.target import Target
 from ubayfs.decision.workflow import Decision
 from ubayfs.exceptions import EnsembleError, EnsembleWarning, InputError
 from ubayfs.trust.cross_validation import Options, validate_procedure
 from ubayfs.trust.intervals import FoldMean
+from ubayfs.trust.prediction_metrics import ROC_GRID, Predicted, roc_curve
 from ubayfs.trust.procedure import Procedure
 from ubayfs.trust.validation import FoldScore, Validation
 
@@ -500,3 +502,37 @@ def test_a_damaged_fold_is_done_again(tmp_path):
     before = quick(X, y, checkpoint=tmp_path)
     (tmp_path / "fold-1-1.json").write_text('{"chosen": 3}', encoding="utf-8")
     pd.testing.assert_frame_equal(quick(X, y, checkpoint=tmp_path).folds, before.folds)
+
+
+def test_a_roc_curve_is_that_of_its_definition_and_its_area_is_the_auc():
+    # By falling score: a member, another one, one of each (a tie), another one, a member, another one.
+    truth = Target("binary", np.array([0, 0, 0, 0, 1, 1, 1]), classes=("a", "b"))
+    scores = np.array([0.1, 0.4, 0.5, 0.8, 0.3, 0.5, 0.9])
+    curve = roc_curve(truth, Predicted(scores > 0.5, np.stack([-scores, scores], axis=1)))
+    assert curve[[0, 24, 25, 50, 74, 75, 100]] == pytest.approx([1 / 3, 1 / 3, 1 / 3, 2 / 3, 2 / 3, 1, 1])
+    assert curve[30] == pytest.approx(1 / 3 + (0.30 - 0.25) / 0.25 / 3)  # straight along a tie
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=400)
+    scores = rng.normal(size=(400, 3)) + np.eye(3)[y]
+    several = Target("multiclass", y, classes=("a", "b", "c"))
+    curve = roc_curve(several, Predicted(scores.argmax(axis=1), scores))
+    assert integrate.trapezoid(curve, ROC_GRID) == pytest.approx(roc_auc_score(np.eye(3)[y], scores), abs=0.005)
+    assert np.isnan(roc_curve(Target("binary", np.zeros(4), classes=("a", "b")), Predicted(np.zeros(4), scores[:4, :2]))).all()
+
+
+def test_predictions_are_of_held_out_samples():
+    X, y = planted()
+    found = quick(X, y)
+    auc = found.scores.query("method == 'ubayfs' and metric == 'auc'")["mean"].iloc[0]
+    assert integrate.trapezoid(found.roc, ROC_GRID) == pytest.approx(auc, abs=0.01)
+    assert found.predictions == ()
+    target = X[:, 0] + np.random.default_rng(2).normal(size=len(X)) / 2
+    numbers = quick(X, target, selector="mrmr")
+    assert (numbers.roc, len(numbers.predictions)) == ((), len(X))
+    assert [each.true for each in numbers.predictions] == pytest.approx(target)
+    errors = np.array([each.true - each.predicted for each in numbers.predictions])
+    assert 0.1 < (errors**2).mean() < 0.5 * target.var()
+    # A target that has nothing to do with the features is not predicted, as it would be if samples were not held out.
+    noise = np.random.default_rng(1).normal(size=len(X))
+    pairs = [(each.true, each.predicted) for each in quick(X, noise, selector="mrmr").predictions]
+    assert np.corrcoef(np.array(pairs).T)[0, 1] < 0.3

@@ -88,7 +88,7 @@ def signed_correlations(X: Array, method: str = "spearman") -> Floats:
         (_, largest), *_ = absolute_correlations(X, method)
         return np.where(unsigned | unsigned[:, None], largest, signed_correlations(X.values, method))
     if method == "spearman":  # the same without scipy.stats, whose import takes longer than all of this
-        X, method = np.column_stack([_average_ranks(column) for column in X.T]), "pearson"
+        X, method = np.column_stack([average_ranks(column) for column in X.T]), "pearson"
     matrix = np.zeros((X.shape[1], X.shape[1]))
     for part, values in METHODS[method](X):  # of some features with themselves and all later ones
         matrix[part, part.start :] = values
@@ -97,7 +97,7 @@ def signed_correlations(X: Array, method: str = "spearman") -> Floats:
     return np.clip(matrix, -1.0, 1.0)
 
 
-def _average_ranks(values: Array) -> Floats:
+def average_ranks(values: Array) -> Floats:
     """Return ranks from 1; equal values share the mean of theirs, missing ones have none."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.where(np.isnan(values), np.nan, (np.cumsum(counts) - (counts - 1) / 2)[place])  # NaN comes last

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import fdtrc
@@ -24,7 +24,7 @@ from ..exceptions import InputError
 from . import style
 from .base import Display, ReportData, signed_correlations
 
-_COLORS = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY, style.BLACK, style.GREY)
+COLORS = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY, style.BLACK, "#737373")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _THIRDS = ("lowest third", "middle third", "highest third")
 _SHOWN = 120  # samples of the heat map
@@ -37,7 +37,7 @@ EFFECTS = {
     "correlation": "r: rank correlation with the target",
     "risk": "r: rank correlation with the martingale residual, the events of a sample beyond those expected then",
 }
-_SYMBOLS = {"difference": "d", "share": "eta\N{SUPERSCRIPT TWO}", "correlation": "r", "risk": "r"}
+SYMBOLS = {"difference": "d", "share": "eta\N{SUPERSCRIPT TWO}", "correlation": "r", "risk": "r"}
 
 
 def effect_text(kind: str, effect: float, highest_in: str, clear: bool = True) -> str:
@@ -51,13 +51,13 @@ def effect_text(kind: str, effect: float, highest_in: str, clear: bool = True) -
     if not clear:
         signed = kind in ("correlation", "risk")
         size = f"{effect:+.2f}" if signed else f"{abs(effect):.2f}"
-        return f"no clear {'direction' if signed else 'difference'} ({_SYMBOLS[kind]} {size})"
+        return f"no clear {'direction' if signed else 'difference'} ({SYMBOLS[kind]} {size})"
     if kind == "correlation":
         return f"{'rises' if effect > 0 else 'falls'} with the target (r {effect:+.2f})"
     if kind == "risk":
         return f"{'higher' if effect > 0 else 'lower'} risk if high (r {effect:+.2f})"
     where = "higher" if kind == "difference" else "highest"
-    return f"{where} in {highest_in} ({_SYMBOLS[kind]} {abs(effect):.2f})"
+    return f"{where} in {highest_in} ({SYMBOLS[kind]} {abs(effect):.2f})"
 
 
 @dataclass(frozen=True)
@@ -154,14 +154,14 @@ class ProfileDisplay(Display):
         ax.hlines(rows, low, high, color="0.7", linewidth=1.0, zorder=1)
         for place, (group, size) in enumerate(zip(self.groups, self.sizes, strict=True)):
             ax.plot(
-                means[:, place], rows, _MARKERS[place % len(_MARKERS)], color=_COLORS[place % len(_COLORS)],
+                means[:, place], rows, _MARKERS[place % len(_MARKERS)], color=COLORS[place % len(COLORS)],
                 markersize=4.5, linestyle="none", clip_on=False, label=f"{style.short(group)} ({size:,})", gid="means",
             )  # fmt: skip
         ax.set_xlabel("mean (standard deviations)")
         style.list_features(ax, self.features)
         if self.effect != "risk":
             sign = "" if self.effect == "share" else "+"
-            style.write_beside(ax, 5, _SYMBOLS[self.effect], [f"{effect:{sign}.2f}" for effect in self.effects])
+            style.write_beside(ax, 5, SYMBOLS[self.effect], [f"{effect:{sign}.2f}" for effect in self.effects])
         if right := style.beside(ax, (3, 4)):
             self._draw_samples(right)
 
@@ -177,7 +177,7 @@ class ProfileDisplay(Display):
         ax.spines[:].set_visible(False)
         ends = np.cumsum(self.shown)
         for place, (start, end) in enumerate(zip(ends - self.shown, ends, strict=True)):
-            ax.hlines(-0.72, start - 0.5, end - 0.5, color=_COLORS[place % len(_COLORS)], linewidth=4, clip_on=False)
+            ax.hlines(-0.72, start - 0.5, end - 0.5, color=COLORS[place % len(COLORS)], linewidth=4, clip_on=False)
         ax.vlines(ends[:-1] - 0.5, -0.5, len(self.features) - 0.5, color=style.BLACK, linewidth=0.8)
         ax.set_xlabel("samples, in the order of the groups")
         bar = ax.figure.colorbar(image, ax=ax, ticks=[-2, 0, 2], aspect=12, pad=0.02, fraction=0.06)
@@ -189,7 +189,7 @@ def can_be_grouped(target: Target | None) -> bool:
     """Return whether samples can be put into few groups by their target: classes, or thirds of numbers."""
     if target is None or target.values is None:
         return False
-    return _along(target) is not None or 2 <= target.n_classes <= len(_COLORS)
+    return _along(target) is not None or 2 <= target.n_classes <= len(COLORS)
 
 
 def _along(target: Target) -> Floats | None:
@@ -197,6 +197,38 @@ def _along(target: Target) -> Floats | None:
     if target.task == "survival":
         return RiskSets.from_times(target.time, target.event).null_residuals(np.ones((1, len(target.event))))[0]
     return np.asarray(target.values, dtype=np.float64) if target.is_numeric else None
+
+
+class Grouping(NamedTuple):
+    """Samples in few groups by their target: classes, or thirds of what puts them in an order."""
+
+    kind: str  # of effects: difference, share, correlation or risk
+    names: tuple[str, ...]
+    groups: list[Ints]
+    along: Floats | None  # of shape (n_samples,): numbers, or martingale residuals of survival
+
+    @classmethod
+    def from_target(cls, target: Target) -> Grouping:
+        """Return the groups of a target whose samples can be grouped."""
+        along = _along(target)
+        if along is not None:
+            kind = "risk" if target.task == "survival" else "correlation"
+            return cls(kind, _THIRDS, np.array_split(np.argsort(along, kind="stable"), 3), along)
+        assert target.classes is not None
+        groups = [np.flatnonzero(target.values == code) for code in range(target.n_classes)]
+        return cls("difference" if len(groups) == 2 else "share", tuple(map(str, target.classes)), groups, None)
+
+    @property
+    def shown(self) -> list[Ints]:
+        """The samples of each group that figures and plots show: all, or about 120 evenly spaced ones."""
+        return [_some(group, sum(map(len, self.groups))) for group in self.groups]
+
+    def effects(self, z: Floats) -> tuple[Floats, Floats]:
+        """Return means of shape (n_groups, n_columns) and effects of shape (n_columns,) of standardized columns."""
+        means = np.array([_means(z[group]) for group in self.groups])
+        if self.along is None:
+            return means, _effects(z, self.groups, means)
+        return means, signed_correlations(np.column_stack([z, self.along]))[-1, :-1]
 
 
 def _by_importance(selection: Selection) -> Ints:
@@ -210,23 +242,12 @@ def profile_of(data: FeatureData, feature_names: Array, positions: Ints) -> Prof
     X = np.ldexp(X, -np.frexp(np.nanmax(np.abs(X), axis=0, initial=0.0))[1])
     spread = np.nanstd(X, axis=0)
     z = (X - np.nanmean(X, axis=0)) / np.where(spread > 0, spread, 1.0)
-    target = data.target
-    names: tuple[str, ...]
-    along = _along(target)
-    if along is not None:
-        kind = "risk" if target.task == "survival" else "correlation"
-        order, names = np.argsort(along, kind="stable"), _THIRDS
-        groups = np.array_split(order, 3)
-    else:
-        assert target.classes is not None
-        groups = [np.flatnonzero(target.values == code) for code in range(target.n_classes)]
-        names, kind = tuple(map(str, target.classes)), "difference" if len(groups) == 2 else "share"
-    means = np.array([_means(z[group]) for group in groups])
-    effects = _effects(z, groups, means) if along is None else signed_correlations(np.column_stack([z, along]))[-1, :-1]
+    kind, names, groups, _ = grouping = Grouping.from_target(data.target)
+    means, effects = grouping.effects(z)
     counts = np.array([(~np.isnan(z[group])).sum(axis=0) for group in groups], dtype=np.float64)
     if data.groups is not None:  # samples of one patient are no further evidence
         counts *= len(np.unique(data.groups)) / len(z)
-    samples = [_some(group, len(z)) for group in groups]
+    samples = grouping.shown
     heat = np.round(np.clip(z[np.concatenate(samples)].T, -9.99, 9.99), 2)  # finer than the eye can tell
     return ProfileDisplay(
         features=tuple(feature_names[positions].tolist()),

@@ -38,6 +38,7 @@ from .facts import (
     SubstituteFact,
     VotesFor,
 )
+from .genes import genes_among
 from .problem_facts import is_proved
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def chosen_features(selection: Selection, attributed: Attribution | None, blocks
     in_blocks = blocks_of(blocks, selection.feature_names, order)
     counts, weights, posterior = selection.counts, selection.weights, selection.posterior
     identical = _identical(selection)
+    genes = genes_among(selection.features, selection.feature_names.tolist())
     favored = np.zeros_like(selection.mask) if weights is None else raised(weights)
 
     def is_in(features: tuple[str, ...] | None, name: str) -> bool | None:
@@ -93,6 +95,7 @@ def chosen_features(selection: Selection, attributed: Attribution | None, blocks
                 source=stated.get("source"),
                 experts=stated.get("experts"),
                 changed_after_votes=stated.get("changed_after_votes"),
+                gene=genes.get(name),
             )
         )
     return tuple(chosen)

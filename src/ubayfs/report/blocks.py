@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 
-from .document import Bar, Card, Cell, Column, Section, Table, visible
+from .document import Bar, Card, Cell, Column, Plate, Section, Table, visible
+from .svg import plot_svg
 
 Row = tuple[Cell, ...]
 
@@ -100,12 +101,34 @@ def _row(row: Row, styles: list[str], headings: list[str], look: Look) -> str:
 
 def cell_html(cell: Cell, look: Look = PAGE) -> str:
     """Return what is in a cell: text, control, marks, bar, small lines."""
-    text = text_html(cell.text)
+    text = linked(text_html(cell.text), cell.link)
     parts = [f"<span{look.text}>{text}</span>" if look.text else text] if text else []
     parts += [cell.slot] if cell.slot else []
     parts += [badge_html(name, look) for name in cell.badges]
     bar = "" if cell.bar is None else bar_html(cell.bar, look)
     return " ".join(parts) + bar + "".join(f"<div{look.note}>{text_html(note)}</div>" for note in cell.notes)
+
+
+def linked(text: str, address: str) -> str:
+    """Return HTML that leads to a page elsewhere, which is opened beside this one; the text alone without an address.
+
+    >>> linked("TP53", "https://example.org/?a=1&b=2")
+    '<a href="https://example.org/?a=1&amp;b=2" target="_blank" rel="noopener noreferrer">TP53</a>'
+    """
+    return f'<a href="{escape(address)}" target="_blank" rel="noopener noreferrer">{text}</a>' if address else text
+
+
+def plates_html(plates: Iterable[Plate]) -> str:
+    """Return plots beside one another, each below what it shows."""
+    return f'<div class="plates">{"".join(map(_plate, plates))}</div>'
+
+
+def _plate(plate: Plate) -> str:
+    title = linked(text_html(plate.title), plate.link)
+    text = f" {text_html(plate.text)}" if plate.text else ""
+    return (
+        f"<figure><figcaption><strong>{title}</strong>{text}</figcaption>{plot_svg(plate.plot, plate.target)}</figure>"
+    )
 
 
 def badge_html(name: str, look: Look = PAGE) -> str:

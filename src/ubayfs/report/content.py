@@ -9,9 +9,12 @@ from .._plain import listing
 from ..exceptions import MissingDependencyError, UBayFSError
 from ..plotting import DISPLAYS
 from . import tables
-from .document import Card, Cell, Column, Document, Figure, Listing, Section, Table
-from .facts import Answer, ChosenFeature, Fact, Summary
-from .feature_sentences import last_place_tie
+from .document import Card, Cell, Column, Document, Figure, Listing, Plate, Section, Table
+from .facts import Answer, ChosenFeature, Fact, Summary, ValidationFacts
+from .feature_sentences import effect, last_place_tie
+from .genes import gene_address
+from .plots import Plot
+from .sentences import target_words
 from .trust_sentences import QUESTIONS
 
 # Heading and tables by key, in the order of a report. A display has the key of its section.
@@ -34,6 +37,8 @@ SECTIONS: dict[str, tuple[str, Callable[[Summary], tuple[Table, ...]] | None]] =
     "methods": ("For the methods section of a paper", None),
     "cite": ("BibTeX", None),
 }
+# What plots of held-out samples are.
+HELD_OUT = {"roc": "ROC curve", "predicted": "Predicted against true", "risk": "Survival by predicted risk"}
 # Sections that are read first; the others are folded.
 _OPEN = frozenset({"chosen", "knowledge", "left_out", "methods"})
 
@@ -118,6 +123,7 @@ def _section(summary: Summary, key: str) -> Section:
         folded=key not in _OPEN,
         brief=summary.brief.get(key, ""),
         copied=key == "methods",
+        plates=_plates(summary, key),
     )
 
 
@@ -129,6 +135,31 @@ def _sentences(summary: Summary, key: str) -> tuple[str, ...]:
         "methods": (summary.methods.text, *summary.methods.references),
     }
     return elsewhere.get(key, summary.sentences.get(key, ()))
+
+
+def _plates(summary: Summary, key: str) -> tuple[Plate, ...]:
+    target, about = target_words(summary.data.target), summary.trust.validation
+    if key == "chosen":
+        return feature_plates(summary.chosen, summary.plots, target)
+    plot = about.plot if key == "validation" and isinstance(about, ValidationFacts) else None
+    return () if plot is None else (held_out_plate(plot, target),)
+
+
+def feature_plates(chosen: Iterable[ChosenFeature], plots: Iterable[Plot], target: str) -> tuple[Plate, ...]:
+    """Return plots of chosen features with their effects, and of pairs."""
+    by_name = {member.feature: member for member in chosen}
+    return tuple(
+        Plate(", ".join(plot.features), "models selected them together", plot, target)
+        if plot.kind == "pair"
+        else Plate(name := plot.features[0], effect(by_name[name]), plot, target, gene_address(by_name[name].gene))
+        for plot in plots
+        if plot.kind == "pair" or plot.features[0] in by_name
+    )
+
+
+def held_out_plate(plot: Plot, target: str) -> Plate:
+    """Return what is predicted of held-out samples."""
+    return Plate(HELD_OUT[plot.kind], "on held-out samples", plot, target)
 
 
 def _figures(summary: Summary, key: str) -> tuple[Figure, ...]:

@@ -10,6 +10,8 @@ import unicodedata
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TypeVar
 
+from .plots import Plot
+
 T = TypeVar("T")
 
 
@@ -35,6 +37,7 @@ class Cell:
     badges: tuple[str, ...] = ()  # short marks, shown after the text
     notes: tuple[str, ...] = ()  # small lines below
     slot: str = ""  # HTML of a page, such as a control; other forms have the rest alone
+    link: str = ""  # address of a page about what the text names
 
     def __str__(self) -> str:
         marks = ", ".join(self.badges)
@@ -80,6 +83,17 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Plate:
+    """A small plot that a page draws from its values, with what it shows; the title may lead to a page about it."""
+
+    title: str
+    text: str
+    plot: Plot
+    target: str = ""  # what the target is called
+    link: str = ""
+
+
+@dataclass(frozen=True)
 class Listing:
     """Text that is shown as it is, such as a study file."""
 
@@ -102,6 +116,7 @@ class Section:
     folded: bool = False  # whether a page shows its heading alone until it is opened
     brief: str = ""  # the section in a few words, beside its heading when it is folded
     copied: bool = False  # whether a page offers its sentences to be copied
+    plates: tuple[Plate, ...] = ()
 
     @property
     def empty(self) -> bool:

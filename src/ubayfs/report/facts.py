@@ -18,6 +18,7 @@ from ..explain.redecide import Agreement, StandIn, Substitute
 from ..plotting.base import Correlations
 from ..plotting.profile import ProfileDisplay
 from ..priors.knowledge import AS_STATED
+from .plots import Plot
 
 Names = tuple[str, ...]
 Price = float | tuple[float, ...]
@@ -76,6 +77,20 @@ class Associations:
 
 
 @dataclass(frozen=True)
+class Bend:
+    """A U-shaped relation to the target: that of the distance of a feature's ranks from their middle.
+
+    The effect is as that of features; of survival it is a hazard ratio per standard deviation, with its interval.
+    """
+
+    kind: str  # difference, share, correlation or hazard
+    effect: float | None
+    outer: str = ""  # the class whose samples are farthest from the middle
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
 class ChosenFeature:
     """A chosen feature; the columns of ``selected_features.csv``, in this order."""
 
@@ -126,6 +141,13 @@ class ChosenFeature:
     effect_kind: str | None = None
     highest_in: str | None = None
     effect_clear: bool | None = None
+    bend: Bend | None = None
+    gene: str | None = None  # its symbol or Ensembl id, where features are named by genes
+
+    @property
+    def main_votes(self) -> tuple[VotesFor, ...]:
+        """What else than the feature as it is at least a third of its votes were for."""
+        return tuple(each for each in self.votes_for if 3 * each.votes >= (self.count or 0))
 
 
 @dataclass(frozen=True)
@@ -396,6 +418,7 @@ class ValidationFacts(Examined):
     best_size: int | None
     one_se_size: int | None
     control: tuple[ControlScore, ...]
+    plot: Plot | None = None
 
 
 @dataclass(frozen=True)
@@ -696,6 +719,7 @@ class ReportFacts(Answer):
     versions: Mapping[str, str]
     citation: Citation
     displays: Mapping[str, Mapping[str, Any]]  # see ubayfs.plotting.read_displays
+    plots: tuple[Plot, ...] = ()  # of the chosen features in the data
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .._plain import counted, counted_votes, listing
-from ..plotting.profile import EFFECTS, effect_text
+from ..plotting.profile import EFFECTS, SYMBOLS, effect_text
 from ..trust.related import LARGEST_Q
 from .facts import (
     Answer,
+    Bend,
     Category,
     ChosenFeature,
     LeftOutFact,
@@ -72,6 +73,12 @@ def about_chosen(facts: ReportFacts) -> list[str]:
             else "A direction is named where the 95 % interval of this number excludes 0."
         )
         lines.append(f"{EFFECT}: {EFFECTS[kinds[0]]}. {named} {_OTHER_SAMPLES}")
+    if any(member.bend is not None for member in chosen):
+        lines.append(
+            "U-shaped: low and high values of the feature go with another target than those in the middle, more "
+            "clearly than a straight relation; the number is the effect of the distance from the middle rank."
+        )
+    lines += _about_plots(facts)
     if any(member.q is not None for member in chosen):
         about = facts.trust.related
         listed = isinstance(about, RelatedFacts) and about.without_list is not None
@@ -96,6 +103,15 @@ def about_chosen(facts: ReportFacts) -> list[str]:
             f"this costs; it need not measure the same thing.{meant}"
         )
     return lines
+
+
+def _about_plots(facts: ReportFacts) -> list[str]:
+    """Return what to know of the plots: points of some samples only, values that are not adjusted."""
+    shown, n = max((plot.n_points for plot in facts.plots), default=(0, 0))
+    some = f" Points are {shown:,} of {n:,} samples; boxes and curves are of all." if 0 < shown < n else ""
+    names = facts.data.adjust_for
+    adjusted = f" They are not adjusted for {listing(names, len(names))}." if names else ""
+    return [f"Plots: values as in the data.{some}{adjusted}"] if some or (adjusted and facts.plots) else []
 
 
 _OTHER_SAMPLES = "The features were selected on these samples, so on others the effects are expected to be smaller."
@@ -134,16 +150,59 @@ def effect(member: ChosenFeature) -> str:
     'higher risk if high (hazard times 1.35 per SD, 1.10 to 1.70)'
     >>> effect(ChosenFeature("a", hazard_ratio=0.9, hazard_low=0.7, hazard_high=1.2))
     'no clear direction (hazard times 0.90 per SD, 0.70 to 1.20)'
+    >>> from dataclasses import replace
+    >>> bent = ChosenFeature("a", count=80, effect=0.4, effect_kind="difference", highest_in="ill", effect_clear=True)
+    >>> effect(replace(bent, bend=Bend("difference", 1.1, "ill")))
+    'U-shaped: low or high in ill (d 1.10); on average higher in ill (d 0.40)'
+    >>> effect(replace(bent, effect_clear=False, votes_for=(VotesFor(41, None), VotesFor(39, "b"))))
+    'no clear difference (d 0.40); by 41 of 80 votes U-shaped; together with b by 39 of 80 votes'
     """
+    straight, clear = _straight(member)
+    curve = next((each.votes for each in member.main_votes if each.with_ is None), None)
+    parts = [straight]
+    if member.bend is not None:
+        parts = [bend_text(member.bend), *([f"on average {straight}"] if clear else [])]
+    elif curve is not None:
+        parts.append(f"by {curve:,} of {member.count:,} votes U-shaped")
+    parts += [
+        f"together with {each.with_} by {each.votes:,} of {member.count:,} votes"
+        for each in member.main_votes
+        if each.with_ is not None
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _straight(member: ChosenFeature) -> tuple[str, bool]:
+    """Return how a feature differs with the target along a straight line, and whether that is clear."""
     ratio, low, high = member.hazard_ratio, member.hazard_low, member.hazard_high
     if ratio is not None:
         clear = low is not None and high is not None and not low <= 1 <= high
         direction = f"{'higher' if ratio > 1 else 'lower'} risk if high" if clear else "no clear direction"
-        within = "" if low is None or high is None else f", {low:.2f} to {high:.2f}"
-        return f"{direction} (hazard times {ratio:.2f} per SD{within})"
+        return f"{direction} ({_hazard_text(ratio, low, high, 'per SD')})", clear
     if member.effect is None or member.effect_kind is None:
-        return mark_text(member.marks)
-    return effect_text(member.effect_kind, member.effect, member.highest_in or "", member.effect_clear is not False)
+        return mark_text(member.marks), member.marks is not None
+    clear = member.effect_clear is not False
+    return effect_text(member.effect_kind, member.effect, member.highest_in or "", clear), clear
+
+
+def _hazard_text(ratio: float, low: float | None, high: float | None, per: str) -> str:
+    within = "" if low is None or high is None else f", {low:.2f} to {high:.2f}"
+    return f"hazard times {ratio:.2f} {per}{within}"
+
+
+def bend_text(bend: Bend) -> str:
+    """Return a U-shaped relation in words.
+
+    >>> bend_text(Bend("difference", -1.1, "ill")), bend_text(Bend("correlation", -0.5))
+    ('U-shaped: low or high in ill (d 1.10)', 'U-shaped: target highest in the middle (r -0.50)')
+    """
+    size = bend.effect or 0.0
+    if bend.kind == "hazard":
+        risk = "higher" if size > 1 else "lower"
+        return f"U-shaped: {risk} risk at both ends ({_hazard_text(size, bend.low, bend.high, 'per SD of distance')})"
+    if bend.kind == "correlation":
+        return f"U-shaped: target highest {'at both ends' if size > 0 else 'in the middle'} (r {size:+.2f})"
+    return f"U-shaped: low or high in {bend.outer} ({SYMBOLS[bend.kind]} {abs(size):.2f})"
 
 
 def _votes_for(facts: ReportFacts) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..exceptions import MissingDependencyError
 from ..plotting import Figures, read_displays, render_figures
-from .blocks import badge_html, cards_html, table_html
+from .blocks import badge_html, cards_html, plates_html, table_html
 from .content import document
 from .document import Document, made_visible
 from .facts import Summary
@@ -82,5 +82,6 @@ def _template() -> Any:
         "table": table_html,
         "badge": badge_html,
         "cards": cards_html,
+        "plates": plates_html,
     }
     return environment.get_template("report.html")

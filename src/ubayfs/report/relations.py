@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -17,9 +17,12 @@ from ..data.feature_data import FeatureData
 from ..data.hazards import cox_errors, fit_cox
 from ..data.target import CLASSIFICATION, Target
 from ..exceptions import UBayFSError
+from ..plotting.base import average_ranks
+from ..plotting.profile import Grouping, can_be_grouped
 from ..selectors.concordance import Concordance, Contrast
 from ..selectors.nominal_classes import is_nominal
-from .facts import Associations, Category, ChosenFeature, MarkedClass
+from ..trust.association import u_shaped
+from .facts import Associations, Bend, Category, ChosenFeature, MarkedClass
 
 _NORMAL = 1.96  # standard errors to the end of a 95 % interval
 
@@ -33,11 +36,14 @@ def with_relations(
     associations before and after adjusting for them. A category has its levels. Without data, all are those of the
     `earlier` chosen features of another decision.
     """
+    members = tuple(chosen)
+    if data is not None:
+        bent = bends(data, [member.position for member in members])
+        return tuple(
+            replace(_with_relations(member, data), bend=bend) for member, bend in zip(members, bent, strict=True)
+        )
     before = {member.feature: member for member in earlier}
-    return tuple(
-        _with_relations(member, data) if data is not None else _as_before(member, before.get(member.feature))
-        for member in chosen
-    )
+    return tuple(_as_before(member, before.get(member.feature)) for member in members)
 
 
 def _with_relations(member: ChosenFeature, data: FeatureData) -> ChosenFeature:
@@ -54,7 +60,40 @@ def _as_before(member: ChosenFeature, before: ChosenFeature | None) -> ChosenFea
     if before is None:
         return member
     hazard_before = Hazard(before.hazard_ratio, before.hazard_low, before.hazard_high)
-    return replace(member, **vars(hazard_before), beyond=before.beyond, marks=before.marks, category=before.category)
+    same = {name: getattr(before, name) for name in ("beyond", "marks", "category", "bend")}
+    return replace(member, **vars(hazard_before), **same)
+
+
+def bends(data: FeatureData, positions: Sequence[int]) -> tuple[Bend | None, ...]:
+    """Return the U-shaped relations of features to the target, None where there is none.
+
+    They are named by the test that says whether a feature is related (:mod:`ubayfs.trust.association`).
+    """
+    if not positions or not can_be_grouped(data.target):
+        return (None,) * len(positions)
+    bent = u_shaped(data, np.array(positions, dtype=np.intp))
+    return tuple(_bend(data, position) if is_bent else None for position, is_bent in zip(positions, bent, strict=True))
+
+
+def _bend(data: FeatureData, position: int) -> Bend:
+    distance = middle_distance(np.asarray(data.X[:, [position]], dtype=np.float64)[:, 0])
+    if data.target.task == "survival":
+        ratio = _hazard_of(data, distance, np.ones(len(distance), dtype=bool))
+        return Bend("hazard", ratio.hazard_ratio, "", ratio.hazard_low, ratio.hazard_high)
+    grouping = Grouping.from_target(data.target)
+    means, effects = grouping.effects(distance[:, None])
+    outer = "" if grouping.kind == "correlation" else grouping.names[int(np.argmax(means))]
+    return Bend(grouping.kind, number(effects[0]), outer)
+
+
+def middle_distance(values: Floats) -> Floats:
+    """Return how far the ranks of values are from their middle, as shares of the samples, of shape (n_samples,).
+
+    >>> middle_distance(np.array([5.0, -1.0, 0.0, 9.0, 7.0])).tolist()
+    [0.0, 0.4, 0.2, 0.4, 0.2]
+    """
+    ranks = average_ranks(values)
+    return np.asarray(np.abs(ranks - np.nanmean(ranks)) / len(ranks))
 
 
 def beyond(data: FeatureData, position: int) -> Associations | None:
@@ -110,7 +149,11 @@ def hazard(data: FeatureData, position: int) -> Hazard:
     """
     if data.target.task != "survival" or _unordered(data, position) is not None:
         return Hazard()
-    x, present = _values(data, position)
+    return _hazard_of(data, *_values(data, position))
+
+
+def _hazard_of(data: FeatureData, x: Floats, present: Mask) -> Hazard:
+    """Return by what a standard deviation more of values multiplies the hazard, given the samples that have one."""
     target = data.target.take(present)
     if len(x) == 0 or x.min() == x.max():
         return Hazard()

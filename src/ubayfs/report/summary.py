@@ -24,6 +24,8 @@ from . import answer_facts, problem_facts, sentences
 from .answer_facts import with_repeats
 from .facts import Answer, DataFacts, ReportFacts, Summary
 from .methods import CITATION, methods
+from .plot_facts import feature_plots
+from .plots import Plot
 from .problem_facts import advice_facts
 from .relations import with_relations
 from .trust_facts import trust_facts
@@ -194,6 +196,7 @@ def summarize(
         versions={"python": platform.python_version(), **versions()},
         citation=CITATION,
         displays=plain(report_displays(selection, report_data)),
+        plots=feature_plots(table, chosen) if table is not None else _earlier_plots(selection, earlier),
     )
     return sentences.with_sentences(facts, methods(facts), messages)
 
@@ -213,6 +216,12 @@ def _about_data(
     profile = earlier.profile
     covered = profile is not None and set(selection.features) <= set(profile.features)
     return earlier.data, earlier_correlations(selection, earlier), profile if covered else None
+
+
+def _earlier_plots(selection: Selection, earlier: Summary | None) -> tuple[Plot, ...]:
+    """Return the plots of an earlier decision whose features are all chosen."""
+    plots = () if earlier is None else earlier.plots
+    return tuple(plot for plot in plots if set(plot.features) <= set(selection.features))
 
 
 def with_advice(summary: Summary, advice: Iterable[Advice]) -> Summary:

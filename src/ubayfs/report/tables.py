@@ -55,6 +55,7 @@ from .feature_sentences import (
     why_out,
     with_votes,
 )
+from .genes import gene_address
 from .sentences import constraint_state, number_text, target_words
 from .trust_sentences import NOT_USED, difference_text, mean_text
 
@@ -91,7 +92,7 @@ def chosen(summary: Summary) -> tuple[Table, ...]:
     ensemble, members = summary.ensemble, summary.chosen
     models = "" if ensemble is None else f" of {ensemble.n_models:,}"
     columns: list[Field[ChosenFeature]] = [
-        (Column("Feature"), lambda r: Cell(r.feature, badges=marks_of(r))),
+        (Column("Feature"), lambda r: Cell(r.feature, badges=marks_of(r), link=gene_address(r.gene))),
         (Column("Votes", True), lambda r: _count(r.count, models, r.share)),
         *([_IMPORTANCE] if ensemble is None else []),
         (Column(EFFECT), effect),

@@ -23,6 +23,7 @@ from .facts import (
     Unknown,
     ValidationFacts,
 )
+from .plot_facts import validation_plot
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -183,6 +184,7 @@ def validation_facts(validation: Validation) -> ValidationFacts:
         best_size=validation.best_size,
         one_se_size=validation.one_se_size,
         control=_rows(ControlScore, validation.control),
+        plot=validation_plot(validation),
     )
 
 

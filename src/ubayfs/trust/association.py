@@ -50,6 +50,7 @@ from ..data.target import CLASSIFICATION, Target
 
 # What a U-shape must be the more significant by, so that looking for it costs the others little.
 _U_SHAPE = 9.0
+_CLEAR = 0.05  # largest p-value of a U-shape that is named
 # A feature with fewer values, of those present, is not tested.
 _FEWEST_PRESENT = 4
 # Entries of a block of statistics: shuffles x scores x columns.
@@ -191,8 +192,12 @@ class Statistics(NamedTuple):
 
     def p_values(self) -> Floats:
         """Return the p-values of all columns, the smallest one of all tests, at most 1; (n_shuffles, n_columns)."""
+        return self.by_test().min(axis=0)
+
+    def by_test(self) -> Floats:
+        """Return the p-values of each test, of shape (n_tests, n_shuffles, n_columns)."""
         full = slice(None)
-        return np.min([self._p_values(number, (full, full), full) for number in range(len(self.T))], axis=0)
+        return np.array([self._p_values(number, (full, full), full) for number in range(len(self.T))])
 
     def _p_values(self, number: int, places: Any, columns: Any) -> Floats:
         """Return the p-values of one test at some places, which are in these columns; at most 1."""
@@ -351,14 +356,15 @@ class FeatureTests:
             plain = np.flatnonzero(~with_gaps)
             if len(plain):
                 bent = np.array([j not in levels for j in columns[places[plain]].tolist()], dtype=bool)
-                yield places[plain], *self._complete(values[:, plain], bent)
+                observed, shuffled = self._complete(values[:, plain], bent)
+                yield places[plain], observed.p_values()[0], shuffled.smallest
             if with_gaps.any():
                 yield places[with_gaps], *self._with_gaps(values[:, with_gaps], gaps[:, with_gaps])
         for place in np.flatnonzero(several).tolist():
             yield np.array([place]), *self._category(int(columns[place]))
 
     def _complete(self, values: Floats, bent: Mask) -> tuple[Statistics, Statistics]:
-        """Test columns without gaps; for U-shapes where `bent`."""
+        """Test columns without gaps, also in shuffles; for U-shapes where `bent`."""
         x = self._scores(values, slice(None), self.sampling.basis)
         square = outside(self.sampling.basis, np.where(bent & self.sampling.scatter_alike, x**2, 0.0))
         square -= x * (x * square).sum(axis=0)
@@ -377,6 +383,17 @@ class FeatureTests:
             factor = np.append(self.factor, _U_SHAPE * self.factor)
             both.append(Statistics(np.concatenate(T), np.tile(self.d, 2), nu, factor))
         return both[0], both[1]
+
+    def u_shaped(self, columns: Ints) -> Mask:
+        """Return which columns are related to the target by a U-shape more clearly than by a straight relation."""
+        values = np.asarray(self.data.X[:, columns], dtype=np.float64)
+        tested = ~np.isnan(values).any(axis=0) & ~np.isin(columns, list(self.data.levels))
+        found = np.zeros(len(columns), dtype=bool)
+        if tested.any():
+            observed, _ = self._complete(values[:, tested], np.ones(int(tested.sum()), dtype=bool))
+            straight, bent = np.split(observed.by_test()[:, 0], 2)
+            found[tested] = bent.min(axis=0) < np.minimum(straight.min(axis=0), _CLEAR)
+        return found
 
     def _with_gaps(self, values: Floats, gaps: Mask) -> tuple[Statistics, Statistics]:
         """Test columns with gaps, over the samples that are present: columns with the same gaps together."""
@@ -448,6 +465,11 @@ class FeatureTests:
         residuals = outside(basis, ranks)
         residuals[:, np.linalg.norm(residuals, axis=0) <= _NOTHING * np.linalg.norm(ranks, axis=0)] = 0.0
         return _unit(residuals)
+
+
+def u_shaped(data: FeatureData, columns: Ints) -> Mask:
+    """Return which columns of data with a target have a U-shaped relation to it, of shape (n_columns,)."""
+    return FeatureTests(data, 1, np.random.default_rng(0)).u_shaped(columns)
 
 
 def _span(columns: Floats) -> Floats:

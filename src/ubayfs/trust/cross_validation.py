@@ -32,7 +32,7 @@ from .predictors import RIDGE, as_predictors
 from .procedure import Procedure, check_repeatable, data_of_evidence, ensemble_of, shuffled
 from .related import SizedInParts, sized_in_parts
 from .repeats import Repeats
-from .validation import OF_COVARIATES, Validation, sample_risks
+from .validation import OF_COVARIATES, Validation, sample_predictions, sample_risks
 
 # What seeds of a repeat are for, in their keys.
 _ASSIGN, _SHUFFLE, _FOLD = range(3)
@@ -233,6 +233,8 @@ def validate_procedure(
     outcomes, failures = _run_folds(evaluation, folds, repeats, directory)
     n_units = data.n_samples if data.groups is None else int(data.groups.max()) + 1
     risks = sample_risks(data.target, [(folds[k].test, outcome.risks) for k, outcome in outcomes.items()])
+    numbers = [(folds[k].test, outcome.predicted) for k, outcome in outcomes.items()]
+    curves = [outcome.roc for outcome in outcomes.values() if outcome.roc]
     evaluated, shuffles = (
         [outcome for k, outcome in outcomes.items() if folds[k].control is control] for control in (False, True)
     )
@@ -252,6 +254,8 @@ def validate_procedure(
         failures=(*failures.values(), *joined(outcome.failures for outcome in evaluated)),
         cancelled=len(outcomes) + len(failures) < len(folds),
         risks=risks,
+        predictions=sample_predictions(data.target, numbers),
+        roc=tuple(np.mean(curves, axis=0).tolist()) if curves else (),
     )
     for advice in validation.advice:
         advice.warn()

@@ -24,7 +24,7 @@ from ..ensemble.workers import blas_limit
 from ..exceptions import EnsembleError, InfeasibleError, InputError, UBayFSError
 from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
 from .intervals import FoldTerms
-from .prediction_metrics import Judged
+from .prediction_metrics import Judged, roc_curve
 from .predictors import (
     FOREST,
     PREDICTION,
@@ -234,7 +234,8 @@ class Scores:
 class Outcome:
     """What was found in a fold; failures are sizes that the constraints do not allow.
 
-    `risks`, of survival, are those of the test samples, by our first predictor; 0 is the median of the training part.
+    By our first predictor: `risks` of the test samples, of survival (0 is the median of the training part), `predicted`
+    numbers of them, and the ROC curve of classes or labels.
     """
 
     chosen: tuple[int, ...]
@@ -242,6 +243,8 @@ class Outcome:
     over_sizes: Scores = field(default_factory=Scores)
     failures: tuple[str, ...] = ()
     risks: tuple[float, ...] = ()
+    predicted: tuple[float, ...] = ()
+    roc: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +284,8 @@ class FoldEvaluation:
             scores = Scores.joined(judge.scores_of(method) for method in (OURS, *self.baselines))
             assert selection.posterior is not None  # there is evidence
             over_sizes, failures = self._over_sizes(judge, decision, selection.posterior, train)
-            return Outcome(chosen, scores, over_sizes, failures, judge.risks())
+            predicted, roc = judge.predictions()
+            return Outcome(chosen, scores, over_sizes, failures, judge.risks(), predicted, roc)
 
     def _over_sizes(
         self, judge: _Judge, decision: Decision, posterior: Posterior, data: FeatureData
@@ -362,6 +366,19 @@ class _Judge:
             return ()
         A, B = self._parts(self.chosen)
         return tuple(predictor.risks(A, self.target, B, self.fold.number(_PREDICTOR)).tolist())
+
+    def predictions(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return what the first predictor says of the test samples: numbers, or a ROC curve if there can be one."""
+        predictor, task = self.predictors[0], self.target.task
+        with_curve = "auc" in predictor.metrics
+        if not with_curve and task != "regression":
+            return (), ()
+        A, B = self._parts(self.chosen)
+        predicted = predictor.predicted(A, self.target, B, self.fold.number(_PREDICTOR))
+        if not with_curve:
+            return tuple(np.asarray(predicted.values, dtype=np.float64).tolist()), ()
+        curve = roc_curve(self.fold.data.target.take(self.fold.test), predicted)
+        return (), () if np.isnan(curve).any() else tuple(curve.tolist())
 
     def _parts(self, chosen: tuple[int, ...], alone: bool = False) -> tuple[Floats, Floats]:
         """Return what predictors see of training and test samples: features, and covariates unless `alone`."""

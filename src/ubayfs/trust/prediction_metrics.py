@@ -13,6 +13,8 @@ from ..data.ordered_pairs import OrderedPairs
 from ..data.target import Target
 from ..metrics import concordance_index
 
+# Shares of false alarms at which ROC curves are known.
+ROC_GRID = np.linspace(0.0, 1.0, 101)
 # Forms of intervals, see :mod:`~ubayfs.trust.intervals`.
 LOGIT, RATIO = "logit", "ratio"
 
@@ -107,6 +109,30 @@ def _mean_auc(truth: Target, predicted: Predicted) -> float:
     ranks = rankdata(np.asarray(predicted.scores)[:, varies], axis=0)
     # Mann and Whitney: (sum of ranks - n (n + 1) / 2) / (n n'), with n samples inside and n' outside.
     return _mean((np.where(inside, ranks, 0.0).sum(axis=0) - n * (n + 1) / 2) / (n * (len(inside) - n)))
+
+
+def roc_curve(truth: Target, predicted: Predicted) -> Floats:
+    """Return the ROC curve at :data:`ROC_GRID`, the mean over classes (each against all others) or labels.
+
+    It is straight between neighboring scores, so that the area below it is the AUC, but for the grid. NaN where there
+    is no class of which there are and are not test samples.
+    """
+    inside, scores = _indicators(truth).astype(bool), np.asarray(predicted.scores)
+    if truth.task == "binary":
+        inside, scores = inside[:, 1:], scores[:, 1:]
+    curves = []
+    for member, score in zip(inside.T, scores.T, strict=True):
+        if member.all() or not member.any():
+            continue
+        # From the highest score on: samples of each side up to each value, and at both ends.
+        _, value = np.unique(-score, return_inverse=True)
+        counts = [np.bincount(value[side], minlength=value.max() + 1) for side in (~member, member)]
+        x, y = (np.append(0.0, np.cumsum(n) / n.sum()) for n in counts)
+        before = np.searchsorted(x, ROC_GRID, side="right") - 1
+        after = np.minimum(before + 1, len(x) - 1)
+        step = np.where(x[after] > x[before], x[after] - x[before], 1.0)
+        curves.append(y[before] + (y[after] - y[before]) * (ROC_GRID - x[before]) / step)
+    return np.mean(curves, axis=0) if curves else np.full(len(ROC_GRID), np.nan)
 
 
 def _balanced_accuracy(truth: Target, predicted: Predicted) -> float:

@@ -67,10 +67,14 @@ class Predictor:
 
         `units`, of shape (n_test,), are positions of the test samples, or of their groups.
         """
+        predicted = self.predicted(A, target, B, seed)
+        return {name: METRICS[name].compute(truth, predicted, units) for name in self.metrics}
+
+    def predicted(self, A: Floats, target: Target, B: Floats, seed: int) -> Predicted:
+        """Return what is predicted of samples B after learning from samples A, as for :meth:`scores`."""
         if A.shape[1] == 0:  # nothing was chosen: it may learn what is most frequent
             A, B = np.zeros((len(A), 1)), np.zeros((len(B), 1))
-        predicted = self._predict(A, target, B, seed)
-        return {name: METRICS[name].compute(truth, predicted, units) for name in self.metrics}
+        return self._predict(A, target, B, seed)
 
     def risks(self, A: Floats, target: Target, B: Floats, seed: int) -> Floats:
         """Return risks of samples B, of shape (n_test,); 0 is the median of the samples A that it learns from."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arguments import Ints
+from .._arguments import Floats, Ints
 from .._plain import ShownAsCard, decode, plain
 from ..data.target import Target
 from ..exceptions import Advice, InputError
@@ -79,22 +79,44 @@ class SampleRisk:
     risk: float
 
 
+@dataclass(frozen=True)
+class SamplePrediction:
+    """A sample of a target of numbers with the mean of what folds predicted in which it had no part."""
+
+    true: float
+    predicted: float
+
+
+def sample_predictions(
+    target: Target, predicted: Iterable[tuple[Ints, Sequence[float]]]
+) -> tuple[SamplePrediction, ...]:
+    """Return what was predicted of samples, from test parts (positions) and their predictions, in their order."""
+    true = np.asarray(target.values)
+    means = _means_of_samples(len(true), predicted)
+    return tuple(SamplePrediction(float(true[i]), float(means[i])) for i in np.flatnonzero(~np.isnan(means)).tolist())
+
+
+def _means_of_samples(n: int, predicted: Iterable[tuple[Ints, Sequence[float]]]) -> Floats:
+    """Return the mean of what was predicted of each of n samples, NaN of those of which nothing was."""
+    total, times = np.zeros(n), np.zeros(n)
+    for test, values in predicted:
+        if len(values):
+            np.add.at(total, test, values)
+            np.add.at(times, test, 1)
+    return np.asarray(total / np.where(times > 0, times, np.nan))
+
+
 def sample_risks(target: Target, predicted: Iterable[tuple[Ints, Sequence[float]]]) -> tuple[SampleRisk, ...]:
     """Return the risks of samples from test parts (positions) and what was predicted for them, in their order.
 
     Samples for which nothing was predicted are left out.
     """
-    pairs = [(test, risks) for test, risks in predicted if len(risks)]
-    if not pairs:
+    if target.task != "survival":
         return ()
-    n = len(target.event)
-    total, times = np.zeros(n), np.zeros(n)
-    for test, risks in pairs:
-        np.add.at(total, test, risks)
-        np.add.at(times, test, 1)
+    means = _means_of_samples(len(target.event), predicted)
     return tuple(
-        SampleRisk(float(target.time[i]), float(target.event[i]), float(total[i] / times[i]))
-        for i in np.flatnonzero(times).tolist()
+        SampleRisk(float(target.time[i]), float(target.event[i]), float(means[i]))
+        for i in np.flatnonzero(~np.isnan(means)).tolist()
     )
 
 
@@ -124,6 +146,11 @@ class Validation(ShownAsCard):
         Covariates, which predictors got besides the features of every set.
     risks : tuple of SampleRisk
         Of survival: risks that were predicted out of fold; empty for other tasks.
+    predictions : tuple of SamplePrediction
+        Of a target of numbers: what was predicted out of fold; empty for other tasks.
+    roc : tuple of float
+        Of classes or labels: the mean over folds of ROC curves of the first predictor, as shares of samples of a class
+        that are recognized at 0, 0.01, ..., 1 of false alarms; empty for other tasks.
     spreads : tuple of SampleSpread
         How AUC (of two classes) and R2 vary by the samples that are predicted.
 
@@ -158,6 +185,8 @@ class Validation(ShownAsCard):
     adjust_for: tuple[str, ...] = ()
     risks: tuple[SampleRisk, ...] = ()
     spreads: tuple[SampleSpread, ...] = ()
+    predictions: tuple[SamplePrediction, ...] = ()
+    roc: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
         return f"Validation(task={self.task!r}, metric={self.main_metric!r}, folds={self.n_done} of {self.n_folds})"
