@@ -133,15 +133,16 @@ def test_a_direction_is_clear_by_its_own_interval(target, kind, rng):
 
 
 def test_no_direction_in_words_where_it_is_not_clear(rng):
-    X = rng.normal(size=(120, 3))
+    X = rng.normal(size=(120, 4))
     y = X[:, 0] ** 2 + X[:, 1] + 0.1 * rng.normal(size=120)
     X[:, 0] -= X[:, 0].mean()
-    selection = decide(Evidence.from_sets([[1, 1, 0]] * 4), max_size=2)
+    selection = decide(Evidence.from_sets([[1, 1, 1, 0]] * 4), max_size=3)
     summary = summarize(selection, FeatureData.from_table(X, y), n_draws=0)
     clear = {record.feature: record.effect_clear for record in summary.chosen}
-    assert clear == {"x0": False, "x1": True}
+    assert clear == {"x0": False, "x1": True, "x2": False}
     markdown = render_markdown(summary)
-    assert "no clear direction (r " in markdown
+    assert markdown.count("no clear direction (r ") == 1
+    assert "U-shaped: target highest at both ends (r +0." in markdown
     assert "rises with the target (r +0." in markdown
 
 

@@ -174,7 +174,7 @@ def test_html_needs_no_network_and_runs_nothing_but_its_own_script(html, summary
     assert policy.split("; ") == [
         "default-src 'none'", "img-src data:", "style-src 'unsafe-inline'", f"script-src 'sha256-{digest}'"
     ]  # fmt: skip
-    assert not names & {"link", "iframe", "object", "embed", "base", "form", "svg"}
+    assert not names & {"link", "iframe", "object", "embed", "base", "form", "image", "use", "foreignobject", "animate"}
     for _, attributes in page.elements:
         assert not [name for name in attributes if name.startswith("on")]
         assert attributes.get("src", "data:image/").startswith("data:image/")
