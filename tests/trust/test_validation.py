@@ -517,7 +517,9 @@ def test_a_roc_curve_is_that_of_its_definition_and_its_area_is_the_auc():
     several = Target("multiclass", y, classes=("a", "b", "c"))
     curve = roc_curve(several, Predicted(scores.argmax(axis=1), scores))
     assert integrate.trapezoid(curve, ROC_GRID) == pytest.approx(roc_auc_score(np.eye(3)[y], scores), abs=0.005)
-    assert np.isnan(roc_curve(Target("binary", np.zeros(4), classes=("a", "b")), Predicted(np.zeros(4), scores[:4, :2]))).all()
+    assert np.isnan(
+        roc_curve(Target("binary", np.zeros(4), classes=("a", "b")), Predicted(np.zeros(4), scores[:4, :2]))
+    ).all()
 
 
 def test_predictions_are_of_held_out_samples():
