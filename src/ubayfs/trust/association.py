@@ -356,15 +356,14 @@ class FeatureTests:
             plain = np.flatnonzero(~with_gaps)
             if len(plain):
                 bent = np.array([j not in levels for j in columns[places[plain]].tolist()], dtype=bool)
-                observed, shuffled = self._complete(values[:, plain], bent)
-                yield places[plain], observed.p_values()[0], shuffled.smallest
+                yield places[plain], *self._complete(values[:, plain], bent)
             if with_gaps.any():
                 yield places[with_gaps], *self._with_gaps(values[:, with_gaps], gaps[:, with_gaps])
         for place in np.flatnonzero(several).tolist():
             yield np.array([place]), *self._category(int(columns[place]))
 
     def _complete(self, values: Floats, bent: Mask) -> tuple[Statistics, Statistics]:
-        """Test columns without gaps, also in shuffles; for U-shapes where `bent`."""
+        """Test columns without gaps; for U-shapes where `bent`."""
         x = self._scores(values, slice(None), self.sampling.basis)
         square = outside(self.sampling.basis, np.where(bent & self.sampling.scatter_alike, x**2, 0.0))
         square -= x * (x * square).sum(axis=0)
