@@ -286,8 +286,8 @@ def test_the_penalty_curve_follows_the_price(at):
     page = at("rules")
     curve, price = page.locator("svg.penalty"), page.locator("[data-keep=form-amount]")
 
-    def left(label):
-        """Return what is left of the admissibility at violations by 1, 2 ..."""
+    def votes(label):
+        """Return what violations by 1, 2 ... cost."""
         return [float(found) for found in re.findall(r"violated by [1-9]: ([\d.e-]+)", label)]
 
     page.locator("[data-keep=form-strictness]").select_option(label="wish with a price")
@@ -297,8 +297,8 @@ def test_the_penalty_curve_follows_the_price(at):
     price.fill("18")
     page.get_by_text("A violation by 1 costs 18 votes").wait_for()
     expect(curve).not_to_have_attribute("aria-label", first)
-    higher = left(curve.get_attribute("aria-label"))
-    assert higher[1] < higher[0] < left(first)[0] < 1
+    higher = votes(curve.get_attribute("aria-label"))
+    assert higher[1] > higher[0] == 18 > votes(first)[0] == 4
     page.locator("[data-keep=form-strictness]").select_option(label="must hold")
     page.get_by_text("It is never violated").wait_for()
     expect(curve).to_have_count(0)

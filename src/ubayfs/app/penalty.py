@@ -1,4 +1,4 @@
-"""The penalty curve of a rule: what is left of the admissibility of a set that violates it."""
+"""The penalty curve of a rule: what it costs to violate it, in votes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from markupsafe import Markup
 from .._plain import rounded
 from ..constraints.utility import log_row_admissibility, relaxation_of_cost
 
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 340, 180, 48, 42, 10, 36
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 340, 180, 48, 12, 10, 36
 _N_POINTS = 60
-_LEVELS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999)  # where the axis may end
 
 
 @dataclass(frozen=True)
@@ -64,37 +63,32 @@ def in_words(rho: float, scale: Scale) -> str:
 
 
 def penalty_svg(rho: float, scale: Scale, farthest: int = 5) -> Markup:
-    """Return a drawing of admissibility (left) and cost in votes (right) against the amount of violation.
-
-    The axis ends below the curve, since a price that matters takes a few votes of thousands.
+    """Return a drawing of the cost in votes against the amount of violation.
 
     >>> penalty_svg(1.0, Scale(100, 1000.0)).count("<circle")
     6
     """
-    amounts = np.linspace(0.0, farthest, _N_POINTS)
-    line = zip(amounts.tolist(), admissibility(amounts, rho).tolist(), strict=True)
-    points = [(float(at), float(admissibility(at, rho))) for at in range(farthest + 1)]
-    lowest = max(level for level in _LEVELS if level <= points[-1][1])
+    amounts = np.linspace(0.0, farthest, _N_POINTS).tolist()
+    top = scale.votes(farthest, rho) or 1.0
 
-    def place(at: float, value: float) -> tuple[float, float]:
-        height = (_HEIGHT - _TOP - _BOTTOM) * (1.0 - value) / (1.0 - lowest)
-        return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * at / farthest, 1), round(_TOP + height, 1)
+    def place(at: float) -> tuple[float, float]:
+        height = (_HEIGHT - _TOP - _BOTTOM) * (1.0 - scale.votes(at, rho) / top)
+        return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * at / farthest, 1), round(_TOP + height, 2)
 
     parts = []
-    for level in (lowest, (1.0 + lowest) / 2, 1.0):
-        _, y = place(0.0, level)
-        cost = rounded(scale.strength * scale.total * (1.0 - level))
+    for share in (0.0, 0.5, 1.0):
+        y = _TOP + (_HEIGHT - _TOP - _BOTTOM) * (1.0 - share)
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y}" y2="{y}"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4}" class="y">{level:.6g}</text>')
-        parts.append(f'<text x="{_WIDTH - _RIGHT + 6}" y="{y + 4}">{cost}</text>')
-    parts += [f'<text x="{place(at, 1)[0]}" y="{_HEIGHT - 20}" class="x">{at:g}</text>' for at, _ in points]
+        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4}" class="y">{rounded(share * top)}</text>')
+    whole = range(farthest + 1)
+    parts += [f'<text x="{place(at)[0]}" y="{_HEIGHT - 20}" class="x">{at}</text>' for at in whole]
     parts.append(
-        f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 4}" class="x">violated by (left: admissibility, right: votes)</text>'
+        f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 4}" class="x">votes that it costs to violate it by so much</text>'
     )
-    parts.append(f'<polyline points="{" ".join("{},{}".format(*place(*point)) for point in line)}"/>')
-    parts += ['<circle cx="{}" cy="{}" r="3"/>'.format(*place(*point)) for point in points]
-    label = "; ".join(f"violated by {at:g}: {value:.4g}" for at, value in points)
-    return Markup('<svg class="penalty" viewBox="0 0 {} {}" role="img" aria-label="Admissibility. {}">{}</svg>').format(
+    parts.append(f'<polyline points="{" ".join("{},{}".format(*place(at)) for at in amounts)}"/>')
+    parts += ['<circle cx="{}" cy="{}" r="3"/>'.format(*place(at)) for at in whole]
+    label = "; ".join(f"violated by {at}: {scale.votes(at, rho):.4g}" for at in whole)
+    return Markup('<svg class="penalty" viewBox="0 0 {} {}" role="img" aria-label="Cost in votes. {}">{}</svg>').format(
         _WIDTH,
         _HEIGHT,
         label,

@@ -33,7 +33,7 @@ from ..view.parts import text
 
 _MEANING = {
     MUST: "It is never violated, whatever the votes are.",
-    OWN: "The stronger the correlation r of two features, the more it costs to select both: rho is r / (1 - r).",
+    OWN: "The stronger the correlation of two features, the more votes it costs to select both.",
 }
 _PRICE = "Price in votes"
 
