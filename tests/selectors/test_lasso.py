@@ -300,10 +300,11 @@ def test_neither_blocks_nor_working_sets_nor_threads_change_votes(name, task, mo
     X[:, 40:50] = X[:, [0, 1, 2, 6, 7] * 2]
     data = FeatureData.from_table(X, y)
     expected = choices(SELECTORS[name], data, subsamples)
-    for entries, joining, cache in ((1, 50, 1), (100, 3, 1 << 19), (700, 1000, 1 << 12)):
+    for entries, joining, cache, kept in ((1, 50, 1, 0), (100, 3, 1 << 19, 1), (700, 1000, 1 << 12, 20_000)):
         monkeypatch.setattr(_score_columns, "BLOCK_ENTRIES", entries)
         monkeypatch.setattr(_lasso_fits, "JOINING", joining)
         monkeypatch.setattr(_lasso_fits, "CACHE_ENTRIES", cache)
+        monkeypatch.setattr(_lasso_fits, "COLUMN_ENTRIES", kept)
         with column_threads(2):
             assert choices(SELECTORS[name], data, subsamples) == expected
         prepared = SELECTORS[name].prepared(data.X)

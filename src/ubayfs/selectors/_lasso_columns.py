@@ -15,7 +15,6 @@ from itertools import pairwise
 import numpy as np
 
 from .._arguments import Floats, Ints, Mask
-from ..data.covariates import outside
 from ..data.matrix import feature_chunks
 from . import _score_columns
 from ._score_columns import NOTHING_LEFT, ScoreColumns
@@ -44,16 +43,13 @@ class LassoColumns:
         factor: float,
         run_columns: tuple[Floats, Ints],
     ) -> None:
-        self.n_features, n_samples = scores.straight.shape
+        self.n_features = scores.straight.shape[0]
         self._scores, self._factor = scores, factor
         self.subsamples, self.bases = subsamples, bases
         self.sizes = subsamples.sum(axis=1)
-        self.samples = [np.flatnonzero(rows) for rows in subsamples]
         self._run_columns, self._run_features = run_columns
         self.n_columns = self.n_features * (2 if curves else 1)
-        self._directions = np.zeros((len(bases), max(basis.shape[1] for basis in bases), n_samples))
-        for directions, basis, rows in zip(self._directions, bases, subsamples, strict=True):
-            directions[: basis.shape[1], rows] = basis.T
+        self._directions = directions_of(bases, subsamples)
         # 1 / (norm * sqrt(n)) / factor: times a product of a column and a vector, its correlation; 0 for no column.
         self._scale = np.zeros((len(bases), self.n_columns))
         each_block(self._measure, self._blocks())
@@ -61,8 +57,8 @@ class LassoColumns:
     # -- all columns -------------------------------------------------------------------------------------------------
 
     def _blocks(self) -> list[slice]:
-        n_samples = self.subsamples.shape[1]
-        return list(feature_chunks(self.n_features, max(1, _score_columns.BLOCK_ENTRIES // n_samples)))
+        size = max(1, _score_columns.BLOCK_ENTRIES // max(self.subsamples.shape))
+        return list(feature_chunks(self.n_features, size))
 
     def _made(self, part: slice) -> list[tuple[slice, Floats]]:
         """Return the straight columns of some features, and the bent ones if there are any, with their positions."""
@@ -78,10 +74,15 @@ class LassoColumns:
 
     def _measure(self, part: slice) -> None:
         for place, rows in self._made(part):
-            total = self._totals(self.subsamples.astype(np.float64), self._directions, rows)
-            factor = 1.0 if place.start == part.start else self._factor
-            with np.errstate(divide="ignore"):
-                self._scale[:, place] = np.where(total > 0, 1.0 / np.sqrt(total * self.sizes[:, None]) / factor, 0.0)
+            squares = self.subsamples.astype(np.float64) @ (rows**2).T
+            total = squares.copy()
+            for direction in range(self._directions.shape[1]):
+                # |x - Q Q'x|^2 = |x|^2 - |Q'x|^2 with Q orthonormal
+                total -= (self._directions[:, direction] @ rows.T) ** 2
+            nothing = total <= NOTHING_LEFT * squares
+            total *= self.sizes[:, None] * (1.0 if place.start == part.start else self._factor**2)
+            total[nothing] = np.inf
+            self._scale[:, place] = 1.0 / np.sqrt(total)
         gaps = np.flatnonzero(self._scores.with_gaps[part])
         if len(gaps):  # what does not vary among the values that are present is constant
             vary = self._vary(part.start + gaps)
@@ -92,15 +93,6 @@ class LassoColumns:
         if len(features):
             squares = (self._run_columns[:, inside] ** 2).sum(axis=2)
             self._scale[:, features] = np.where(squares > 0, 1.0 / self.sizes[:, None], 0.0)
-
-    @staticmethod
-    def _totals(weights: Floats, directions: Floats, rows: Floats) -> Floats:
-        """Return sums of squares outside of bases in each run, of shape (n_models, k); 0 where nothing is left."""
-        squares = weights @ (rows**2).T
-        inside = directions.reshape(-1, rows.shape[1]) @ rows.T
-        # |x - Q Q'x|^2 = |x|^2 - |Q'x|^2 with Q orthonormal
-        total = squares - (inside.reshape(len(directions), -1, len(rows)) ** 2).sum(axis=1)
-        return np.where(total > NOTHING_LEFT * squares, total, 0.0)
 
     def _vary(self, features: Ints) -> Mask:
         rows = self._scores.rows(features)
@@ -124,8 +116,9 @@ class LassoColumns:
         (place, rows), *bent = self._made(part)
         correlations = [(place, self._products(vectors, runs, rows, part, self._run_columns))]
         correlations += [(place, vectors @ rows.T) for place, rows in bent]
+        every_run = np.array_equal(runs, np.arange(len(self._scale)))
         for place, products in correlations:
-            products *= self._scale[runs, place]
+            products *= self._scale[:, place] if every_run else self._scale[runs, place]
         return correlations
 
     def largest(self, vectors: Floats, runs: Ints) -> Floats:
@@ -150,30 +143,20 @@ class LassoColumns:
 
         def find(part: slice) -> None:
             for place, correlations in self._correlations(vectors, runs, part):
-                sizes = np.abs(correlations)
-                which, columns = np.nonzero((sizes > levels[:, None]) & ~members[:, place])
+                sizes = np.abs(correlations, out=correlations)
+                which, columns = _places(sizes > levels[:, None])
+                fresh = ~members[which, columns + place.start]
+                which, columns = which[fresh], columns[fresh]
                 parts.append((which, columns + place.start, sizes[which, columns]))
 
         each_block(find, self._blocks())
         which, columns, sizes = (np.concatenate(entries) for entries in zip(*parts, strict=True))
-        order = np.lexsort((columns, -sizes, which))
+        order = np.argsort(which, kind="stable")
+        columns, sizes = columns[order], sizes[order]
         starts = np.searchsorted(which[order], np.arange(len(vectors) + 1))
-        return [columns[order[a : min(b, a + n_most)]] for a, b in pairwise(starts.tolist())]
+        return [_largest(columns[a:b], sizes[a:b], n_most) for a, b in pairwise(starts.tolist())]
 
     # -- products ----------------------------------------------------------------------------------------------------
-
-    def _values(self, run: int, features: Ints) -> Floats:
-        """Return what products are made of, of shape (k, n_samples): straight columns, clipped; 0 for gaps."""
-        rows = np.nan_to_num(self._scores.rows(features), nan=0.0, copy=False)
-        self._put_run_columns(rows, run, features)
-        return _clipped(rows)
-
-    def _put_run_columns(self, rows: Floats, run: int, features: Ints) -> None:
-        """Put the columns of the run in the rows of features whose columns differ from run to run."""
-        if len(self._run_features) == 0:
-            return
-        here = np.flatnonzero(np.isin(features, self._run_features))
-        rows[here] = self._run_columns[run, np.searchsorted(self._run_features, features[here])]
 
     def best_products(self, vectors: Floats, runs: Ints, heads: Ints, levels: Floats, n_most: int) -> list[Pairs]:
         """Return the products with one of the first features of a run that correlate most with each vector.
@@ -183,9 +166,10 @@ class LassoColumns:
         """
         parts: list[tuple[Ints, Ints, Ints, Floats]] = []
         head_values = np.zeros((*heads.shape, self.subsamples.shape[1]))
-        for run, features in enumerate(heads):
-            head_values[run, features >= 0] = self._values(run, features[features >= 0]) * self.subsamples[run]
-        run_columns, all_runs = _clipped(self._run_columns), np.arange(len(heads))
+        there, all_runs = np.nonzero(heads >= 0), np.arange(len(heads))
+        none_bent = np.zeros(len(there[0]), dtype=bool)
+        head_values[there] = _clipped(self._single(there[0], heads[there], none_bent)) * self.subsamples[there[0]]
+        run_columns, limits = _clipped(self._run_columns), (levels * self._factor) ** 2 * self.sizes[runs]
 
         def find(part: slice) -> None:
             rows = _clipped(np.nan_to_num(self._scores.rows(part), nan=0.0, copy=False))
@@ -198,15 +182,17 @@ class LassoColumns:
                 total = whole.copy()
                 for direction in range(self._directions.shape[1]):
                     weighted = first * self._directions[:, direction]
-                    total -= self._products(weighted, all_runs, rows, part, run_columns) ** 2
-                total[total <= NOTHING_LEFT * whole] = np.inf
-                sizes = np.abs(self._products(vectors * first[runs], runs, rows, part, run_columns))
-                sizes /= self._factor * np.sqrt(total * self.sizes[:, None])[runs]
-                which, columns = np.nonzero(sizes > levels[:, None])
-                partners = columns + part.start
-                fresh = (partners[:, None] != heads[runs[which], : head + 1]).all(axis=1)  # each pair once
-                which, columns, partners = which[fresh], columns[fresh], partners[fresh]
-                parts.append((which, heads[runs[which], head], partners, sizes[which, columns]))
+                    inside = self._products(weighted, all_runs, rows, part, run_columns)
+                    total -= np.multiply(inside, inside, out=inside)
+                found = self._products(vectors * first[runs], runs, rows, part, run_columns)
+                # Which correlations |found| / (factor sqrt(total n)) are above the level, without a root.
+                np.multiply(found, found, out=found)
+                which, columns = _places(found > total[runs] * limits[:, None])
+                places, partners = (runs[which], columns), columns + part.start
+                fresh = (partners[:, None] != heads[places[0], : head + 1]).all(axis=1)  # each pair once
+                fresh &= total[places] > NOTHING_LEFT * whole[places]
+                sizes = np.sqrt(found[which, columns][fresh] / (total[places] * self.sizes[places[0]])[fresh])
+                parts.append((which[fresh], heads[places[0], head][fresh], partners[fresh], sizes / self._factor))
 
         each_block(find, self._blocks())
         which, first, second, sizes = (np.concatenate(entries) for entries in zip(*parts, strict=True))
@@ -222,29 +208,67 @@ class LassoColumns:
 
     # -- the columns of a run ----------------------------------------------------------------------------------------
 
-    def take(self, run: int, columns: Ints, pairs: Pairs = ()) -> Floats:
-        """Return columns of a run, of shape (k, n_samples_of_run).
-
-        Column 2p + i is the product of the i-th of `pairs`.
-        """
-        rows = self.samples[run]
-        values = np.empty((len(columns), len(rows)))
-        single = columns < 2 * self.n_features
-        features = columns[single] % self.n_features
-        made = self._scores.rows(features)
-        bent = columns[single] >= self.n_features
-        made[bent] = self._scores.bent(made[bent], features[bent])
-        self._put_run_columns(made, run, features)
-        values[single] = made[:, rows]
+    def _single(self, runs: Ints, features: Ints, bent: Mask) -> Floats:
+        """Return straight or bent columns of some runs, before they are scaled, of shape (k, n_samples)."""
+        rows = self._scores.rows(features)
+        rows[bent] = self._scores.bent(rows[bent], features[bent])
         if self._scores.with_gaps[features].any():
-            np.nan_to_num(values, nan=0.0, copy=False)
-        if not single.all():
-            chosen = np.array([pairs[i] for i in columns[~single] - 2 * self.n_features])
-            first, second = (self._values(run, features)[:, rows] for features in chosen.T)
-            values[~single] = first * second
-        values = outside(self.bases[run], values.T).T
-        size = np.sqrt((values**2).mean(axis=1)) * np.where(columns < self.n_features, 1.0, self._factor)
-        return np.ascontiguousarray(values / np.where(size > 0, size, 1.0)[:, None])
+            np.nan_to_num(rows, nan=0.0, copy=False)
+        if len(self._run_features):
+            here = np.flatnonzero(np.isin(features, self._run_features))
+            rows[here] = self._run_columns[runs[here], np.searchsorted(self._run_features, features[here])]
+        return rows
+
+    def take(self, runs: Ints, columns: Ints, pairs: Ints) -> Floats:
+        """Return columns of some runs, of shape (k, n_samples): row i is column `columns[i]` of run `runs[i]`.
+
+        They are 0 outside of the run. Of products, `pairs` are the features, of shape (k, 2).
+        """
+        product = columns >= 2 * self.n_features
+        bent = ~product & (columns >= self.n_features)
+        features = np.where(product, pairs[:, 0], columns % self.n_features)
+        values = self._single(runs, features, bent)
+        if product.any():
+            second = self._single(runs[product], pairs[product, 1], bent[product])
+            values[product] = _clipped(values[product]) * _clipped(second)
+        values *= self.subsamples[runs]
+        values = without(self._directions, runs, values)
+        size = np.sqrt((values**2).sum(axis=1) / self.sizes[runs]) * np.where(bent | product, self._factor, 1.0)
+        values /= np.where(size > 0, size, 1.0)[:, None]
+        return values
+
+
+def directions_of(bases: Sequence[Floats], subsamples: Mask) -> Floats:
+    """Return bases of runs, 0 outside of these, of shape (n_models, largest rank, n_samples)."""
+    directions = np.zeros((len(bases), max(basis.shape[1] for basis in bases), subsamples.shape[1]))
+    for rows, basis, members in zip(directions, bases, subsamples, strict=True):
+        rows[: basis.shape[1], members] = basis.T
+    return directions
+
+
+def without(directions: Floats, which: Ints, rows: Floats) -> Floats:
+    """Return what is left of rows outside of the directions of these runs; see :func:`~ubayfs.data.covariates.outside`.
+
+    The result for a row does not depend on the others.
+    """
+    for _ in range(2):
+        for number in range(directions.shape[1]):
+            direction = directions[which, number]
+            rows = rows - np.einsum("ij,ij->i", rows, direction)[:, None] * direction
+    return rows
+
+
+def _largest(columns: Ints, sizes: Floats, n_most: int) -> Ints:
+    """Return the columns of largest size, largest first; of equal ones, the first."""
+    if len(columns) > n_most:  # few of many: without sorting all
+        large = sizes >= np.partition(sizes, -n_most)[-n_most]
+        columns, sizes = columns[large], sizes[large]
+    return columns[np.lexsort((columns, -sizes))[:n_most]]
+
+
+def _places(mask: Mask) -> tuple[Ints, Ints]:
+    """Return where a mask with few entries is true, row by row: many times faster than np.nonzero."""
+    return np.divmod(np.flatnonzero(mask), mask.shape[1])
 
 
 def _clipped(values: Floats) -> Floats:

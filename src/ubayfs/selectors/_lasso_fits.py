@@ -12,15 +12,17 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from .._arguments import Floats, Ints
-from ..data.covariates import outside
 from ..data.matrix import feature_chunks
 from ._active_sets import enlarged, minimize
-from ._lasso_columns import LassoColumns, Pairs
+from ._lasso_columns import LassoColumns, Pairs, directions_of, without
 from ._subsample import COLLINEAR
 from .threads import each_block
 
 # Penalties on the way, each with the same share of the last, and columns that join a working set at a time.
 N_STEPS, JOINING = 3, 30
+
+# Entries of columns that are kept, or made at a time; bounds memory only.
+COLUMN_ENTRIES = 1 << 22
 
 # Columns whose correlation is within this share of the penalty may be copies of active ones; the first one counts.
 NEAR = 1e-7
@@ -48,7 +50,7 @@ class LassoFits:
         self.pairs: list[Pairs] = [() for _ in runs]
         self.heads = np.empty((len(columns.sizes), 0), dtype=np.intp)
         self._root: Floats | None = None  # of the weights of samples, (n_lassos, n_samples)
-        self._bases: Sequence[Floats] = ()  # of weighted samples
+        self._directions: Floats | None = None  # of weighted samples, (n_models, rank, n_samples)
         self._begin()
 
     def _begin(self) -> None:
@@ -58,6 +60,9 @@ class LassoFits:
         self.members = [np.empty(0, dtype=np.intp) for _ in range(n_lassos)]
         self._gram = [np.empty((0, 0)) for _ in range(n_lassos)]  # products of the columns
         self._c, self.weights = ([np.empty(0) for _ in range(n_lassos)] for _ in range(2))
+        # The columns of working sets, as far as there is room for them; others are made again when they are needed.
+        self._kept: list[Floats | None] = [np.empty((0, self._targets.shape[1])) for _ in range(n_lassos)]
+        self._room = COLUMN_ENTRIES
 
     def top_penalties(self) -> Floats:
         """Return the penalty of each lasso at which the first column of any output of its run enters; (n_lassos,).
@@ -91,8 +96,7 @@ class LassoFits:
         """Let products with the first features of each run join that violate the penalty, at most so many."""
         self.heads = heads
         self.pairs = self._columns.best_products(self._gradients(), self._runs, heads, penalty, n_most)
-        for lasso, pairs in enumerate(self.pairs):
-            self._extend(lasso, 2 * self._columns.n_features + np.arange(len(pairs)))
+        self._extend([(lasso, 2 * self.n_features + np.arange(len(pairs))) for lasso, pairs in enumerate(self.pairs)])
         self.settle(penalty)
 
     def reweight(self, targets: Floats, root: Floats, bases: Sequence[Floats]) -> None:
@@ -101,14 +105,15 @@ class LassoFits:
         `root`, of shape (n_lassos, n_samples), has the square roots of the weights, `targets` are multiplied with these
         and lie outside of `bases`, those of constant and covariates times them.
         """
-        self._targets, self._root, self._bases = targets, root, bases
+        self._targets, self._root = targets, root
+        self._directions = directions_of(bases, self._columns.subsamples)
         active = [np.flatnonzero(weights) for weights in self.weights]
         kept = [(self.members[lasso][places], self.weights[lasso][places]) for lasso, places in enumerate(active)]
         self._begin()
-        for lasso, (members, weights) in enumerate(kept):
+        for lasso, (members, _) in enumerate(kept):
             self._is_member[lasso, members[members < self._columns.n_columns]] = True
-            self._extend(lasso, members)
-            self.weights[lasso] = weights
+        self._extend([(lasso, members) for lasso, (members, _) in enumerate(kept)])
+        self.weights = [weights for _, weights in kept]
 
     # -- working sets ------------------------------------------------------------------------------------------------
 
@@ -120,29 +125,47 @@ class LassoFits:
         extended = [(lasso, new) for lasso, new in zip(asked.tolist(), joining, strict=True) if len(new)]
         for lasso, new in extended:
             self._is_member[lasso, new] = True
-            self._extend(lasso, new)
+        self._extend(extended)
         return [lasso for lasso, _ in extended]
 
-    def _extend(self, lasso: int, new: Ints) -> None:
-        before = self.members[lasso]
-        self.members[lasso] = np.concatenate([before, new])
-        columns = self._take(lasso, self.members[lasso])
-        k, (more, n_samples) = len(before), columns.shape
-        target = self._targets[lasso, self._columns.samples[self._runs[lasso]]]
-        # Only products with new columns are missing: G_new = X_new' X / n and c_new = X_new' y / n.
-        products = columns[k:] @ np.column_stack([columns.T, target]) / n_samples
-        gram = enlarged(self._gram[lasso], (more, more))
-        gram[k:], gram[:k, k:] = products[:, :more], products[:, :k].T
-        self._gram[lasso], self._c[lasso] = gram, np.append(self._c[lasso], products[:, more])
-        self.weights[lasso] = enlarged(self.weights[lasso], (more,))
+    def _extend(self, extended: Sequence[tuple[int, Ints]]) -> None:
+        """Let columns join the working sets of some lassos."""
+        entries = max((new.size for _, new in extended), default=0) * self._targets.shape[1]
+        for part in feature_chunks(len(extended), max(1, COLUMN_ENTRIES // (8 * max(entries, 1)))):
+            some = extended[part]
+            made, start = self._take(some), 0
+            for lasso, new in some:
+                self._add(lasso, new, made[start : start + len(new)])
+                start += len(new)
 
-    def _take(self, lasso: int, columns: Ints) -> Floats:
-        run = int(self._runs[lasso])
-        values = self._columns.take(run, columns, self.pairs[lasso])
-        if self._root is None:
+    def _add(self, lasso: int, new: Ints, made: Floats) -> None:
+        before, k, more = self._kept[lasso], len(self.members[lasso]), len(self.members[lasso]) + len(new)
+        columns = np.concatenate([self._take([(lasso, self.members[lasso])]) if before is None else before, made])
+        self.members[lasso] = np.concatenate([self.members[lasso], new])
+        size = self._columns.sizes[self._runs[lasso]]
+        # Only products with new columns are missing: G_new = X_new' X / n and c_new = X_new' y / n.
+        gram = enlarged(self._gram[lasso], (more, more))
+        gram[k:] = made @ columns.T / size
+        gram[:k, k:] = gram[k:, :k].T
+        self._gram[lasso], self._c[lasso] = gram, np.append(self._c[lasso], made @ self._targets[lasso] / size)
+        self.weights[lasso] = enlarged(self.weights[lasso], (more,))
+        if before is not None:
+            self._room -= made.size
+            self._kept[lasso] = columns if self._room >= 0 else None
+
+    def _take(self, wanted: Sequence[tuple[int, Ints]]) -> Floats:
+        """Return columns of some lassos, one below the other, of shape (k, n_samples)."""
+        lassos = np.repeat([lasso for lasso, _ in wanted], [len(columns) for _, columns in wanted])
+        columns = np.concatenate([columns for _, columns in wanted])
+        pairs = np.full((len(columns), 2), -1)
+        for i in np.flatnonzero(columns >= 2 * self.n_features).tolist():
+            pairs[i] = self.pairs[lassos[i]][columns[i] - 2 * self.n_features]
+        runs = self._runs[lassos]
+        values = self._columns.take(runs, columns, pairs)
+        if self._root is None or self._directions is None:
             return values
         # Weighted least squares is least squares of rows times the roots of their weights.
-        return outside(self._bases[run], (values * self._root[lasso, self._columns.samples[run]]).T).T
+        return without(self._directions, runs, values * self._root[lassos])
 
     def _solve(self, penalty: Floats, lassos: Sequence[int] | None = None) -> None:
         """Solve lassos on their working sets."""
@@ -166,10 +189,11 @@ class LassoFits:
         asked = np.arange(len(self._runs)) if lassos is None else lassos
         residuals = self._targets[asked].copy()
         for row, lasso in zip(residuals, asked.tolist(), strict=True):
-            active = np.flatnonzero(self.weights[lasso])
-            if len(active):
-                fitted = self.weights[lasso][active] @ self._take(lasso, self.members[lasso][active])
-                row[self._columns.samples[self._runs[lasso]]] -= fitted
+            kept, weights = self._kept[lasso], self.weights[lasso]
+            if kept is None:
+                active = np.flatnonzero(weights)
+                weights, kept = weights[active], self._take([(lasso, self.members[lasso][active])])
+            row -= weights @ kept
         return residuals
 
     def _gradients(self, lassos: Ints | None = None) -> Floats:

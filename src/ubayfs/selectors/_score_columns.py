@@ -92,25 +92,35 @@ def _straight(block: Array) -> Floats:
     ranks = np.ascontiguousarray(centered_ranks(block).T)
     x = np.array(block.T, dtype=np.float64, order="C")
     absent = np.isnan(x)
-    n_present = x.shape[1] - absent.sum(axis=1, keepdims=True)
+    present, n = (~absent, len(block) - absent.sum(axis=1, keepdims=True)) if absent.any() else (None, len(block))
     x[absent] = 0.0
     x *= power_of_two(np.abs(x).max(axis=1, keepdims=True))
-    s = ndtri(
-        ranks / np.maximum(n_present, 1) + 0.5
-    )  # Phi^-1((rank - 1/2) / n) from ranks around their mean (n + 1) / 2
-    a = _standardized(_standardized(x, absent, n_present) + s, absent, n_present)
+    # Phi^-1((rank - 1/2) / n) from ranks around their mean (n + 1) / 2
+    if present is None:  # whose doubles are few whole numbers
+        s = ndtri(np.arange(1 - n, n) / 2 / n + 0.5)[(2 * ranks).astype(np.intp) + n - 1]
+    else:
+        s = ndtri(ranks / np.maximum(n, 1) + 0.5)
+    a = _standardized(_standardized(x, present, n) + s, present, n)
     a[absent] = np.nan
     return a
 
 
-def _standardized(rows: Floats, absent: Mask, n_present: Ints) -> Floats:
-    """Return rows with mean 0 and variance 1 over what is present, 0 elsewhere and where they are constant."""
-    n, present = np.maximum(n_present, 1), ~absent
-    constant = ~(rows.max(axis=1, where=present, initial=-np.inf) > rows.min(axis=1, where=present, initial=np.inf))
+def _standardized(rows: Floats, present: Mask | None, n: Ints | int) -> Floats:
+    """Return rows with mean 0 and variance 1 over the n values that are present, 0 where they are constant.
+
+    What is absent is 0 before and after; None: everything is present.
+    """
+    n = np.maximum(n, 1)
+    if present is None:
+        constant = ~(rows.max(axis=1) > rows.min(axis=1))
+    else:
+        constant = ~(rows.max(axis=1, where=present, initial=-np.inf) > rows.min(axis=1, where=present, initial=np.inf))
     for _ in range(2):  # the second time removes what the rounding of a mean far from 0 has left
-        rows = (rows - (rows * present).sum(axis=1, keepdims=True) / n) * present
+        rows = rows - rows.sum(axis=1, keepdims=True) / n
+        if present is not None:
+            rows *= present
         largest = np.abs(rows).max(axis=1, keepdims=True)
-        rows = rows / np.where(largest > 0, largest, 1.0)
+        rows /= np.where(largest > 0, largest, 1.0)
     spread = np.sqrt((rows**2).sum(axis=1, keepdims=True) / n)
     rows /= np.where(spread > 0, spread, 1.0)
     rows[constant] = 0.0

@@ -157,7 +157,7 @@ class Lasso(JointSelector):
             columns = LassoColumns(scores, subsamples, bases, self.curves, self.penalty_factor, run_columns)
             lassos = self._cox(columns, target) if target.task == "survival" else self._squares(columns, target)
             chosen += [
-                _choice(*weights, heads, columns.n_features, n_features)
+                _choice(*weights, heads, n_features)
                 for weights, heads in zip(_weights(lassos), lassos.heads, strict=True)
             ]
         return chosen
@@ -260,32 +260,36 @@ def _weights(fits: LassoFits) -> list[tuple[Floats, Ints, Ints]]:
     return weights
 
 
-def _scores(sizes: Floats, features: Ints, n_features: int) -> Floats:
-    """Return the largest weight of each feature over that of all, of shape (n_features,)."""
-    scores = np.zeros(n_features)
-    np.maximum.at(scores, features, sizes)
-    return scores / (scores.max(initial=0.0) or 1.0)
+def _scores(sizes: Floats, features: Ints) -> tuple[Ints, Ints, Floats]:
+    """Return the features that have a weight, the place of each entry among them, and the largest weight of each.
+
+    Weights are over that of all.
+    """
+    candidates, places = np.unique(features, return_inverse=True)
+    scores = np.zeros(len(candidates))
+    np.maximum.at(scores, places, sizes)
+    return candidates, places, scores / (scores.max(initial=0.0) or 1.0)
 
 
 def _heads(fits: LassoFits) -> Ints:
     """Return the features of largest weight in each run, of shape (n_models, N_HEADS), -1 where there are fewer."""
     heads = np.full((len(fits.lassos_of_runs), N_HEADS), -1)
     for run_heads, (sizes, features, _) in zip(heads, _weights(fits), strict=True):
-        scores = _scores(sizes, features, fits.n_features)
-        first = best_first(np.where(scores > 0, scores, -np.inf), N_HEADS)
+        candidates, _, scores = _scores(sizes, features)
+        first = candidates[best_first(np.where(scores > 0, scores, -np.inf), N_HEADS)]
         run_heads[: len(first)] = first
     return heads
 
 
-def _choice(sizes: Floats, features: Ints, carriers: Ints, heads: Ints, n_features: int, n_most: int) -> Choice:
-    scores = _scores(sizes, features, n_features)
+def _choice(sizes: Floats, features: Ints, carriers: Ints, heads: Ints, n_most: int) -> Choice:
+    candidates, places, scores = _scores(sizes, features)
     # A product gives both of its features the same score: the one that had more weight before comes first, so that the
     # order of the columns does not decide which of them has the last place.
-    heads = heads[heads >= 0]
     ranks = scores.copy()
-    ranks[heads] += 3 * TIE * np.arange(len(heads), 0, -1)
-    columns = best_first(np.where(scores > 0, ranks, -np.inf), n_most)
-    reached = sizes / sizes.max(initial=0.0) >= scores[features] - TIE if len(sizes) else np.empty(0, dtype=bool)
+    for bonus, head in enumerate(heads[heads >= 0][::-1].tolist(), 1):
+        ranks[candidates == head] += 3 * TIE * bonus
+    columns = candidates[best_first(np.where(scores > 0, ranks, -np.inf), n_most)]
+    reached = sizes / sizes.max(initial=0.0) >= scores[places] - TIE if len(sizes) else np.empty(0, dtype=bool)
     first: dict[int, int] = {}
     for feature, carrier in zip(features[reached].tolist(), carriers[reached].tolist(), strict=True):
         first.setdefault(feature, carrier)
