@@ -513,6 +513,7 @@ def test_report_says_what_votes_were_for():
 def test_stored_halves_know_what_carried_votes():
     X, y = planted()
     half = collect_evidence(X, y, selector="wide", n_models=4, random_state=0, n_features_per_model=4)
+    half = replace(half, site=None)  # halves are no sites
     halves = HalfEnsembles(((half, half),), np.ones((1, 200), dtype=bool), 1, {}, ())
     arrays = halves.to_arrays()
     assert all(re.fullmatch(ARRAYS, name) for name in arrays)
