@@ -73,6 +73,13 @@ def test_the_size_follows_the_slider_and_has_a_score_at_each_size(answer):
     expect(members(answer)).to_have_count(4)
     expect(answer.locator(".since")).to_contain_text("At most 4 features")
     answer.wait_for_selector("svg.curve[aria-label*='it is 4 now']")
+    thumb = answer.get_by_label("At most").evaluate(
+        "b => b.getBoundingClientRect().left + 8 + (b.offsetWidth - 16) * (b.value - b.min) / (b.max - b.min)"
+    )
+    mark = answer.locator("svg.curve circle").evaluate(
+        "c => { const r = c.getBoundingClientRect(); return r.x + r.width / 2; }"
+    )
+    assert abs(mark - thumb) < 2  # one axis for both
     answer.get_by_text("Numbers").click()
     scores = answer.locator(".report details td.number").all_inner_texts()
     assert [float(score) for score in scores] == sorted(float(score) for score in scores)

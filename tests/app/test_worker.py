@@ -156,13 +156,13 @@ def test_scores_of_sizes_are_looked_for_again_only_if_they_change(bench):
         return bench.request("sizes", sizes=[1, 2, 3, 4]).result(SECONDS)
 
     before = points()
-    assert [point.value for point in before] == sorted(point.value for point in before)
+    assert [point.votes for point in before] == sorted(point.votes for point in before)
     bench.set_size(2)
     until(bench, answered(bench))
     assert points() == before
     bench.set_weight(["gene9"], "very likely")
     until(bench, answered(bench))
-    assert points()[0].value != before[0].value
+    assert points()[0].votes != before[0].votes
 
 
 def test_conditions_are_counted_with_the_data(bench):
@@ -196,7 +196,7 @@ def test_requests(bench):
     ask = lambda kind, **payload: bench.request(kind, **payload).result(SECONDS)  # noqa: E731
     sizes = ask("sizes", sizes=[1, 2, 3])
     assert [point.size for point in sizes] == [1, 2, 3]
-    assert sizes[-1].value == pytest.approx(bench.answer.set.value)
+    assert sizes[-1].votes == pytest.approx(sum(each.count + each.weight for each in bench.answer.set.chosen))
     assert ask("estimate") == Estimate(0.0, 0)
     assert b"<svg" in ask("figure", name="evidence")
     with pytest.raises(UBayFSError):

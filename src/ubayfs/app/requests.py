@@ -24,7 +24,7 @@ _TOGETHER = 100  # runs that selectors do at once, at most
 
 
 def sizes(stages: Stages, sizes: Iterable[int]) -> list[SizePoint]:
-    """Return the highest score that sets of each size reach under all rules but max-size, and how many are related.
+    """Return the most votes that sets of each size reach under all rules but max-size, and how many are related.
 
     The best sets do not depend on that rule: they are looked for once until something else changes.
     """
@@ -46,7 +46,8 @@ def sizes(stages: Stages, sizes: Iterable[int]) -> list[SizePoint]:
     for size in sorted(size for size in wanted if best[size] is not None):
         chosen, value = best[size]
         at_least = None if related is None else related.of(np.flatnonzero(chosen).tolist()).at_least
-        points.append(SizePoint(size, value, at_least))
+        votes = (value - free.constraint_strength) * selection.posterior.total  # less what violated wishes cost
+        points.append(SizePoint(size, votes, at_least))
     return points
 
 

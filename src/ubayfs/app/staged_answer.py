@@ -110,8 +110,8 @@ class StagedAnswer:
 
 @dataclass(frozen=True)
 class SizePoint:
-    """The highest score that sets of one size reach, and how many of its members are related, at least."""
+    """The highest score, in votes, that sets of one size reach, and how many members are related, at least."""
 
     size: int
-    value: float
+    votes: float
     related: int | None

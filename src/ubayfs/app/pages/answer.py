@@ -18,10 +18,8 @@ from ...exceptions import InputError, NotAnsweredError, UBayFSError
 from ...explain.questions import Question
 from ...knowledge.patterns import Names
 from ...knowledge.scale import VOTES, number_or_word
-from ...report.facts import Unknown
+from ...report.facts import SizeScore, Unknown
 from ...report.sentences import NONE_CHOSEN, headline, proof
-from ...report.trust_sentences import mean_text
-from ...trust.prediction_metrics import metric_name
 from ..sessions import ExpertSession
 from ..view import answer_parts as parts
 from ..view.fields import Field, choice, panel
@@ -331,19 +329,17 @@ def _draw_size(bench: ExpertSession) -> None:
         every = np.unique(np.linspace(1, most, min(most, _MOST_SIZES)).round().astype(int)).tolist()
         points = await _quietly(asyncio.wrap_future(bench.request("sizes", sizes=[*every, chosen])))
         if points and seen["set"] is now:
-            place.set_content(parts.size_table(points, _performance(bench), chosen))
+            place.set_content(parts.size_table(points, _size_scores(bench), chosen, most))
 
     box.props["defaultValue"] = _limit(bench)  # after the largest value
     on(bench, "answer", lambda: later(curve))
     later(curve)
 
 
-def _performance(bench: ExpertSession) -> dict[int, str]:
-    """Return how sets of each size do on other samples, as far as it is known."""
+def _size_scores(bench: ExpertSession) -> tuple[SizeScore, ...]:
+    """Return how sets of each size predict held-out samples, as far as it is known."""
     latest = bench.answer.latest
-    if latest is None or isinstance(latest.trust.validation, Unknown):
-        return {}
-    return {row.size: f"{metric_name(row.metric)} {mean_text(row)}" for row in latest.trust.validation.sizes}
+    return () if latest is None or isinstance(latest.trust.validation, Unknown) else latest.trust.validation.sizes
 
 
 # -- questions ---------------------------------------------------------------------------------------------------------

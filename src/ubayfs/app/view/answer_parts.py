@@ -18,10 +18,12 @@ from ...report import tables
 from ...report.blocks import cards_html, table_html
 from ...report.content import fact_cards
 from ...report.document import Cell, Column, Table
-from ...report.facts import ChosenFeature, ConstraintFact, Fact, gain_text
+from ...report.facts import ChosenFeature, ConstraintFact, Fact, SizeScore, gain_text
 from ...report.feature_sentences import NONE_LEFT_OUT, marks_of
 from ...report.sentences import constraint_state
 from ...report.tables import Field
+from ...report.trust_sentences import mean_text
+from ...trust.prediction_metrics import metric_name
 from ..staged_answer import AlternativesStage, LeftOutStage, SetStage, SizePoint
 from ..state import Word
 from .parts import APP, badge, block, choices, paragraph, text, votes_bar
@@ -168,33 +170,65 @@ def _cost(entry: ConstraintFact) -> str:
     return f"Costs {entry.cost_text}; {' and '.join(changed) or 'the same set'} without it"
 
 
-def size_table(points: Sequence[SizePoint], performance: Mapping[int, str], now: int) -> Markup:
-    """Return score, related members and performance at each size: a curve for the eye, a table for everybody."""
+def size_table(points: Sequence[SizePoint], scores: Sequence[SizeScore], now: int, most: int) -> Markup:
+    """Return votes, related members and performance at each size: curves for the eye, a table for everybody.
+
+    The axis goes from 1 to `most`, as that of the slider above it.
+    """
+    by_size = {score.size: f"{metric_name(score.metric)} {mean_text(score)}" for score in scores}
     columns: list[Field[SizePoint]] = [
         (Column("Features", True), lambda r: f"{r.size}{' (now)' if r.size == now else ''}"),
-        (Column("Score", True), lambda r: f"{r.value:.4f}"),
+        (Column("Votes", True), lambda r: f"{r.votes:,.0f}"),
         (Column("Related, at least", True), lambda r: "" if r.related is None else f"{r.related}"),
-        (Column("On other samples", True), lambda r: performance.get(r.size, "")),
+        (Column("On held-out samples", True), lambda r: by_size.get(r.size, "")),
     ]
     shown = _tables(tables.as_table("At each size", points, columns, drop_empty=True), "")
-    return _curve(points, now) + Markup("<details><summary>Numbers</summary>{}</details>").format(shown)
+    curves = {"votes and weights of the best set": {point.size: point.votes for point in points}}
+    known = {score.size: score.mean for score in scores if score.mean is not None and score.size <= most}
+    if known:
+        curves[f"{metric_name(scores[0].metric)} on held-out samples"] = known
+    return _curves(curves, now, most) + Markup("<details><summary>Numbers</summary>{}</details>").format(shown)
 
 
-def _curve(points: Sequence[SizePoint], now: int) -> Markup:
-    if len(points) < 2:
-        return Markup()
-    sizes, values = [point.size for point in points], [point.value for point in points]
-    low, span = min(values), max(max(values) - min(values), 1e-12)
-    first, width = sizes[0], max(sizes[-1] - sizes[0], 1)
-    place = {size: (4 + 192 * (size - first) / width, 64 - 56 * (value - low) / span)
-             for size, value in zip(sizes, values, strict=True)}  # fmt: skip
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in place.values())
-    mark = Markup('<circle cx="{:.1f}" cy="{:.1f}" r="4"/>').format(*place[now]) if now in place else Markup()
-    label = f"Score by number of features, from {sizes[0]} to {sizes[-1]}; it is {now} now"
-    return Markup(
-        '<svg class="curve" viewBox="0 0 200 72" role="img" aria-label="{}"><polyline points="{}"/>{}</svg>'
-        '<div class="axis"><span>{}</span><span>{}</span></div>'
-    ).format(label, line, mark, counted(sizes[0], "feature"), sizes[-1])
+_WIDTH, _BAND, _GAP = 300, 64, 22  # of a curve, and of the line of text above each
+_STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)  # between marks of the axis
+_MOST_MARKS = 5
+
+
+def _curves(curves: Mapping[str, Mapping[int, float]], now: int, most: int) -> Markup:
+    """Return curves by size below each other, with one axis for all."""
+
+    def x(size: float) -> float:
+        return round(_WIDTH * (size - 1) / max(most - 1, 1), 1)
+
+    parts, top = [], 0
+    for title, values in curves.items():
+        top += _GAP
+        low, high = min(values.values(), default=0.0), max(values.values(), default=0.0)
+        span = high - low or 1.0
+        place = {size: (x(size), round(top + _BAND * (high - value) / span, 1)) for size, value in values.items()}
+        mark = Markup('<circle cx="{}" cy="{}" r="4"/>').format(*place[now]) if now in place else Markup()
+        parts.append(
+            Markup('<text y="{}">{}: {} to {}</text><polyline points="{}"/>{}').format(
+                top - 8, title, _short(low), _short(high), " ".join(f"{a},{b}" for a, b in place.values()), mark
+            )
+        )
+        top += _BAND
+    step = next((step for step in _STEPS if most / step <= _MOST_MARKS), most)
+    marks = [1, *(size for size in range(step, most + 1, step) if size > 1)]
+    parts += [Markup('<text x="{}" y="{}" class="x">{}</text>').format(x(size), top + 20, size) for size in marks]
+    parts.append(Markup('<text x="{}" y="{}" class="x">number of features</text>').format(_WIDTH / 2, top + 36))
+    label = f"{listing([*curves])} by number of features, from 1 to {most}; it is {now} now"
+    line = Markup('<path class="now" d="M{0} {1}V{2}"/><path d="M0 {2}H{3}"/>').format(
+        x(now), _GAP - 4, top + 4, _WIDTH
+    )
+    return Markup('<svg class="curve" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}</svg>').format(
+        _WIDTH, top + 40, label, line, Markup().join(parts)
+    )
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= _MOST_MARKS else f"{value:.2f}"
 
 
 def card(question: Question, number: int, total: int) -> Markup:
