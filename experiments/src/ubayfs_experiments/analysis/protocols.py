@@ -14,7 +14,7 @@ from .paper import KEY, paper_table
 BOTH, OURS, THEIRS, NEITHER = "both agree", "ours agrees", "theirs agrees", "neither agrees"
 NOT_RUN = "not run"
 _NOT_PUBLIC = "the authors' sample of p53 is not public"
-_NO_SCRIPT = "not in the authors' scripts"
+NO_SCRIPT = "not in the authors' scripts"
 _PAPERS = ["paper", "theirs", "theirs_n", "theirs_z", "ours", "ours_n", "ours_z"]
 
 
@@ -77,7 +77,7 @@ def _cause(row: Mapping[Any, Any]) -> str:
         return _NOT_PUBLIC if row["data"] == "p53" else NOT_RUN
     cause = "" if pd.isna(row["verdict"]) else str(row["verdict"])
     if cause and row["method"] == "rent":
-        return f"{cause}; {_NO_SCRIPT}"
+        return f"{cause}; {NO_SCRIPT}"
     return cause
 
 

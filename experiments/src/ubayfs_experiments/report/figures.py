@@ -143,8 +143,9 @@ def _by_setting(
             for row, measure in enumerate(rows):
                 ax = sheet.axes[row, column]
                 for i, method in enumerate(methods):
-                    part = table[table["method"] == method]
-                    at = [places.index(place) + dodge(i, len(methods), 0.3 if joined else 0.72) for place in part[x]]
+                    # Where a method was not run its line is broken.
+                    part = table[table["method"] == method].set_index(x).reindex(places)
+                    at = [place + dodge(i, len(methods), 0.3 if joined else 0.72) for place in range(len(places))]
                     look = look_of(method)
                     draw_line(sheet, ax, look if joined else replace(look, dashes="none"), at, part, *measure[:3])
             sheet.axes[0, column].set_title(words, loc="left")

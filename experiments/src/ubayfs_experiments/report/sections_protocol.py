@@ -6,7 +6,8 @@ from typing import Any
 
 from ubayfs.report import Cell, Section
 
-from ..analysis.protocols import BOTH, NEITHER, NOT_RUN, OURS, THEIRS, agreement_counts
+from ..analysis.protocols import BOTH, NEITHER, NO_SCRIPT, NOT_RUN, OURS, THEIRS, agreement_counts
+from ..claims.rules import shortened
 from ..looks import look_of
 from .content import NOTHING, Content
 from .sections import figures_of, not_run, number, table_of
@@ -17,7 +18,10 @@ _MEASURES = {"f1_logistic": "F1, GLM", "f1_svm": "F1, SVM", "stability": "stabil
 def sentences_section(content: Content) -> Section:
     """Show the paper's sentences on experiment 2 with our verdicts, and stability against F1."""
     claims = content.claims[content.claims["experiment"] == "2"] if len(content.claims) else content.claims
-    rows = [(row["claim"], Cell("", badges=(row["verdict"],)), row["figures"]) for row in claims.to_dict("records")]
+    rows = [
+        (row["claim"], Cell("", badges=(row["verdict"],)), shortened(row["figures"]))
+        for row in claims.to_dict("records")
+    ]
     caption = (
         "The rules were written when experiment 2 had been run, and before the runs for mixed ensembles, lambda, "
         "generations and run times. LEU is the paper's source, half of whose rows are copies."
@@ -91,7 +95,8 @@ def _short(cause: str) -> str:
     """
     if cause.startswith("unknown"):
         perhaps = cause.removeprefix("unknown; perhaps ")
-        return "unknown" if perhaps == cause else f"unknown; perhaps {_change(perhaps)}"
+        absent = f"; {NO_SCRIPT}" if cause.endswith(NO_SCRIPT) else ""
+        return f"unknown{absent}" if perhaps == cause else f"unknown; perhaps {_change(perhaps)}{absent}"
     if not cause.startswith("tested: "):
         return cause
     return "; or ".join(_change(part) for part in cause.removeprefix("tested: ").split("; or "))

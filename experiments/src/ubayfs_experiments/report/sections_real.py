@@ -178,7 +178,8 @@ def _differing(content: Content) -> Section:
         "of the difference or more is gone, and in its pool more cells agree than without it, counted on the same "
         "splits. A pool is all cells for which the authors made this choice at once: those of the method, of UBayFS, "
         "of the predictor or of the data set. The cause of the others is unknown. A pool may gain a cell or two by "
-        "chance: the second table says how likely that is.",
+        "chance: the second table says how likely that is. The authors' protocol needs no such chance: it is what they "
+        "did, and was not chosen to fit.",
     ]
     sentences += [*_beyond_chance(content), *_no_spread(table)]
     if content.frames["causes"].empty:
