@@ -70,13 +70,3 @@ def test_a_split_that_is_run_again_gives_the_published_sets(frames, method):
     assert [(one.setting["scenario"], one.features) for one in outcomes] == list(
         rows[["scenario", "features"]].itertuples(index=False, name=None)
     )
-
-
-@pytest.mark.parametrize("method", ["random_forest", "group_lasso", "ubayfs_tree"])
-def test_so_does_one_by_the_authors_protocol(frames, method):
-    (task,) = [one for one in EXPERIMENTS["2-paper"].tasks(Scale()) if one.name == f"2-paper/BCW/{method}"]
-    _, outcomes = runner._run_one(task, EXPERIMENTS["2-paper"].run_split, 3, None, runner.SEED)
-    rows = frames["2-paper"].query("data == 'BCW' and method == @method and split == 3")
-    assert [(one.setting["scenario"], one.features) for one in outcomes] == list(
-        rows[["scenario", "features"]].itertuples(index=False, name=None)
-    )
