@@ -222,7 +222,7 @@ def test_each_face_says_its_remedy_after_the_sentence(code):
 
 def test_remedies_are_those_of_the_face():
     advice = Advice("size_not_limited", {"n_free": 2, "n_selectable": 3})
-    assert advice.in_words().endswith("Limit it with max_size (in UBayFSSelector: a lower max_features).")
+    assert advice.in_words().endswith("Add max_size=10, or another number (in UBayFSSelector: a lower max_features).")
     assert advice.in_words("command_line").endswith("Add --max-size N.")
     assert advice.in_words("report").endswith("A maximal size would make the choice meaningful.")
     chains = Advice("chains_disagree", {"r_hat": 1.2, "limit": 1.05, "n_draws": 9})

@@ -157,7 +157,7 @@ def test_targets_that_are_refused_come_with_a_way_out(X, y):
     refused(f"at least 2 classes. Add samples of another class, {without}", collect, X, np.full(40, 7))
     refused(f"there is nothing to explain. Pass a y that varies, {without}", collect, X, np.full(40, 7.5))
     assert collect(X, None, selector="laplacian").n_models == 4
-    refused("40; got 10. Pass both of the same samples.", collect, X, y[:10])
+    refused("40; got 10. X and y must describe the same samples.", collect, X, y[:10])
     refused("minimum of 1 is required). Pass a table with one column per feature.", collect, X.iloc[:, :0], y)
 
 
@@ -493,9 +493,7 @@ def test_a_time_limit_that_is_reached_warns_with_the_gap():
 
 def test_no_row_that_limits_the_size_warns():
     evidence = Evidence.from_sets(np.eye(5), NAMES)
-    with pytest.warns(
-        OptimizationWarning, match=r"No constraint limits the size .*: 5 of the 5 .* Limit it with max_size"
-    ):
+    with pytest.warns(OptimizationWarning, match=r"No constraint limits the size .*: 5 of the 5 .* Add max_size"):
         assert len(decide(evidence, constraints=must_link(["radius", "area"])).features) == 5
 
 
@@ -568,7 +566,7 @@ def test_a_checkpoint_of_other_data_or_settings(X, y, tmp_path):
         ({"min_votes": 1.5}, "min_votes must be a whole number >= 0; got 1.5"),
         ({"n_alternatives": -1}, "n_alternatives must be a whole number >= 0; got -1"),
         ({"time_limit": -1}, "time_limit must be a number in (0, inf]; got -1"),
-        ({"constraints": decorrelate()}, "decorrelate needs the data of the fit; pass X="),
+        ({"constraints": decorrelate()}, "decorrelate needs the data: call decide"),
         ({"blocks": "size"}, "blocks must be a mapping of names to features"),
         ({"X": np.ones((9, 3))}, "X must have one column per feature, 5; got 3. Pass the data of the fit"),
     ],

@@ -118,7 +118,7 @@ def test_output_and_routing_settings_are_kept(cancer):
 class TestData:
     def test_decorrelate_needs_the_data_again(self, fitted, cancer):
         X, y = cancer
-        with pytest.raises(ConstraintError, match=r"decorrelate needs the data of the fit; pass X="):
+        with pytest.raises(ConstraintError, match=r"decorrelate needs the data: call decide"):
             fitted.redecide(constraints=[decorrelate(0.8)])
         other = fitted.redecide(constraints=[decorrelate(0.8)], X=X)
         params = {**fitted.get_params(deep=False), "constraints": [decorrelate(0.8)]}

@@ -143,7 +143,7 @@ CODES: dict[str, Row] = {
         "No constraint limits the size of the set: {n_free} of the {n_selectable} features that can be selected are "
         "selected because no constraint excludes them.",
         Remedy(
-            "Limit it with max_size (in UBayFSSelector: a lower max_features).",
+            "Add max_size=10, or another number (in UBayFSSelector: a lower max_features).",
             command_line="Add --max-size N.",
             report="A maximal size would make the choice meaningful.",
         ),

@@ -478,7 +478,7 @@ def test_select_draws_each_figure_once(folder, run, counted):
     ]  # only what is not hard has a figure of prices
     done = run("select", "cells.csv", *options, "--figures", "png", "--figures", "svg", "-o", "out")
     assert done.code == 0, done.err
-    drawn = set(DISPLAYS) - {"survival"}  # which two classes have none of
+    drawn = set(DISPLAYS) - {"survival", "blocks"}  # there are neither times nor blocks
     assert counted["drawn"] == dict.fromkeys(drawn, 1)
     assert counted["rendered"] == {"png": len(drawn), "svg": len(drawn)}
     page = (folder / "out" / "report.html").read_text(encoding="utf-8")

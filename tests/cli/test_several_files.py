@@ -116,7 +116,7 @@ def test_init_finds_what_must_be_decided(files, run):
     assert "duplicates: first | mean | max_variance | suffix" in done.err
     done = run("check", "s.yaml", "--duplicates", "mean")
     assert "data.features: t.csv: feature names that a spreadsheet may have turned into dates: '1-Mar'" in done.err
-    done = run("check", "s.yaml", "--duplicates", "mean", "--features", "as_is")
+    done = run("check", "s.yaml", "--duplicates", "mean", "--allow-date-names")
     assert "4 samples, 4 features" in done.out, done.err
 
 

@@ -353,8 +353,8 @@ BAD = [
     (lambda: must_link("a"), r"must_link: features must name at least 2 features; got \['a'\]"),
     (lambda: cannot_link(["a"], on="blocks"), r"cannot_link: features must name at least 2 blocks"),
     (lambda: require([]), r"require: features must not be empty"),
-    (lambda: exclude(None), r"exclude: features must be given by names \(str\) or positions \(int\); got None"),
-    (lambda: at_least_one([True, "a"]), r"at_least_one: features must be names \(str\) or positions \(int\); got True"),
+    (lambda: exclude(None), r"exclude: features must be given by names or positions; got None"),
+    (lambda: at_least_one([True, "a"]), r"at_least_one: features must be names or positions; got True"),
     (lambda: decorrelate(1.0), r"decorrelate: threshold must be a number in \[0, 1\); got 1.0"),
 ]
 
@@ -411,7 +411,7 @@ UNRESOLVABLE = [
         None,
         r"block 'size' names 'areaa', which is not a feature\. Did you mean 'area'\?",
     ),
-    (decorrelate(), None, None, r"decorrelate needs the data of the fit; pass X="),
+    (decorrelate(), None, None, r"decorrelate needs the data: call decide"),
     (decorrelate(), None, X, r"X must have one column per feature, 3; got 4"),
     (
         decorrelate(),

@@ -99,7 +99,7 @@ def test_at_most_one_per_cluster_is_the_one_with_most_votes():
     # A price of nine tenths of the votes: "a" has 16 of 20 more than "e", too few.
     assert decide(evidence, constraints=[limits[0], max_per_cluster(price=0.9)], X=X).features == ("b", "c", "e")
     assert decide(evidence, constraints=[limits[0], max_per_cluster(price=0.7)], X=X).features == ("a", "b", "c")
-    with pytest.raises(ubayfs.exceptions.ConstraintError, match="max_per_cluster needs the data of the fit"):
+    with pytest.raises(ubayfs.exceptions.ConstraintError, match="max_per_cluster needs the data: call decide"):
         decide(evidence, constraints=limits)
     by_blocks = ubayfs.max_per_block(1)
     blocks = cluster_features(X)

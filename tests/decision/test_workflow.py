@@ -267,7 +267,7 @@ def test_a_time_limit_is_warned_about_with_the_honest_gap():
 @pytest.mark.parametrize("constraints", [(), [min_size(2, rho=1.0), must_link(NAMES, rho=1.0)], exclude("a")])
 def test_nothing_that_limits_the_size_is_warned_about(evidence, constraints):
     with pytest.warns(
-        OptimizationWarning, match=r"No constraint limits the size of the set: \d of the 8 .* Limit it with max_size"
+        OptimizationWarning, match=r"No constraint limits the size of the set: \d of the 8 .* Add max_size"
     ) as caught:
         decide(evidence, constraints=constraints)
     assert caught[0].filename == __file__

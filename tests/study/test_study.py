@@ -201,7 +201,7 @@ OTHER_SECTIONS = [
     ("prior: {kind: {name: hyperdirichlet, set_weights: 5}}", "2, prior.kind.set_weights: must map"),
     ("blocks: [a, b]", "2, blocks: must be a mapping of names to features"),
     ("blocks: {b: []}", "2, blocks.b: must not be empty."),
-    ("blocks:\n  b: [a, null]", "3, blocks.b[1]: must be names (str) or positions (int); got None."),
+    ("blocks:\n  b: [a, null]", "3, blocks.b[1]: must be names or positions; got None."),
     ("constraints: {max_size: 5}", "2, constraints: must be a list with one constraint per entry,"),
     ("constraints: max_size", "2, constraints: must be a list"),
     ("constraints: [5]", "2, constraints[0]: must hold one constraint by the name of its builder;"),
@@ -220,7 +220,7 @@ OTHER_SECTIONS = [
     ("constraints: [{must_link: [a]}]", "2, constraints[0].must_link: must name at least 2 features; got ['a']."),
     (
         "constraints: [{must_link: [a, true]}]",
-        "2, constraints[0].must_link.features[1]: must be names (str) or positions (int); got True.",
+        "2, constraints[0].must_link.features[1]: must be names or positions; got True.",
     ),
     ("decision: {time_limit: 5, optimizer: genetic}", "2, decision.time_limit: is not supported by Genetic"),
     ("outputs: {figures: jpg}", "2, outputs.figures: must be one of 'pdf', 'png', 'svg'; got 'jpg'."),

@@ -1,10 +1,10 @@
-"""Decide again on the evidence of an earlier result; answers at once.
+"""Decide again on the evidence of an earlier result, in a moment.
 
   ubayfs decide results --max-size 5 --weight "mean radius=likely" -o five
   ubayfs decide results --study edited.yaml
 
 Starts from the study of that result (or from --study); options replace its settings. Without -o nothing is written.
-What the result knows of other samples is used for the new decision; a validation must be done again: --trust full.
+Tests of `--trust quick` are used for the new decision, too; a validation must be done again: --trust full.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ OK, BUG, USER_ERROR, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 COMMANDS = (
     "demo", "init", "check", "select", "decide", "validate", "trust", "compare", "report", "collect", "merge", "app",
 )  # fmt: skip
-_DESCRIPTION = "Choose the provably best feature set from an ensemble, expert knowledge and side constraints."
+_DESCRIPTION = "Select the provably best feature set from the votes of an ensemble, prior knowledge and constraints."
 _EPILOG = """\
 a first study:
   ubayfs init cells.csv --target diagnosis   write a commented study file

@@ -1,4 +1,4 @@
-"""Put the parts of an ensemble together that `ubayfs collect` has stored.
+"""Join the parts of an ensemble that `ubayfs collect` has stored.
 
   ubayfs merge parts/* -o evidence
   ubayfs decide evidence -o results

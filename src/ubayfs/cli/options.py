@@ -98,7 +98,7 @@ def add_section(parser: argparse.ArgumentParser, name: str, without: tuple[str, 
             continue
         form: dict[str, Any] = {"type": option.parse, "metavar": option.metavar}
         if option.parse is bool:
-            form = {"action": "store_true"}
+            form = {"action": "store_const", "const": option.constant}
         elif option.action:
             form |= {"action": option.action, "nargs": "+" if option.action == "extend" else None}
         shown = f"{key.text} (default: {section.default_text(key_name)})".replace("%", "%%")

@@ -6,8 +6,8 @@ Takes a study file, or a table and a few options:
   ubayfs select cells.csv --target diagnosis --max-size 10 --selector mrmr -o out
 
 Options on top of a study file replace its settings. Finished runs are stored while the ensemble works: after Ctrl-C
-or SIGTERM, rerun the same command to resume. Once there is an answer, Ctrl-C ends what is found out about it
-(--trust), and what is done is used.
+or SIGTERM, rerun the same command to resume. Once there is an answer, Ctrl-C ends the tests
+of --trust; those that are finished are used.
 """
 
 from __future__ import annotations

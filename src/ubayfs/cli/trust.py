@@ -3,8 +3,8 @@
   ubayfs trust results
   ubayfs trust results --level quick
 
-Adds what is missing to the result, in place; what it knows already is not repeated. Quick tests what is related
-to the target and what would be selected again; full also validates. Ctrl-C ends the work, and what is done is used.
+Adds the missing tests to the result, in place; finished ones are not repeated. Quick tests what is related
+to the target and what would be selected again; full also validates. Ctrl-C ends the work; finished tests are used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments."""
     parser.add_argument("result", type=Path, help="directory of a result, as `ubayfs select` writes it")
     parser.add_argument(
-        "--level", dest="trust", choices=("quick", "full"), default="full", help="what to find out (default: full)"
+        "--level", dest="trust", choices=("quick", "full"), default="full", help="which tests (default: full)"
     )
     options.add_section(parser, "trust", without=("level", "max_supported"))
 

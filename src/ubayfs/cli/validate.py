@@ -1,9 +1,9 @@
-"""Find out how well the chosen sets predict samples that had no part in choosing them.
+"""Measure how well the selected sets predict held-out samples.
 
   ubayfs validate study.yaml
   ubayfs validate cells.csv --target diagnosis --max-size 10 -o scores.csv
 
-Ensemble and decision are repeated in every fold; simpler ways to choose are compared on the same folds. Ctrl-C ends the
+Ensemble and decision are repeated in every fold; simpler ways to select are compared on the same folds. Ctrl-C ends the
 work, and the folds that are done are used. With --checkpoint the same command resumes from them.
 """
 

@@ -97,14 +97,14 @@ def as_items(argument: str, items: Any) -> tuple[str | int, ...]:
     """Return names or positions as a tuple that is not empty."""
     entries = entries_of(argument, [items] if isinstance(items, str | Integral) else items, ConstraintError)
     if entries is None:
-        rule = f"must be given by names (str) or positions (int); got {repr_of(items)}."
+        rule = f"must be given by names or positions; got {repr_of(items)}."
         raise ConstraintError.of(argument, rule, items)
     plain = tuple(item.item() if isinstance(item, np.generic) else item for item in entries)
     if not plain:
         raise ConstraintError.of(argument, "must not be empty.", items)
     for item in plain:
         if isinstance(item, bool) or not isinstance(item, str | int):
-            raise ConstraintError.of(argument, f"must be names (str) or positions (int); got {repr_of(item)}.", items)
+            raise ConstraintError.of(argument, f"must be names or positions; got {repr_of(item)}.", items)
     return plain
 
 

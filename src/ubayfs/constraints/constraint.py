@@ -196,7 +196,7 @@ class Context:
     def values(self, kind: str) -> Array:
         """Return the data of the fit as a matrix whose columns are the features."""
         if self.X is None:
-            raise ConstraintError(f"{kind} needs the data of the fit; pass X=.", argument="X")
+            raise ConstraintError(f"{kind} needs the data: call decide(..., X=X).", argument="X")
         return FeatureData.from_fit(self.X, self.index.names).X
 
 

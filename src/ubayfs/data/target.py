@@ -113,7 +113,8 @@ def check_length(name: str, length: int, n_samples: int) -> None:
     """Raise unless there is one entry per sample."""
     if length != n_samples:
         raise InputError.of(
-            name, f"must have one entry per sample of X, {n_samples}; got {length}. Pass both of the same samples."
+            name,
+            f"must have one entry per sample of X, {n_samples}; got {length}. X and y must describe the same samples.",
         )
 
 
@@ -142,7 +143,8 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
     ordered_categories = dtype.categories if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered else None
     labels = _read_labels(y)
     if labels.ndim == 0:
-        raise InputError.of("y", f"must have one entry per sample of X; got the single value {repr_of(y)}.")
+        way_out = " Pass that column of the table, and leave it out of X." if isinstance(y, str) else ""
+        raise InputError.of("y", f"must have one entry per sample of X; got the single value {repr_of(y)}.{way_out}")
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     check_length("y", len(labels), n_samples)

@@ -217,7 +217,7 @@ def _read(source: Any, report: Report, sheet: str | None, read: ReadBytes) -> Kn
             raise InputError(f"a list of names must hold texts; got {repr_of(wrong[0])}.", value=wrong[0])
         rows = tuple(Row(f"entry {i}", name.strip()) for i, name in enumerate(names, start=1) if name.strip())
         return Knowledge("the list", rows, ("feature",))
-    raise InputError(f"must be a path, a text or a list of names, or a DataFrame; got {repr_of(source)}.", value=source)
+    raise InputError(f"must be a path, a text, a list of names, or a table; got {repr_of(source)}.", value=source)
 
 
 def _is_gap(name: Any) -> bool:

@@ -146,7 +146,7 @@ def _stated(value: Any, report: Report, reasons: dict[str | int, dict[str, str]]
     for name, weight in value.items():
         name = name.item() if isinstance(name, np.generic) else name
         if isinstance(name, bool) or not isinstance(name, str | int):
-            report((), f"must be given by names (str) or positions (int); got {repr_of(name)}.")
+            report((), f"must be given by names or positions; got {repr_of(name)}.")
             continue
         if isinstance(weight, Mapping):
             entry = check_keys(weight, ("weight", "why", "source"), "known of a feature", below(report, name))

@@ -160,7 +160,7 @@ class Family:
         if isinstance(value, Mapping):
             return self._configured(value, report)
         with collect_errors(report):
-            if isinstance(value, str):
+            if isinstance(value, str | int | float | list):  # what a file can hold
                 check_choice(self.argument, value, self.types)
             else:
                 self.accept(value)
@@ -281,6 +281,7 @@ class Option:
     action: str = ""  # "append" or "extend" if it may be repeated, with a single value or with several
     shared: bool = False  # with an earlier section: it sets both keys
     form: str = ""  # of its value, where it is not that of the file
+    constant: Any = True  # what an option without a value, whose `parse` is bool, sets
 
 
 @dataclass(frozen=True)

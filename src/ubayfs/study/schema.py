@@ -88,7 +88,7 @@ class DataSection(Section):
         default_text="none", option=Option("--groups")
     )
     adjust_for: tuple[str, ...] = setting(
-        (), components.texts, "covariates, such as age or batch; features count for what they add to these",
+        (), components.texts, "covariates, such as age or batch; features are scored after adjusting for them",
         kw_only=True, default_text="none", option=Option("--adjust-for", action="extend")
     )
     ignore: tuple[str, ...] = setting(
@@ -100,7 +100,7 @@ class DataSection(Section):
         option=Option("--missing", "RULE")
     )
     max_missing: float = setting(
-        MAX_MISSING, _share, "features of which a larger share is missing leave (`available`, `median`)",
+        MAX_MISSING, _share, "drop features with more than this share missing (`available`, `median`)",
         option=Option("--max-missing", "SHARE", float)
     )
     samples: str | None = setting(
@@ -134,8 +134,8 @@ class DataSection(Section):
         default_text="refused", option=Option("--below-detection", "RULE")
     )
     features: str | None = setting(
-        None, one_of(rules.FEATURES_AS), "`as_is` accepts feature names that are dates, such as 1-Mar",
-        default_text="refused", option=Option("--features", "RULE")
+        None, one_of(rules.FEATURES_AS), "`as_is` allows feature names that are dates, such as 1-Mar",
+        default_text="refused", option=Option("--allow-date-names", parse=bool, constant="as_is")
     )
     encoding: str | None = setting(
         None, rules.check_encoding, "encoding of text files that are not UTF-8, such as `latin-1`",
@@ -183,15 +183,16 @@ class EvidenceSection(Section):
         always=True, option=Option("--selector", action="append")
     )
     n_models: int = setting(
-        100, _checked, "number of runs, each on a random part of the samples", always=True,
+        100, _checked, "number of models, each fitted to a random part of the samples", always=True,
         details=f"at most {MOST_MODELS:,}", option=Option("--models", "N", int)
     )
     train_size: float = setting(
-        0.75, _checked, "share of the samples in a run", option=Option("--train-size", "SHARE", float)
+        0.75, _checked, "share of the samples that each model sees", option=Option("--train-size", "SHARE", float)
     )
     n_features_per_model: int | str | None = setting(
-        None, _checked, "the most features that a run may select", default_text="a quarter of the features, at most 10",
-        details="`random` draws it anew for each run, from 1 to half of the features, at most 20",
+        None, _checked, "the most features that a model may select",
+        default_text="a quarter of the features, at most 10",
+        details="`random` draws a number for each model, from 1 to half of the features, at most 20",
         option=Option("--features-per-model", "N", _number_or_word)
     )
     seed: int | None = setting(
@@ -234,7 +235,7 @@ class PriorSection(Section):
         details="columns name and alias, or symbol, prev_symbol and alias_symbol", default_text="none"
     )
     unknown: str = setting(
-        "skip", one_of(("skip", "error")), "names in the table but not in the data: `skip` (with notice) or `error`"
+        "skip", one_of(("skip", "error")), "names in the table but not in the data: `skip` (with a note) or `error`"
     )
     experts: dict[str, Expert] | None = setting(  # noqa: RUF009
         None, read_experts, "what each of several experts states, by their names", in_parts=True,
@@ -242,12 +243,12 @@ class PriorSection(Section):
         default_text="one expert, in `weights` and `table`"
     )
     pool: str = setting(
-        "mean", one_of(POOLS), "how their votes become one weight: `mean` or `lowest`",
+        "mean", one_of(POOLS), "how the votes of experts are combined: `mean` or `lowest`",
         option=Option("--pool", "RULE")
     )
     trust_in_lists: str = setting(
         AS_STATED, one_of(TRUST_IN_LISTS), "weight of lists of three or more features: `as_stated` or `learned`",
-        details="`learned` keeps it only where the list has more votes than random features",
+        details="`learned` keeps the weight only where the list has more votes than random features",
         option=Option("--trust-in-lists", "RULE")
     )
     confirmed: str | None = setting(
@@ -290,7 +291,7 @@ class DecisionSection(Section):
         option=Option("--optimizer")
     )
     time_limit: float | None = setting(
-        None, Decision.check_argument, "seconds, after which the best set so far is taken, with its gap",
+        None, Decision.check_argument, "seconds, after which the best set so far is returned, with its gap",
         default_text=_NO_LIMIT, option=Option("--time-limit", "SECONDS", _seconds)
     )
     min_votes: int = setting(
@@ -330,25 +331,25 @@ class TrustSection(Section):
     )
     n_shuffles: int = setting(
         N_SHUFFLES, partial(check_int, low=FEWEST_SHUFFLES, high=MOST_REPEATS),
-        "shuffles of the target, for what is related to it",
+        "shuffles of the target, to test which features are related to it",
         option=Option("--shuffles", "N", int)
     )
     n_vote_shuffles: int = setting(
-        0, _count, "shuffled targets that the ensemble is repeated for, to find joint effects; 20 are enough",
+        0, _count, "repeats of the ensemble on shuffled targets, to find joint effects; 20 are enough",
         option=Option("--vote-shuffles", "N", int)
     )
     n_splits: int = setting(
-        20, _positive, "pairs of half data sets, for the reproducibility", option=Option("--splits", "N", int)
+        20, _positive, "splits of the samples into halves, for the reproducibility", option=Option("--splits", "N", int)
     )
     cv: int = setting(
-        5, partial(check_int, low=2), "folds of the validation, in each of which everything is repeated",
+        5, partial(check_int, low=2), "cross-validation folds; the whole procedure is rerun in each",
         option=Option("--cv", "K", int)
     )
     n_repeats: int = setting(
-        5, _positive, "times that the samples are dealt into folds anew", option=Option("--repeats", "N", int)
+        5, _positive, "repeats of the cross-validation, each with new folds", option=Option("--repeats", "N", int)
     )
     sizes: tuple[int, ...] = setting(
-        (), components.sizes, "sizes whose prediction the validation compares", default_text="none",
+        (), components.sizes, "sizes of the set that the validation compares", default_text="none",
         option=Option("--sizes", "N", int, action="extend")
     )
     max_supported: int = setting(
