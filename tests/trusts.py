@@ -3,7 +3,9 @@
 import numpy as np
 
 from ubayfs import Evidence
+from ubayfs.data.blocks import sets_matrix
 from ubayfs.trust.ensembles import HalfEnsembles
+from ubayfs.trust.gene_sets import GeneSets
 from ubayfs.trust.related import Bounds, Related
 from ubayfs.trust.reproducibility import Reproducibility, agreement
 from ubayfs.trust.trust import Trust
@@ -27,7 +29,19 @@ def made_trust(selection, n_splits=6, cv=3, n_repeats=2, sizes=(1, 2, 4)):
         names, selection.mask, n, agreement(*chosen, n), chosen.mean(axis=(0, 1)), ranges, n_splits
     )
     validation = made_validation(names, cv, n_repeats, sizes)
-    return Trust("full", related, halves, validation, "", reproducibility)
+    return Trust("full", related, halves, validation, "", reproducibility, made_gene_sets(selection))
+
+
+def made_gene_sets(selection):
+    """Return three gene sets, the first of them associated with the target, the last one without a selected feature."""
+    members = [selection.indices[:2].tolist(), [0, 1, 2], np.flatnonzero(~selection.mask)[:1].tolist()]
+    matrix = sets_matrix([np.unique(m) for m in members], len(selection.feature_names))
+    strength, p = np.array([4.2, 1.3, 0.8]), np.array([0.001, 0.3, 0.7])
+    fingerprint = selection.posterior.evidence.settings.get("data_fingerprint", "")
+    return GeneSets(
+        ("A_PATHWAY", "B", "C"), matrix, selection.feature_names, strength, np.ones(3), p, 1000, fingerprint,
+        selection.features,
+    )  # fmt: skip
 
 
 def made_related(selection, favored=()):

@@ -21,7 +21,7 @@ from ubayfs.exceptions import InputError, MissingDependencyError, UBayFSError, U
 from ubayfs.plotting import DISPLAYS, CorrelationDisplay, EvidenceDisplay, ReportData, SizeUtilityDisplay
 
 NAMES = list(DISPLAYS)
-OF_TRUST = ("comparison", "performance", "survival", "related", "halves")
+OF_TRUST = ("comparison", "performance", "survival", "related", "halves", "gene_sets")
 
 
 def make(name, selection, blocks=None):
@@ -208,7 +208,7 @@ from ubayfs import Evidence, decide, max_size
 from ubayfs.plotting import DISPLAYS
 X = [[1, 2, 3], [4, 6, 5], [0, 0, 1]]
 selection = decide(Evidence.from_sets([[1, 1, 0], [1, 0, 0]]), constraints=max_size(2), X=X)
-of_trust = ("comparison", "performance", "survival", "related", "halves")
+of_trust = ("comparison", "performance", "survival", "related", "halves", "gene_sets")
 alone = [display for name, display in DISPLAYS.items() if name not in (*of_trust, "blocks", "profile")]
 displays = [display.from_selection(selection) for display in alone]
 displays.append(DISPLAYS["profile"].from_selection(selection, X, [0, 1, 1]))

@@ -22,6 +22,7 @@ from .correlation import CorrelationDisplay
 from .ensemble import BlocksDisplay, ConvergenceDisplay, PosteriorDisplay
 from .evidence import EvidenceDisplay
 from .figures import Drawing, Figures, render_figures
+from .gene_sets import GeneSetsDisplay
 from .halves import HalvesDisplay
 from .penalty import PenaltyDisplay
 from .profile import ProfileDisplay
@@ -41,6 +42,7 @@ __all__ = [
     "Drawing",
     "EvidenceDisplay",
     "Figures",
+    "GeneSetsDisplay",
     "HalvesDisplay",
     "PenaltyDisplay",
     "PerformanceDisplay",
@@ -62,7 +64,7 @@ DISPLAYS: dict[str, type[Any]] = {
     display.name: display
     for display in (
         EvidenceDisplay, ProfileDisplay, ComparisonDisplay, PerformanceDisplay, SurvivalDisplay,
-        RelatedDisplay, HalvesDisplay, BlocksDisplay,
+        RelatedDisplay, HalvesDisplay, GeneSetsDisplay, BlocksDisplay,
         PosteriorDisplay, PenaltyDisplay, SizeUtilityDisplay, ConvergenceDisplay, CorrelationDisplay,
     )
 }  # fmt: skip

@@ -27,6 +27,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Summary], tuple[Table, ...]] | None]] =
     "validation": ("Does the set predict?", lambda s: tables.validation(s.trust.validation)),
     "related": (QUESTIONS["related"], None),
     "reproducibility": (QUESTIONS["reproducibility"], None),
+    "gene_sets": ("Gene sets", lambda s: tables.gene_sets(s.trust.gene_sets)),
     "constraints": (tables.CONSTRAINTS, lambda s: tables.constraints(s.constraints)),
     "asked": ("What was asked", lambda s: tables.stated(s.prior)),
     "data": ("The data at a glance", lambda s: tables.data(s.data)),

@@ -422,6 +422,27 @@ class ValidationFacts(Examined):
 
 
 @dataclass(frozen=True)
+class GeneSetFact:
+    """A gene set: its measured genes, the selected ones, and its association with the target."""
+
+    name: str
+    n_measured: int
+    selected: Names
+    strength: float
+    by_chance: float
+    p: float
+    q: float
+
+
+@dataclass(frozen=True)
+class GeneSetsFacts:
+    """All gene sets, those of the smallest p-value first."""
+
+    n_shuffles: int
+    sets: tuple[GeneSetFact, ...]
+
+
+@dataclass(frozen=True)
 class TrustFacts:
     """What is known of other samples."""
 
@@ -431,6 +452,7 @@ class TrustFacts:
     validation: ValidationFacts | Unknown
     reproducibility: ReproducibilityFacts | Unknown
     related: RelatedFacts | Unknown = Unknown("missing")
+    gene_sets: GeneSetsFacts | None = None
 
 
 # -- what was asked ----------------------------------------------------------------------------------------------------

@@ -23,6 +23,8 @@ from .facts import (
     CorrelationFacts,
     DataFacts,
     ExpertWords,
+    GeneSetFact,
+    GeneSetsFacts,
     LeftOutFact,
     MethodScore,
     Opinion,
@@ -67,7 +69,7 @@ Field = tuple[Column, Callable[[R], Cell | str]]
 _LISTED = 12
 # Captions that are headings of their sections, too.
 CONSTRAINTS = "Constraints and what they cost"
-_MOST_BLOCKS = 30  # in a table
+_MOST_BLOCKS, _MOST_SETS = 30, 40  # in a table
 CERTAINTY = "how sure the models are on these samples"
 
 
@@ -251,6 +253,28 @@ def validation(facts: ValidationFacts | Unknown) -> tuple[Table, ...]:
         *table("The same with sets of other sizes", facts.sizes, sizes, []),
         *table("The same with a shuffled target: what chance alone reaches", facts.control, controls, []),
     )
+
+
+def gene_sets(facts: GeneSetsFacts | None) -> tuple[Table, ...]:
+    """Return the gene sets that are associated with the target or have a selected feature, and the next ones."""
+    if facts is None:
+        return ()
+    wanted = [entry for entry in facts.sets if entry.selected or entry.q <= LARGEST_Q]
+    shown = wanted[:_MOST_SETS] or facts.sets[:_LISTED]
+    columns: list[Field[GeneSetFact]] = [
+        (Column("Gene set"), lambda r: Cell(r.name, badges=("associated",) * (r.q <= LARGEST_Q))),
+        (Column("Measured genes", True), lambda r: f"{r.n_measured:,}"),
+        (Column("Selected"), lambda r: listing(r.selected, _LISTED)),
+        (Column("Association (by chance)", True), lambda r: f"{r.strength:.2f} ({r.by_chance:.2f})"),
+        (Column("p", True), lambda r: _small(r.p)),
+        (Column("q", True), lambda r: _small(r.q)),
+    ]
+    which = "associated with the target, or with a selected feature" if wanted else "of the smallest p-values"
+    return as_table(f"Gene sets {which} ({len(shown):,} of {len(facts.sets):,})", shown, columns)
+
+
+def _small(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def certainty(summary: Summary) -> tuple[Table, ...]:

@@ -10,9 +10,12 @@ import numpy as np
 
 from .._plain import decode, number, plain
 from ..decision.selection import Selection
+from ..trust.gene_sets import GeneSets
 from ..trust.related import LARGEST_Q, Related
 from .facts import (
     ControlScore,
+    GeneSetFact,
+    GeneSetsFacts,
     MethodScore,
     RelatedFacts,
     ReproducibilityFacts,
@@ -59,7 +62,17 @@ def trust_facts(selection: Selection, trust: Trust | None, result: str | None) -
         reproducibility=unknown("reproducibility")
         if reproducibility is None
         else reproducibility_facts(reproducibility),
+        gene_sets=None if trust is None or trust.gene_sets is None else gene_sets_facts(trust.gene_sets, selection),
     )
+
+
+def gene_sets_facts(gene_sets: GeneSets, selection: Selection) -> GeneSetsFacts:
+    """Return the gene sets with their selected features."""
+    found = gene_sets.of(selection.features)
+    values = (found.n_measured, found.strength, found.by_chance, found.p_values, found.q_values)
+    n_measured, *numbers = (value.tolist() for value in values)
+    facts = list(map(GeneSetFact, found.names, n_measured, found.selected, *numbers))
+    return GeneSetsFacts(found.n_shuffles, tuple(facts[i] for i in found.order.tolist()))
 
 
 def _unknown(selection: Selection, part: str, problem: str | None) -> Unknown:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from .._plain import counted, listing
 from ..trust.prediction_metrics import METRICS, interval_text, method_name, metric_name, score_text
+from ..trust.related import LARGEST_Q
 from ..trust.validation import COVARIATES_ALONE, OF_COVARIATES
 from .facts import (
     Fact,
+    GeneSetsFacts,
     MethodScore,
     RelatedFacts,
     ReportFacts,
@@ -353,6 +355,7 @@ def trust_sections(facts: ReportFacts) -> dict[str, list[str]]:
         "validation": _of_validation(trust.validation),
         "related": _of_related(trust.related),
         "reproducibility": _of_reproducibility(trust.reproducibility),
+        "gene_sets": _of_gene_sets(trust.gene_sets),
     }
 
 
@@ -412,6 +415,29 @@ def _of_related(facts: RelatedFacts | Unknown) -> list[str]:
             "others. This is right only if they were stated before any votes were seen; what is known to have been "
             "changed afterwards does not count."
         )
+    return lines
+
+
+def _of_gene_sets(facts: GeneSetsFacts | None) -> list[str]:
+    if facts is None:
+        return []
+    associated = [entry for entry in facts.sets if entry.q <= LARGEST_Q]
+    covered = [entry.name for entry in associated if entry.selected]
+    missed = [entry.name for entry in associated if not entry.selected]
+    n, n_with = len(facts.sets), sum(bool(entry.selected) for entry in facts.sets)
+    lines = [f"{n_with:,} of {counted(n, 'gene set')} {'has' if n_with == 1 else 'have'} a selected feature."]
+    if not associated:
+        lines.append(f"None of them is shown to be associated with the target (q above {LARGEST_Q:g}).")
+    if covered:
+        lines.append(f"Associated with the target, with a selected feature: {listing(covered, _LISTED)}.")
+    if missed:
+        lines.append(f"Associated with the target, without a selected feature: {listing(missed, _LISTED)}.")
+    lines.append(
+        "The association of a gene set is the mean strength of the association over its measured genes, selected or "
+        f"not. It is compared with {counted(facts.n_shuffles, 'shuffle')} of the target, which keep the correlation of "
+        "the genes. A small p-value means that some genes of the set are related to the target, not that more of them "
+        "are than elsewhere."
+    )
     return lines
 
 

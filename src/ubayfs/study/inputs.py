@@ -42,6 +42,8 @@ class StudyTables:
         The table of blocks or the file of gene sets.
     aliases : Aliases or None
         Other names of features, for knowledge.
+    gene_sets : Knowledge or None
+        The gene sets that selected features are compared with.
     """
 
     table: Table | None = None
@@ -50,6 +52,7 @@ class StudyTables:
     lists: Mapping[str, Knowledge] = field(default_factory=dict)
     blocks: Knowledge | None = None
     aliases: Aliases | None = None
+    gene_sets: Knowledge | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ def read_tables(
         for word, names in source.weights.lists if isinstance(source.weights, Weights) else ():
             if isinstance(names, str) and (rows := files.rows(names, (*at, word))) is not None:
                 lists[names] = replace(rows, aliases=aliases)
-    return StudyTables(table, features, knowledge, lists, blocks, aliases)
+    return StudyTables(table, features, knowledge, lists, blocks, aliases, files.gene_sets(aliases))
 
 
 def read_data(
@@ -199,6 +202,17 @@ class _Files:
             if not (at[0] == "prior" and {"cost", "why", "source"} & set(table.columns)):
                 table.require(*columns)
             return table
+        return None
+
+    def gene_sets(self, aliases: Aliases | None) -> Knowledge | None:
+        """Return the rows of the gene sets that selected features are compared with."""
+        source, at = self.study.trust.gene_sets, ("trust", "gene_sets")
+        table = None if source is None else self.rows(source, at)
+        if table is None:
+            return None
+        with collect_errors(self.problems, at):
+            table.require("feature", "block")
+            return replace(table, aliases=aliases)
         return None
 
     def block_rows(self) -> Knowledge | None:

@@ -142,6 +142,7 @@ class _Resolver:
         self.names = Names([str(name) for name in feature_names])
         self.knowledge: PriorKnowledge | None = None
         self.blocks: Blocks | None = None
+        self.gene_sets: Blocks | None = None
 
     def resolve(self) -> ResolvedStudy | None:
         """Tie everything to the features; None if something is wrong."""
@@ -150,6 +151,8 @@ class _Resolver:
         n_before = len(problems.entries)
         self.blocks = blocks = self._blocks()
         has_valid_blocks = len(problems.entries) == n_before
+        if self.tables.gene_sets is not None:
+            self.gene_sets = blocks_of(self.tables.gene_sets, names, partial(problems, ("trust", "gene_sets")))
         members = {} if blocks is None else blocks.members
         listed = study.blocks.members if isinstance(study.blocks, Blocks) else members  # also those that are wrong
         self.block_names = Names(listed if listed or has_valid_blocks else None, "block")
@@ -174,7 +177,8 @@ class _Resolver:
         settings |= {"trust_in_lists": study.prior.trust_in_lists}
         expanded = tuple(constraint for constraint in constraints if constraint is not None)
         decision = Decision(prior=prior, constraints=expanded, blocks=blocks, **settings)
-        return ResolvedStudy(study, np.array(names, dtype=object), data, tables.table, decision, knowledge, system)
+        features = np.array(names, dtype=object)
+        return ResolvedStudy(study, features, data, tables.table, decision, knowledge, system, self.gene_sets)
 
     def _blocks(self) -> Blocks | None:
         """Return the blocks with their members by name; patterns are replaced by what they match."""
@@ -295,6 +299,8 @@ class ResolvedStudy:
         What the expert stated of features: weights, reasons and costs.
     system : ConstraintSystem or None
         The constraints of the decision, tied to the features; None where the decision does that, for correlations.
+    gene_sets : Blocks or None
+        The gene sets that selected features are compared with.
     supported : int or None
         The number of features that the data support, if the study asks for it; set by :meth:`with_supported_size`.
     """
@@ -306,6 +312,7 @@ class ResolvedStudy:
     decision: Decision
     prior: PriorKnowledge
     system: ConstraintSystem | None = None
+    gene_sets: Blocks | None = None
     supported: int | None = None
 
     @property

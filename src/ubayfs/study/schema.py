@@ -322,6 +322,7 @@ class TrustSection(Section):
 
     key: ClassVar[str] = "trust"
     title: ClassVar[str] = "trust"
+    path_keys: ClassVar[tuple[str, ...]] = ("gene_sets",)
 
     level: str | None = setting(
         None, one_of(LEVELS),
@@ -355,6 +356,10 @@ class TrustSection(Section):
     max_supported: int = setting(
         MAX_SUPPORTED, _positive, "the most features that `max_size: supported` allows",
         option=Option("--max-supported", "N", int)
+    )
+    gene_sets: str | None = setting(
+        None, as_text, "file of gene sets: which are associated with the target, which have a selected feature",
+        default_text="none", option=Option("--gene-sets", "FILE")
     )
     seed: int = setting(
         0, _count, "seed of shuffles, halves and folds", argument="random_state",

@@ -20,6 +20,7 @@ from ..ensemble.progress import Progress
 from ..exceptions import Advice, EnsembleError, InputError, UBayFSError
 from ..selectors.adapters import as_selector
 from ..trust.ensembles import collect_halves
+from ..trust.gene_sets import gene_sets_of
 from ..trust.procedure import Procedure
 from ..trust.related import favored_beforehand, related_of, sized_in_parts, supported_size
 from ..trust.reproducibility import reproducibility_of
@@ -97,6 +98,7 @@ class TrustWork:
         if self._has_target and self.study.study.trust.level != "none":
             self._estimate_related()
             self._collect_shuffled_votes()
+            self._estimate_gene_sets()
         if level == "none":
             return
         self.trust = replace(self.trust, level=higher(level, self.trust.level))
@@ -133,6 +135,18 @@ class TrustWork:
             self.trust = replace(self.trust, related=replace(related, shuffled_votes=votes))
         except UBayFSError as error:
             self._problem("related", error)
+
+    def _estimate_gene_sets(self) -> None:
+        """Test the gene sets of the study against the target, unless that was done."""
+        sets, n, study = self.study.gene_sets, self.study.study.trust.n_shuffles, self.study
+        if self.stopped or sets is None or study.data is None:
+            return
+        if (earlier := self.trust.gene_sets) is not None and earlier.n_shuffles >= n and earlier.tests(sets):
+            return
+        try:
+            self.trust = replace(self.trust, gene_sets=gene_sets_of(study.data, sets, n, study.study.trust.seed))
+        except UBayFSError as error:
+            self._problem("gene_sets", error)
 
     def _collect_shuffled_votes(self) -> None:
         """Repeat the ensemble on shuffles of the target, if that is asked for and was not done."""

@@ -20,7 +20,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from .._arguments import MOST_REPEATS, Array, FeatureIndex, Floats, RandomState, as_seed_sequence, by_name, check_int
+from .._arguments import (
+    MOST_REPEATS,
+    Array,
+    FeatureIndex,
+    Floats,
+    Ints,
+    RandomState,
+    as_seed_sequence,
+    by_name,
+    check_int,
+)
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
@@ -103,18 +113,34 @@ class GeneSets:
         """Number of gene sets with a selected feature."""
         return sum(map(bool, self.selected))
 
+    def tests(self, sets: Blocks) -> bool:
+        """Return whether these are the gene sets, as far as one of their genes could be tested."""
+        wanted, place = sets.matrix(self.feature_names), {name: i for i, name in enumerate(sets.names)}
+        rows = [place.get(name, -1) for name in self.names]
+        return -1 not in rows and (wanted[rows] != self.membership).nnz == 0
+
     def of(self, features: Iterable[str | int]) -> GeneSets:
         """Return the same for another set of features, given by names or positions: no data are needed."""
         positions = FeatureIndex(self.feature_names).positions(list(features), "features")
         return replace(self, features=tuple(self.feature_names[positions].tolist()))
 
+    @property
+    def order(self) -> Ints:
+        """Positions of the gene sets by p-value, then by strength."""
+        return np.lexsort((-self.strength / np.where(self.by_chance > 0, self.by_chance, 1.0), self.p_values))
+
+    @property
+    def n_measured(self) -> Ints:
+        """Genes of each set that are features of the data, of shape (n_sets,)."""
+        return np.diff(self.membership.indptr)
+
     def table(self) -> pd.DataFrame:
-        """Return a table with one row per gene set, the strongest first (by p-value, then by strength)."""
+        """Return a table with one row per gene set, the smallest p-value first."""
         import pandas as pd
 
         columns = {
             "gene_set": self.names,
-            "n_measured": np.diff(self.membership.indptr),
+            "n_measured": self.n_measured,
             "n_selected": [len(features) for features in self.selected],
             "selected": [" ".join(features) for features in self.selected],
             "strength": self.strength,
@@ -122,8 +148,7 @@ class GeneSets:
             "p_value": self.p_values,
             "q_value": self.q_values,
         }
-        order = np.lexsort((-self.strength / self.by_chance, self.p_values))
-        return pd.DataFrame(columns).iloc[order].reset_index(drop=True)
+        return pd.DataFrame(columns).iloc[self.order].reset_index(drop=True)
 
     def to_record(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return everything but the selected features as plain types and as arrays, for a file without pickle."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from ..exceptions import Advice, EnsembleError, InputError
 from ..selectors.lasso import Lasso
 from ..selectors.registry import SELECTORS
 from .ensembles import HalfEnsembles, different_settings
+from .gene_sets import ARRAYS as GENE_SETS_ARRAYS
+from .gene_sets import GeneSets
 from .related import ARRAYS as RELATED_ARRAYS
 from .related import Related
 from .repeats import ARRAYS
@@ -26,6 +28,8 @@ from .validation import Validation
 
 if TYPE_CHECKING:
     from .reproducibility import Reproducibility
+
+T = TypeVar("T", Related, GeneSets)
 
 LEVELS = ("none", "quick", "full")
 
@@ -38,7 +42,7 @@ _JOINT, _LASSO, _PER_RUN, _FOREIGN = 1, 8, 50, 500
 
 _KIND, _VERSION = "ubayfs trust", 1
 # Arrays of a file; those of shuffled votes, which version 0.2 stored, are not used.
-_NAMES = rf"related\.({RELATED_ARRAYS})|(null|halves)\.({ARRAYS})"
+_NAMES = rf"related\.({RELATED_ARRAYS})|gene_sets\.({GENE_SETS_ARRAYS})|(null|halves)\.({ARRAYS})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +62,8 @@ class Trust:
     validated : str
     reproducibility : Reproducibility or None
         Of the decision, by `halves`.
+    gene_sets : GeneSets or None
+        Gene sets with their association with the target; of the data.
     problems : dict of str to str
         Why a part that was asked for could not be done; not stored.
     """
@@ -68,12 +74,13 @@ class Trust:
     validation: Validation | None = None
     validated: str = ""
     reproducibility: Reproducibility | None = None
+    gene_sets: GeneSets | None = None
     problems: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to store."""
-        return self.related is None and self.halves is None and self.validation is None
+        return all(part is None for part in (self.related, self.halves, self.validation, self.gene_sets))
 
     @property
     def advice(self) -> tuple[Advice, ...]:
@@ -89,22 +96,25 @@ class Trust:
         halves, validation = self.halves, self.validation if validated == self.validated else None
         if halves is not None and different_settings(halves.settings, evidence):
             halves = None
-        related = self.related if self.related is not None and _is_of_same_data(self.related, evidence) else None
+        related, gene_sets = _of_same_data(self.related, evidence), _of_same_data(self.gene_sets, evidence)
         if related is not None and (votes := related.shuffled_votes) is not None:
             related = replace(related, shuffled_votes=votes.beside(evidence))
         level = "none" if halves is None else "quick" if validation is None else self.level
-        return replace(self, level=level, related=related, halves=halves, validation=validation, reproducibility=None)
+        kept = replace(self, related=related, halves=halves, validation=validation, gene_sets=gene_sets)
+        return replace(kept, level=level, reproducibility=None)
 
     def encode(self) -> bytes:
         """Return the content of a file that :meth:`load` reads: arrays and JSON, no pickle."""
         halves = {} if self.halves is None else self.halves.to_arrays()
         about, p_values = (None, {}) if self.related is None else self.related.to_record()
-        parts = {"related": p_values, "halves": halves}
+        sets, of_sets = (None, {}) if self.gene_sets is None else self.gene_sets.to_record()
+        parts = {"related": p_values, "halves": halves, "gene_sets": of_sets}
         arrays = {f"{name}.{key}": array for name, part in parts.items() for key, array in part.items()}
         validation = None if self.validation is None else self.validation.to_dict()
         metadata = {
             "level": self.level,
             "related": about,
+            "gene_sets": sets,
             "validation": validation,
             "validated": self.validated,
         }
@@ -114,12 +124,13 @@ class Trust:
     def load(cls, path: Path, read: ReadBytes = read_bytes) -> Trust:
         """Read what :meth:`encode` returned; EnsembleError if the file is damaged, too new, or another one."""
         metadata, arrays = load_record(path, _KIND, _VERSION, _NAMES, read)
-        parts: dict[str, dict[str, Any]] = {"related": {}, "halves": {}}
+        parts: dict[str, dict[str, Any]] = {"related": {}, "halves": {}, "gene_sets": {}}
         for name, array in arrays.items():
             part, _, key = name.partition(".")
             parts.setdefault(part, {})[key] = array
         try:
             validation, level, about = metadata["validation"], metadata["level"], metadata.get("related")
+            sets = metadata.get("gene_sets")
             if validation is not None and Validation.of_earlier_version(validation):
                 validation, level = None, "quick"
                 Advice("validation_outdated", {"path": str(path)}).warn()
@@ -129,15 +140,18 @@ class Trust:
                 HalfEnsembles.from_arrays(parts["halves"]) if parts["halves"] else None,
                 None if validation is None else Validation.from_dict(validation),
                 metadata["validated"],
+                gene_sets=None if sets is None else GeneSets.from_record(sets, parts["gene_sets"]),
             )
         except (InputError, KeyError, TypeError, ValueError) as error:
             raise EnsembleError(f"{path} is {_KIND}, but its parts do not fit together ({error!r}).") from error
 
 
-def _is_of_same_data(related: Related, evidence: Evidence) -> bool:
-    """Return whether p-values are of the data that evidence was collected on."""
-    same = evidence.settings.get("data_fingerprint", related.data_fingerprint) == related.data_fingerprint
-    return bool(same and np.array_equal(related.feature_names, evidence.feature_names))
+def _of_same_data(tested: T | None, evidence: Evidence) -> T | None:
+    """Return p-values if they are of the data that evidence was collected on."""
+    if tested is None:
+        return None
+    same = evidence.settings.get("data_fingerprint", tested.data_fingerprint) == tested.data_fingerprint
+    return tested if same and np.array_equal(tested.feature_names, evidence.feature_names) else None
 
 
 def higher(first: str, second: str) -> str:
