@@ -378,7 +378,7 @@ def test_all_forms_tell_the_same(html, markdown, summary):
     ]
     known = {
         "chosen", "knowledge", "constraints", "ensemble", "correlation", "reproduce", "substitutes", "left_out",
-        "validation", "related", "reproducibility",
+        "validation", "related", "reproducibility", "gene_sets",
     }  # fmt: skip
     assert known == set(summary["sentences"])
     for sentence in (

@@ -9,7 +9,8 @@ import pytest
 
 from ubayfs import max_size
 from ubayfs.decision.workflow import Decision
-from ubayfs.exceptions import ConstraintError, InputError
+from ubayfs.exceptions import ConstraintError, InputError, StudyError
+from ubayfs.report import summarize
 from ubayfs.study import DataSection, EvidenceSection, Study, TrustSection, resolve_study
 from ubayfs.study.trust_work import TrustWork, chosen_level, decision_digest
 from ubayfs.trust.trust import Trust
@@ -135,6 +136,49 @@ def test_p_values_are_computed_again_only_for_features_that_were_favored_before_
         again.collect("none")
         assert again.trust.related.favored == favored
         assert (again.trust.related is first.trust.related) == late
+
+
+def test_gene_sets_are_tested_once_and_stored(resolved, tmp_path):
+    gmt = resolved.study.folder / "sets.gmt"
+    gmt.write_text("WITH\tnone\ta\tb\tnot measured\nOTHER\tnone\tc\td\tE\nNOTHING\tnone\tTP53\n")
+    studied = changed(resolved, trust=TrustSection(n_shuffles=200, gene_sets="sets.gmt"))
+    evidence = studied.collect()
+    first = TrustWork(studied, evidence, Trust(), watch)
+    first.collect("none")
+    found = first.trust.gene_sets
+    assert (found.names, found.n_measured.tolist()) == (("WITH", "OTHER"), [2, 2])
+    assert found.associated.tolist() == [True, False]
+    (tmp_path / "trust.npz").write_bytes(first.trust.encode())
+    stored = Trust.load(tmp_path / "trust.npz")
+    again = TrustWork(studied, evidence, stored, watch)
+    again.collect("none")
+    assert again.trust.gene_sets is stored.gene_sets
+    gmt.write_text("WITH\tnone\ta\tc\n")
+    other = changed(resolved, trust=TrustSection(n_shuffles=200, gene_sets="sets.gmt"))
+    again = TrustWork(other, evidence, stored, watch)
+    again.collect("none")
+    assert again.trust.gene_sets.n_measured.tolist() == [2]
+    facts = summarize(studied.decide(evidence), study=studied, trust=first.trust, n_draws=0).trust.gene_sets
+    assert [(entry.name, entry.selected) for entry in facts.sets] == [
+        ("WITH", ("a",)),
+        ("OTHER", facts.sets[1].selected),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "does not exist"), ("feature\na\n", "block"), ("X\tnone\tTP53\n", "none of its 1 names is a feature")],
+)
+def test_gene_sets_that_cannot_be_used_are_named(resolved, content, message):
+    name = "bad.gmt" if content is None or content.startswith("X") else "bad.csv"
+    (resolved.study.folder / name).unlink(missing_ok=True)
+    if content is not None:
+        (resolved.study.folder / name).write_text(content)
+    with pytest.raises(StudyError) as caught:
+        changed(resolved, trust=TrustSection(gene_sets=name))
+    (problem,) = caught.value.problems
+    assert problem.path == ("trust", "gene_sets")
+    assert message in problem.message.lower()
 
 
 def test_a_study_that_asks_for_no_trust_computes_no_p_values(resolved):
