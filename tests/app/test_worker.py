@@ -165,6 +165,20 @@ def test_scores_of_sizes_are_looked_for_again_only_if_they_change(bench):
     assert points()[0].votes != before[0].votes
 
 
+def test_a_version_knows_what_its_set_costs_and_how_far_it_can_be_trusted(bench):
+    bench.add_rule({"cost_budget": {"costs": {"gene0": 2.5, "gene1*": 1.0, "*": 0.5}, "budget": 100}})
+    until(bench, answered(bench, "reasons"))
+    best = bench.answer.set
+    prices = {"gene0": 2.5, "gene1": 1.0, "gene10": 1.0, "gene11": 1.0}
+    assert best.cost == pytest.approx(sum(prices.get(name, 0.5) for name in best.features))
+    saved = bench.save_version("Costly").result(SECONDS)
+    assert saved.cost == best.cost
+    assert {fact.fact for fact in saved.facts} == {"validation", "related", "reproducibility"}
+    bench.remove_rule(1)
+    until(bench, answered(bench))
+    assert bench.answer.set.cost is None
+
+
 def test_conditions_are_counted_with_the_data(bench):
     bench.add_rule({"must_link": ["gene1", "gene2"]})
     bench.add_rule({"exclude": ["gene7"]})

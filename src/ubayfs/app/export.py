@@ -25,6 +25,7 @@ from ..results.finishing import finished
 from ..results.handover import workbook, write_handover
 from ..study.study import load_study
 from .history import now
+from .stages import total_cost
 from .state import EXPORTS, VERSION, VERSIONS, slug
 from .study_facts import Version
 
@@ -42,9 +43,11 @@ def save_version(stages: Stages, name: str) -> Version:
     place.mkdir(parents=True)
     try:
         title = f"{stages.state.name}, version {number}{f' ({name})' if name else ''}"  # type: ignore[union-attr]
-        features = _write(stages, place, title).selection.features
-        state = stages.state.to_plain()  # type: ignore[union-attr]
-        version = Version(number, name or f"Version {number}", now(), len(features), features, state)
+        made = _write(stages, place, title)
+        selection, state = made.selection, stages.state.to_plain()  # type: ignore[union-attr]
+        n, features, cost = len(selection.features), selection.features, total_cost(selection)
+        title = name or f"Version {number}"
+        version = Version(number, title, now(), n, features, state, cost, made.summary.facts)
         write_atomically(place / VERSION, json.dumps(plain(version), ensure_ascii=False).encode("utf-8", "replace"))
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)

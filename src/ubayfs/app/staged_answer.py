@@ -32,6 +32,7 @@ class SetStage:
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     because: tuple[str, ...] = ()
+    cost: float | None = None  # of its features, if there is a budget
 
 
 @dataclass(frozen=True)

@@ -309,6 +309,7 @@ class Stages:
             ),
             advice=advice_facts(self.selection.advice),
             seconds=time.perf_counter() - started,
+            cost=total_cost(self.selection),
         )
 
     def work(self, watch: Watch | None = None) -> TrustWork:
@@ -406,6 +407,15 @@ class Stages:
         if new:
             write_atomically(self.directory / TRUST, trust.encode())
         return new or trust.problems != before.problems
+
+
+def total_cost(selection: Selection) -> float | None:
+    """Return what the selected features cost by the first budget; None if there is none."""
+    system = selection.problem.utility.system if selection.problem is not None else None
+    budget = next((part for part in system.parts if part.kind == "cost_budget"), None) if system is not None else None
+    if system is None or budget is None:
+        return None
+    return float((system.A[system.rows_of(budget)] @ selection.mask)[0])
 
 
 def stored_evidence(runs: Path, n_models: int, data: FeatureData) -> Evidence | None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..report.facts import Fact
+
 if TYPE_CHECKING:
     from ..report import AdviceFact
     from .state import Word
@@ -170,6 +172,8 @@ class Version:
     n_features: int
     features: tuple[str, ...]
     state: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of the study, in plain types
+    cost: float | None = None  # of its features, if there is a budget
+    facts: tuple[Fact, ...] = ()  # how far it can be trusted
 
 
 @dataclass(frozen=True)

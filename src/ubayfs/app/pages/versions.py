@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from markupsafe import Markup
@@ -10,13 +11,15 @@ from nicegui import ui
 
 from ..._plain import counted, listing
 from ...exceptions import InputError
-from ...report.blocks import section_html
+from ...report import tables
+from ...report.blocks import section_html, table_html
+from ...report.document import Cell, Column
 from ...results.comparison import Comparison
 from ..sessions import ExpertSession
 from ..study_facts import Version
 from ..view.fields import choice, entry, heading, panel
 from ..view.frame import address, button
-from ..view.live import html, line, live, show_message
+from ..view.live import follow, html, line, live, show_message
 from ..view.parts import APP, block, notice, text
 
 EXPORTS = {
@@ -27,6 +30,7 @@ EXPORTS = {
     "zip-with-data": "Everything and the data (zip)",
 }
 _PRESENT = "the present answer"
+_FACTS = {"validation": "Prediction", "related": "Related to the target", "reproducibility": "Selected again"}
 
 
 def draw_versions(bench: ExpertSession) -> None:
@@ -73,31 +77,67 @@ def _draw_save(bench: ExpertSession) -> None:
 
 def _draw_list(bench: ExpertSession) -> None:
     with panel("Versions"):
+        follow(bench, lambda: _table_of(bench), "versions", "state", "answer")
 
         @live(bench, "versions", "state", of=lambda: (bench.versions, bench.confirmed))
         def versions() -> None:
             if not bench.versions:
-                line("None yet. Save the answer before you try something else.", "empty")
+                line("No version yet. Save the answer before you try something else.", "empty")
             for version in reversed(bench.versions):
                 _draw_version(bench, version)
+
+
+def _table_of(bench: ExpertSession) -> Markup:
+    """Return the present answer and all versions; nothing without versions, or while votes are hidden."""
+    versions = bench.versions
+    if bench.confirmed is None or not versions:
+        return Markup()
+    return answers_table([_present(bench), *reversed(versions)])
+
+
+def _present(bench: ExpertSession) -> Version | None:
+    answer = bench.answer
+    best = answer.set
+    if best is None:
+        return None
+    return Version(0, _PRESENT, "", len(best.features), best.features, cost=best.cost, facts=answer.facts)
+
+
+def answers_table(answers: Iterable[Version | None]) -> Markup:
+    """Return what each answer is worth: features, cost, and the three facts of trust; not the columns without any.
+
+    >>> answers_table([Version(1, "First", "", 3, ("a", "b", "c"), cost=12.5)]).striptags()
+    'Answers side by sideAnswerFeaturesCost1. First312.5'
+    """
+
+    def fact(part: str) -> Callable[[Version], str]:
+        return lambda version: next((fact.value for fact in version.facts if fact.fact == part), "")
+
+    columns: list[tables.Field[Version]] = [
+        (Column("Answer"), lambda r: Cell(f"{r.number}. {r.name}" if r.number else r.name)),
+        (Column("Features", True), lambda r: f"{r.n_features:,}"),
+        (Column("Cost", True), lambda r: "" if r.cost is None else f"{r.cost:,.6g}"),
+        *((Column(title), fact(part)) for part, title in _FACTS.items()),
+    ]
+    shown = tables.as_table("Answers side by side", list(filter(None, answers)), columns, drop_empty=True)
+    return Markup().join(block(table_html(each, APP)) for each in shown)
 
 
 def _draw_version(bench: ExpertSession, version: Version) -> None:
     number = version.number
     with ui.element("article").classes("version"):
         html(text(f"{number}. {version.name}"), tag="h3")
-        size = f"{version.created[:16].replace('T', ' ')}, {counted(version.n_features, 'feature')}"
-        shown = size if bench.confirmed is None else f"{size}: {listing(version.features, 12)}"
-        line(shown)
+        saved = f"Saved {version.created[:16].replace('T', ' ')}"
+        line(saved if bench.confirmed is None else f"{saved}: {listing(version.features, 12)}")
 
         def go_back(_: Any) -> None:
             bench.back_to(number)
             show_message("success", f"The study is as it was in version {number}; undo takes this back.", "Done")
 
-        with ui.element("div").classes("row"):
+        with ui.element("div").classes("row exports"):
             back = button("Go back to it", go_back)
             back.props["aria-label"] = f"Go back to version {number}: {version.name}"
-        _draw_exports(bench, number)
+            _draw_exports(bench, number)
 
 
 def _draw_exports(bench: ExpertSession, version: int | None) -> None:
@@ -148,7 +188,9 @@ def _draw_comparison(bench: ExpertSession) -> None:
             except BaseException:
                 place.set_content("")
                 raise
-            place.set_content(comparison(found))
+            known = {each.number: each for each in bench.versions}
+            sides = [_present(bench) if each.value is None else known.get(each.value) for each in fields]
+            place.set_content(answers_table(sides) + comparison(found))
 
         button("Compare", compare, classes="main")
         place = html("").props("role=status")
