@@ -133,6 +133,8 @@ def log_likelihood(evidence: Evidence, theta: Any) -> float:
 
     if not isinstance(evidence, Evidence):
         raise InputError.of("evidence", f"must be Evidence; got {type(evidence).__name__}.", evidence)
+    if evidence.votes is not None:
+        raise InputError.of("evidence", "has votes only, as of several sites; the likelihood is that of the sets.")
     importance = _importances(theta, len(evidence.feature_names))
     if not importance.any():
         raise InputError.of("theta", "must have an entry above 0.", theta)

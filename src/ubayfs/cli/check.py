@@ -14,7 +14,7 @@ from .console import echo
 
 if TYPE_CHECKING:
     from ..data.categories import Levels
-    from ..study import ResolvedStudy
+    from ..study import ResolvedStudy, Study
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,12 +30,36 @@ def run(arguments: argparse.Namespace) -> None:
     from ..study import resolve_study
     from .steps import echo_advice
 
-    resolved = resolve_study(options.requested_study(arguments))
+    study = options.requested_study(arguments)
+    if study.cohorts is not None:
+        _check_pooled(study)
+        return
+    resolved = resolve_study(study)
     for line in [*_data(resolved), *_ensemble(resolved), *_decision(resolved), _trust(resolved)]:
         echo(line)
     echo_advice(advice_facts((*resolved.default_advice, *resolved.advice)))
     if arguments.time:
         echo(_time(resolved))
+    echo("\nThe study is valid.")
+
+
+def _check_pooled(study: Study) -> None:
+    """Check what sites sent and the decision on it, and print."""
+    from ..results import pooled_evidence
+    from ..study import resolve_study
+    from .console import advice_as_values, echo_error
+
+    with advice_as_values():
+        evidence = pooled_evidence(study)
+    resolved = resolve_study(study, data=None, feature_names=evidence.feature_names, n_models=evidence.n_models)
+    for name, sent in evidence.cohorts.items():
+        assert sent.site is not None
+        n_measured = int((~sent.constant).sum())
+        echo(f"site        {name}: {sent.site.n_samples:,} samples, {n_measured:,} features, {sent.n_models:,} models")
+    for line in _decision(resolved):
+        echo(line)
+    for advice in evidence.advice:
+        echo_error(f"Note: {advice}")
     echo("\nThe study is valid.")
 
 

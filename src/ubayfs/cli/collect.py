@@ -2,9 +2,12 @@
 
   ubayfs collect study.yaml -o evidence
   ubayfs collect study.yaml --part 3/20 -o parts/3
+  ubayfs collect study.yaml --for-pooling -o sent
 
 In a job array of Slurm the part is that of the task, so that --part is not needed. `ubayfs merge` puts parts together,
-`ubayfs decide` decides. Finished runs are stored while the ensemble works: repeat the same command to resume.
+`ubayfs decide` decides. --for-pooling writes what a site sends to be pooled with others by `ubayfs pool`: votes and
+directions of features, no row of data; a model selects up to 20 features then. Finished runs are stored while the
+ensemble works: repeat the same command to resume.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from . import console, options, steps
 from .console import echo, echo_error, shell_command
 
 if TYPE_CHECKING:
-    from ..study import ResolvedStudy
+    from ..study import ResolvedStudy, Study
 
 # Variables of a task; one without a default must be there, except that of the last task, which follows from the others.
 _SLURM = "SLURM_ARRAY_TASK_"
@@ -37,6 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K/N",
         help="do part K of N (default: the task of a Slurm array, else all runs)",
     )
+    parser.add_argument("--for-pooling", action="store_true", help="write what a site sends, for `ubayfs pool`")
+    parser.add_argument(
+        "--min-votes-sent", type=int, metavar="N", help="features with fewer votes are not sent (default: 5)"
+    )
     options.add_directory(parser.add_argument_group("results"), "evidence", "evidence", required=True)
 
 
@@ -47,6 +54,10 @@ def run(arguments: argparse.Namespace) -> None:
     from ..study import resolve_study
 
     study = options.requested_study(arguments)
+    steps.check_has_samples(study, "ubayfs collect")
+    if arguments.for_pooling or arguments.min_votes_sent is not None:
+        _collect_for_pooling(arguments, study)
+        return
     part = arguments.part or slurm_part(os.environ)
     directory: Path = arguments.output
     _check_part(part, study.evidence, arguments.source)
@@ -68,6 +79,43 @@ def run(arguments: argparse.Namespace) -> None:
     if part is None:
         then = f"decide on it with: {shell_command('ubayfs', 'decide', directory)}"
     echo(f"{title}: {evidence.settings['n_models']} runs in {directory}; {then}")
+
+
+def _collect_for_pooling(arguments: argparse.Namespace, study: Study) -> None:
+    """Write what a site sends."""
+    from ..exceptions import InputError
+    from ..results import reserve_evidence
+    from ..results.finishing import runs_directory
+    from ..study import resolve_study
+    from ..trust.cohorts import MIN_VOTES_SENT, collect_for_pooling
+
+    if arguments.part is not None or not arguments.for_pooling:
+        which, rule = ("part", "cannot be combined with") if arguments.for_pooling else ("min-votes-sent", "needs")
+        raise InputError(f"--{which} {rule} --for-pooling.", argument=which)
+    directory, least = arguments.output, arguments.min_votes_sent
+    resolved = resolve_study(study)
+    assert resolved.data is not None
+    with reserve_evidence(directory, force=arguments.force, inputs=[arguments.source]) as write:
+        runs = runs_directory(directory, resolved)
+        settings = {**study.evidence.arguments(), "selector": study.selector}
+        with steps.resumable(runs), console.progress("ensembles", "ensembles") as update, console.advice_as_values():
+            evidence = collect_for_pooling(
+                resolved.data,
+                **settings,
+                min_votes_sent=MIN_VOTES_SENT if least is None else least,
+                on_progress=update,
+                checkpoint=runs,
+            )
+        for advice in (*resolved.advice, *evidence.advice):
+            echo_error(f"Note: {advice}")
+        write(resolved.standalone, evidence)
+        shutil.rmtree(runs, ignore_errors=True)
+    n_samples, then = resolved.data.n_samples, shell_command("ubayfs", "pool", directory, "...")
+    echo(
+        f"{directory} is what this site sends: votes and directions of features on {n_samples:,} samples. "
+        "No row of data is in it, but it is not anonymous: whoever has a person's measurements may find out whether "
+        f"that person took part. Where all of it arrives: {then}"
+    )
 
 
 def slurm_part(environment: Mapping[str, str]) -> tuple[int, int] | None:

@@ -45,6 +45,8 @@ def run(arguments: argparse.Namespace) -> None:
     earlier = steps.comparable(stored) if isinstance(stored, StoredResult) else None
     study, evidence = stored.study, stored.evidence
     steps.check_whole(evidence, arguments.result)
+    if level is not None:
+        steps.check_has_samples(study, f"--trust {level}")
     problems = study.new_problems()
     if arguments.study is not None:
         study, problems = read_draft(arguments.study)

@@ -20,7 +20,8 @@ OK, BUG, USER_ERROR, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 # In the order in which a new user meets them.
 COMMANDS = (
-    "demo", "init", "check", "select", "decide", "validate", "trust", "compare", "report", "collect", "merge", "app",
+    "demo", "init", "check", "select", "decide", "validate", "trust", "compare", "report", "collect", "merge", "pool",
+    "app",
 )  # fmt: skip
 _DESCRIPTION = "Select the provably best feature set from the votes of an ensemble, prior knowledge and constraints."
 _EPILOG = """\

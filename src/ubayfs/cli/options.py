@@ -150,7 +150,10 @@ def changed(study: Study, arguments: argparse.Namespace, problems: Problems) -> 
 def with_origin(study: Study, earlier: Study) -> Study:
     """Return a study with the data, by their absolute path, and the ensemble of one whose evidence it uses."""
     data = earlier.data.with_paths(lambda path: os.path.abspath(earlier.folder / path))
-    return replace(study, data=data, evidence=earlier.evidence)
+    cohorts = earlier.cohorts
+    if cohorts is not None:
+        cohorts = cohorts.with_paths(lambda path: os.path.abspath(earlier.folder / path))
+    return replace(study, data=data, cohorts=cohorts, evidence=earlier.evidence)
 
 
 def _with_options(study: Study, arguments: argparse.Namespace, problems: Problems) -> Study:

@@ -13,9 +13,14 @@ of --trust; those that are finished are used.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from . import console, options, steps
+
+if TYPE_CHECKING:
+    from ..study import Study
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +43,9 @@ def run(arguments: argparse.Namespace) -> None:
     directory = arguments.output or study.folder / study.outputs.directory
     study = steps.written_to(study, directory)
     with reserve(directory, study, force=arguments.force, source=arguments.source) as write:
+        if study.cohorts is not None:
+            _select_pooled(study, directory, write)
+            return
         resolved = resolve_study(study)
         steps.echo_advice(advice_facts(resolved.advice))
         runs = runs_directory(directory, resolved)
@@ -49,3 +57,14 @@ def run(arguments: argparse.Namespace) -> None:
             resolved = steps.votes_seen(resolved, steps.replaced_result(Path(directory), resolved))
             used = steps.with_level(resolved.with_seeds(evidence), level)
             steps.finish(used, evidence, directory, write, shown=resolved.advice, level=level, runs=runs)
+
+
+def _select_pooled(study: Study, directory: Path, write: Callable[..., Any]) -> None:
+    """Pool what sites sent, decide, show and write."""
+    from ..results import pooled_evidence
+    from ..study import resolve_study
+
+    with console.advice_as_values():
+        evidence = pooled_evidence(study)
+    resolved = resolve_study(study, data=None, feature_names=evidence.feature_names, n_models=evidence.n_models)
+    steps.finish(resolved.with_seeds(evidence), evidence, directory, write)

@@ -83,6 +83,18 @@ def check_whole(evidence: Evidence, directory: Path) -> None:
         )
 
 
+def check_has_samples(study: Study, what: str) -> None:
+    """Refuse what needs samples, where these stayed at their sites."""
+    from ..exceptions import InputError
+
+    if study.cohorts is not None:
+        raise InputError(
+            f"{what} needs the samples, which stayed at their sites. What the halves that sites sent tell is known to "
+            "`ubayfs select` and `ubayfs decide` without it.",
+            argument="cohorts",
+        )
+
+
 def with_level(study: ResolvedStudy, level: str) -> ResolvedStudy:
     """Return the study with the level of trust that was chosen, so that its result records it."""
     return replace(study, study=replace(study.study, trust=replace(study.study.trust, level=level)))

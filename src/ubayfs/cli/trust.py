@@ -37,6 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
     directory: Path = arguments.result
     stored = StoredResult(directory)
     evidence, section = stored.evidence, options.section_alone(stored.study, "trust", arguments)
+    steps.check_has_samples(stored.study, "ubayfs trust")
     if stored.of_another_version:
         again = shell_command("ubayfs", "decide", directory, "--trust", arguments.trust, "-o", f"{directory}-again")
         raise InputError(

@@ -44,10 +44,12 @@ def run(arguments: argparse.Namespace) -> None:
     from ..report.trust_sentences import validation_sentences
     from ..study import resolve_study
     from ..study.trust_work import validate_study
-    from .steps import echo_advice
+    from .steps import check_has_samples, echo_advice
 
     _check_output(arguments.output, arguments.force)
-    resolved = resolve_study(options.requested_study(arguments))
+    study = options.requested_study(arguments)
+    check_has_samples(study, "ubayfs validate")
+    resolved = resolve_study(study)
     echo_advice(advice_facts(resolved.advice))
     with watched("folds", "folds") as on_progress, advice_as_values():
         validation = validate_study(resolved, on_progress, arguments.checkpoint)

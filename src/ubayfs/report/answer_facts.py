@@ -346,7 +346,7 @@ def _votes(selection: Selection) -> dict[str, int]:
     """Return the votes of each feature; empty where importances were given."""
     if selection.counts is None:
         return {}
-    return dict(zip(selection.feature_names.tolist(), selection.counts.tolist(), strict=True))
+    return dict(zip(selection.feature_names.tolist(), np.round(selection.counts).astype(int).tolist(), strict=True))
 
 
 def what_is_out(

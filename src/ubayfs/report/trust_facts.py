@@ -83,6 +83,8 @@ def _unknown(selection: Selection, part: str, problem: str | None) -> Unknown:
         reason = "importances"
     elif not settings.get("parts", settings):
         reason = "votes"
+    elif "pooling" in settings:
+        reason = "pooled"
     elif part != "reproducibility" and settings.get("task") == "unsupervised":
         reason = "unsupervised"
     elif not selection.features:

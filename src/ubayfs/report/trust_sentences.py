@@ -29,6 +29,8 @@ _UNDEFINED = {
     "importances": "Has no answer here: importances were given, there was no ensemble that could be repeated.",
     "votes": "Has no answer here: the votes were made elsewhere, so that they cannot be repeated on other samples.",
     "unsupervised": "Has no meaning here: there is no target that the features could be related to.",
+    "pooled": "Has no answer here: measurements and p-values stayed at their sites. What a site that is left out "
+    "selects, and directions, take its place.",
     "empty": "Has no answer here: no feature was selected.",
     "failed": "Could not be found out: {problem}",
     "not_done": "{problem}",

@@ -11,14 +11,16 @@ A directory that ``ubayfs select`` or ``ubayfs decide`` wrote is read by
 """
 
 from .result import Result, StoredResult, check_directory, read_result, reserve, stored_at, write_result
-from .stored_evidence import StoredEvidence, reserve_evidence
+from .stored_evidence import StoredEvidence, pooled_evidence, read_sites, reserve_evidence
 
 __all__ = [
     "Result",
     "StoredEvidence",
     "StoredResult",
     "check_directory",
+    "pooled_evidence",
     "read_result",
+    "read_sites",
     "reserve",
     "reserve_evidence",
     "stored_at",

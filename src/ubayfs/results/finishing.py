@@ -94,7 +94,7 @@ def _with_data(
 
     The table is read unless that was done already, or the earlier result knows these correlations.
     """
-    if study.data is not None or len(selection.features) < 2:
+    if study.data is not None or len(selection.features) < 2 or study.study.cohorts is not None:
         return study, selection
     correlations = None if before is None else earlier_correlations(selection, before)
     if correlations is not None:

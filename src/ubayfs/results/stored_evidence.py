@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -22,6 +22,7 @@ from .._files import as_path, read_bytes, write_atomically
 from .._plain import listing
 from ..ensemble.collect import versions
 from ..ensemble.evidence import Evidence
+from ..ensemble.pooling import pool_evidence
 from ..exceptions import Advice, InputError, UBayFSError
 from ..study import Study, load_study
 from .file_set import MANIFEST, FileSet, changed_files
@@ -100,6 +101,27 @@ class StoredEvidence:
     def evidence(self) -> Evidence:
         """The ensemble, or a part of it."""
         return Evidence.load(self.directory / EVIDENCE, read=self._contents.__getitem__)
+
+
+def read_sites(directories: Mapping[str, str | os.PathLike[str]]) -> dict[str, StoredEvidence]:
+    """Open what sites sent, by their names; InputError has all that is wrong with them at once."""
+    stored, problems = {}, []
+    for name, directory in directories.items():
+        try:
+            stored[name] = part = StoredEvidence(directory)
+            _ = part.study, part.evidence
+        except UBayFSError as error:
+            problems.append(str(error))
+    if problems:
+        raise InputError("\n  ".join(["cannot pool:"] * (len(problems) > 1) + problems), argument="cohorts")
+    return stored
+
+
+def pooled_evidence(study: Study) -> Evidence:
+    """Return the pooled evidence of the cohorts of a study."""
+    assert study.cohorts is not None
+    sites = read_sites({name: study.folder / path for name, path in study.cohorts.directories.items()})
+    return pool_evidence({name: site.evidence for name, site in sites.items()})
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_advice
 from ..ensemble.progress import Progress
 from ..ensemble.subsampling import subsample_errors
-from ..exceptions import Advice
+from ..exceptions import Advice, InputError
 from ..knowledge.matching import blocks_of
 from ..knowledge.patterns import Names
 from ..priors import DEFAULT_WEIGHT
@@ -80,11 +80,14 @@ def resolve_study(
     """
     needs_data = any(constraint.needs_data for constraint in study.constraints) or study.outputs.reduced_table
     needs_data |= study.blocks is None and not isinstance(study.data.path, str)  # its files are blocks
-    reads = data == "read" or (data == "if needed" and needs_data)
+    reads = (data == "read" or (data == "if needed" and needs_data)) and study.cohorts is None
     problems = study.new_problems()
     tables = read_tables(study, problems, data if isinstance(data, FeatureData) else reads)
     problems.raise_any(AFTER_TABLES)
     if feature_names is None:
+        if study.cohorts is not None:
+            rule = "are at their sites, and only `ubayfs select` and `ubayfs check` read what these sent."
+            raise InputError.of("data", rule)
         assert tables.data is not None
         feature_names = tables.data.feature_names
     resolved = _Resolver(study, tables, feature_names, n_models, problems).resolve()

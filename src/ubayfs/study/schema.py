@@ -458,6 +458,47 @@ class GeneSetBlocks(WithFiles):
     path_keys: ClassVar[tuple[str, ...]] = ("gene_sets", "aliases")
 
 
+# -- cohorts -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cohorts(WithFiles):
+    """What sites sent, in place of data and ensemble.
+
+    Attributes
+    ----------
+    directories : dict of str to str
+        Those that ``ubayfs collect --for-pooling`` wrote, relative to the study file, by the names of the sites.
+    """
+
+    directories: dict[str, str]
+
+    path_keys: ClassVar[tuple[str, ...]] = ("directories",)
+
+
+def as_cohorts(value: Any, report: Report) -> Cohorts | None:
+    """Return cohorts as a file has them: a list of directories, or a mapping of names to them."""
+    if value is None or isinstance(value, Cohorts):
+        return value
+    rule = "must list the directories of two or more sites, or map names to them"
+    if isinstance(value, list | tuple) and all(isinstance(entry, str) for entry in value):
+        names = [Path(entry).resolve().name for entry in value]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            report((), f"has several directories called {repeated[0]!r}; name the sites: {{Oslo: oslo/{repeated[0]}}}.")
+            return None
+        value = dict(zip(names, value, strict=True))
+    if not isinstance(value, Mapping) or not all(isinstance(entry, str) and entry for entry in value.values()):
+        report((), f"{rule}; got {repr_of(value)}.")
+        return None
+    if len(value) < 2:
+        report((), f"{rule}; got {len(value)}.")
+        return None
+    return Cohorts({str(name): entry for name, entry in value.items()})
+
+
+# -- all of it ---------------------------------------------------------------------------------------------------------
+
 AnyBlocks = Blocks | PrefixBlocks | TableBlocks | GeneSetBlocks | None
 # The rules that make all blocks, by the key that only they have, and what their other keys hold.
 _RULES: dict[str, type[Any]] = {"prefix": PrefixBlocks, "table": TableBlocks, "gene_sets": GeneSetBlocks}
@@ -526,4 +567,6 @@ SECTIONS: dict[str, type[Section]] = {
     for section in (DataSection, EvidenceSection, PriorSection, DecisionSection, TrustSection, OutputSection)
 }
 # The keys of a study, in the order in which they are written.
-KEYS = ("title", "data", "evidence", "prior", "blocks", "constraints", "decision", "trust", "outputs", "versions")
+KEYS = (
+    "title", "data", "cohorts", "evidence", "prior", "blocks", "constraints", "decision", "trust", "outputs", "versions"
+)  # fmt: skip

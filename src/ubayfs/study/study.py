@@ -38,6 +38,7 @@ from .schema import (
     KEYS,
     SECTIONS,
     AnyBlocks,
+    Cohorts,
     DataSection,
     DecisionSection,
     EvidenceSection,
@@ -45,6 +46,7 @@ from .schema import (
     PriorSection,
     TrustSection,
     as_blocks,
+    as_cohorts,
     plain_blocks,
 )
 from .yaml_io import dump_document, read_document
@@ -75,6 +77,8 @@ class Study:
     versions : mapping of str to str
         Of the packages that wrote the file; empty when unknown. A file of an earlier version of ubayfs is read with
         the defaults of that version.
+    cohorts : Cohorts or None
+        What sites sent, in place of data and ensemble.
     unstated : tuple of str
         Keys that the file does not state and whose defaults have changed since some version of ubayfs.
     folder : Path
@@ -118,6 +122,7 @@ class Study:
     trust: TrustSection = field(default_factory=TrustSection)
     title: str | None = None
     versions: Mapping[str, str] = field(default_factory=dict, compare=False)
+    cohorts: Cohorts | None = None
     unstated: tuple[str, ...] = field(default=(), repr=False, compare=False)
     folder: Path = field(default_factory=Path, compare=False)
     origin: Origin | None = field(default=None, repr=False, compare=False)
@@ -220,10 +225,12 @@ class Study:
         parts: dict[str, Any] = {key: getattr(self, key).plain() for key in SECTIONS}
         parts |= {"title": self.title, "blocks": plain_blocks(self.blocks)}
         parts["constraints"] = [plain_constraint(constraint) for constraint in self.constraints]
+        if self.cohorts is not None:
+            parts |= {"cohorts": dict(self.cohorts.directories), "data": None, "evidence": None}
         parts["versions"] = dict(self.versions if versions is None else versions)
         release = release_of(parts["versions"].get("ubayfs", "")) or PRESENT
         parts = with_present_defaults(parts, release)  # whoever reads an earlier version takes other ones
-        return {key: parts[key] for key in KEYS if parts[key]}
+        return {key: parts[key] for key in KEYS if parts.get(key)}
 
     def to_yaml(self, versions: Mapping[str, str] | None = None) -> str:
         """Return the study as the text of a study file in its folder."""
@@ -237,7 +244,7 @@ class Study:
     def moved_to(self, folder: Path | None) -> Study:
         """Return the study with its paths relative to another folder; None: absolute ones, which hold anywhere."""
         old, folder = Path(os.path.abspath(self.folder)), folder and Path(os.path.abspath(folder))
-        parts: dict[str, Any] = {key: getattr(self, key) for key in ("data", "prior", "blocks", "outputs")}
+        parts: dict[str, Any] = {key: getattr(self, key) for key in ("data", "cohorts", "prior", "blocks", "outputs")}
         for key, part in parts.items():
             if isinstance(part, WithFiles):
                 parts[key] = part.with_paths(lambda path: moved_path(path, old, folder))
@@ -328,7 +335,16 @@ def _draft(value: Mapping[Any, Any], folder: Path, problems: Problems) -> Study:
         problems(("versions", "ubayfs"), rule)
     if release is not None:
         value = with_former_defaults(value, release)
-    parts: dict[str, Any] = {key: section.read(value.get(key), problems) for key, section in SECTIONS.items()}
+    cohorts = as_cohorts(value.get("cohorts"), below(problems, "cohorts"))
+    pooled = value.get("cohorts") is not None
+    for key in ("data", "evidence") if pooled else ():
+        if value.get(key) is not None:
+            problems((key,), "cannot be given beside cohorts: sites have read their data and run their ensembles.")
+    parts: dict[str, Any] = {
+        key: DataSection("") if pooled and key == "data" else section.read(value.get(key), problems)
+        for key, section in SECTIONS.items()
+    }
+    parts["cohorts"] = cohorts
     parts["blocks"] = as_blocks(value.get("blocks"), below(problems, "blocks"))
     parts["constraints"] = tuple(read_constraints(value.get("constraints"), below(problems, "constraints")))
     with collect_errors(problems, ("title",)):

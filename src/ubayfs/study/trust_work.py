@@ -19,6 +19,7 @@ from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
 from ..exceptions import Advice, EnsembleError, InputError, UBayFSError
 from ..selectors.adapters import as_selector
+from ..trust.cohorts import halves_of_sites
 from ..trust.ensembles import collect_halves
 from ..trust.gene_sets import gene_sets_of
 from ..trust.procedure import Procedure
@@ -69,6 +70,8 @@ class TrustWork:
 
     def __post_init__(self) -> None:
         self.trust = self.trust.of(self.evidence, decision_digest(self.study, self.evidence))
+        if self.evidence.cohorts and self.study.data is None:
+            self.trust = replace(self.trust, halves=halves_of_sites(self.evidence))
 
     def size(self) -> tuple[Advice, ...]:
         """Set the number of features that the data support, if the decision needs it; advice where it is none."""

@@ -80,7 +80,13 @@ class Trust:
     @property
     def empty(self) -> bool:
         """Whether there is nothing to store."""
-        return all(part is None for part in (self.related, self.halves, self.validation, self.gene_sets))
+        parts = (self.related, self._halves_to_store, self.validation, self.gene_sets)
+        return all(part is None for part in parts)
+
+    @property
+    def _halves_to_store(self) -> HalfEnsembles | None:
+        """The halves, unless they are pooled: pooled evidence has them."""
+        return self.halves if self.halves is not None and self.halves.settings else None
 
     @property
     def advice(self) -> tuple[Advice, ...]:
@@ -105,7 +111,7 @@ class Trust:
 
     def encode(self) -> bytes:
         """Return the content of a file that :meth:`load` reads: arrays and JSON, no pickle."""
-        halves = {} if self.halves is None else self.halves.to_arrays()
+        halves = {} if self._halves_to_store is None else self._halves_to_store.to_arrays()
         about, p_values = (None, {}) if self.related is None else self.related.to_record()
         sets, of_sets = (None, {}) if self.gene_sets is None else self.gene_sets.to_record()
         parts = {"related": p_values, "halves": halves, "gene_sets": of_sets}
