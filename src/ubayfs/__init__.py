@@ -25,6 +25,7 @@ _MOVED = {
     **dict.fromkeys(_ERRORS + _WARNINGS, "exceptions"),
     **dict.fromkeys(_MEASURES, "metrics"),
     "Assessment": "trust.assess",
+    "Front": "trust.front",
     "Knowledge": "knowledge",
     "Posterior": "priors",
     "Question": "explain.questions",

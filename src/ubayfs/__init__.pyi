@@ -56,6 +56,7 @@ from .results.annotation import annotate as annotate
 from .tables.reading import read_data as read_data
 from .trust.assess import assess as assess
 from .trust.cross_validation import validate as validate
+from .trust.front import front as front
 from .trust.gene_sets import estimate_gene_sets as estimate_gene_sets
 from .trust.related import estimate_related as estimate_related
 from .trust.reproducibility import estimate_reproducibility as estimate_reproducibility

@@ -469,6 +469,7 @@ def counted(monkeypatch, real_figures):
 def test_select_draws_each_figure_once(folder, run, counted):
     options = ["--target", "diagnosis", "--selector", "fisher", "--models", 10, "--max-size", 4, "--draws", 0]
     options += ["--trust", "full", "--shuffles", 200, "--splits", 2, "--cv", 2, "--repeats", 1, "--sizes", 2, 4]
+    options += ["--front-sizes", 2, 4]
     options += [
         "--must-link",
         "mean texture",

@@ -48,7 +48,7 @@ def words(figure):
 
 
 def test_the_displays_go_by_their_names():
-    of_ensemble = ["posterior", "penalty", "sizes", "convergence"]
+    of_ensemble = ["posterior", "penalty", "sizes", "front", "convergence"]
     assert ["evidence", "profile", *OF_TRUST, "blocks", *of_ensemble, "correlation"] == NAMES
     assert all(DISPLAYS[name].name == name for name in NAMES)
 

@@ -40,7 +40,7 @@ from ubayfs.plotting import (
     ReportData,
     SizeUtilityDisplay,
 )
-from ubayfs.plotting.sizes import _default_sizes
+from ubayfs.plotting.sizes import default_sizes
 
 
 def select(utility):
@@ -344,8 +344,8 @@ def test_sizes_that_hard_rows_forbid_are_not_explained(monkeypatch):
 
 
 @pytest.mark.parametrize("chosen", [0, 1, 2, 8, 20, 23, 40, 999])
-def test_default_sizes_are_few_and_surround_the_chosen_one(chosen):
-    sizes = _default_sizes(chosen, 1000)
+def testdefault_sizes_are_few_and_surround_the_chosen_one(chosen):
+    sizes = default_sizes(chosen, 1000)
     assert len(sizes) == len(set(sizes)) <= 25
     assert sizes == sorted(sizes)
     assert {max(chosen - 1, min(chosen, 1)), chosen, chosen + 1} <= set(sizes)

@@ -24,6 +24,7 @@ from ubayfs import (
     decorrelate,
     exact_size,
     exclude,
+    front,
     max_size,
     maximize,
     must_link,
@@ -124,6 +125,7 @@ def hostile_summary(n_chosen=10):
         warnings=warned,
         created="2024-05-06",
         trust=made_trust(selection),
+        front=front(selection, sizes=[1, 2]),
     )
 
 

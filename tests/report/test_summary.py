@@ -24,6 +24,7 @@ from ubayfs import (
     decorrelate,
     exact_size,
     exclude,
+    front,
     implies,
     max_per_block,
     max_size,
@@ -100,6 +101,7 @@ def summary(selection, data):
         warnings=["given before"],
         created="2024-05-06",
         trust=made_trust(selection),
+        front=front(selection, sizes=[1, 2]),
     )
 
 
@@ -523,7 +525,8 @@ def test_draws_can_be_watched_and_cut_short(selection):
 def test_the_same_call_gives_the_same_summary(selection, data, summary):
     asked = {"data": {"path": "some/where/cells.csv", "target": "status"}, "decision": {"time_limit": INF}}
     arguments = {"n_draws": 12, "warnings": ["given before"], "created": "2024-05-06", "trust": made_trust(selection)}
-    again = summary_of(selection, data, settings=asked, blocks=BLOCKS, **arguments)
+    of_sizes = front(selection, sizes=[1, 2])
+    again = summary_of(selection, data, settings=asked, blocks=BLOCKS, front=of_sizes, **arguments)
     assert again == summary
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..results import StoredResult
     from ..study import ResolvedStudy, Study
     from ..study.trust_work import TrustWork
+    from ..trust.front import Front
 
 _SHOWN = 50  # chosen features that are printed; the files have all
 
@@ -150,6 +151,7 @@ def finish(
     facts = tuple(fact for fact in facts if write is not None or fact.state != "missing")
     unread = unread or _unread(print_facts, facts)
     if write is None:
+        unread = unread or _unread(print_front, work.front(selection))
         echo_error("Nothing was written; add -o DIRECTORY to write this result.")
     else:
         result, figures = finished(
@@ -158,6 +160,7 @@ def finish(
         )  # fmt: skip
         echo_advice(advice_facts(figures.advice))
         unread = unread or _unread(print_lists, result.summary)
+        unread = unread or _unread(print_front, result.summary.front)
         n_written = len(write(result, data=work.study.table, figures=figures))
         if unread is None and directory is not None:
             echo(f"\nWrote {n_written} files to {directory}; open {directory / 'report.html'}")
@@ -218,6 +221,12 @@ def print_lists(summary: Summary) -> None:
         echo("\nDo your lists and the votes agree?")
     for sentence in sentences:
         echo(f"  {sentence}")
+
+
+def print_front(front: Front | None) -> None:
+    """Print the best set for each size and budget, if a front was asked for."""
+    if front is not None:
+        echo(f"\n{front}")
 
 
 def print_facts(facts: Iterable[Fact]) -> None:

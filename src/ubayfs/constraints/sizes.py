@@ -31,6 +31,8 @@ from .constraint import (
 from .words import names_in_words
 
 SUPPORTED = "supported"
+# Kinds that a size asked for takes the place of.
+SIZES = frozenset({"max_size", "min_size", "exact_size"})
 _MOST = 2**53  # that a float holds exactly
 
 

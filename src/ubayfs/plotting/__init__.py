@@ -22,6 +22,7 @@ from .correlation import CorrelationDisplay
 from .ensemble import BlocksDisplay, ConvergenceDisplay, PosteriorDisplay
 from .evidence import EvidenceDisplay
 from .figures import Drawing, Figures, render_figures
+from .front import FrontDisplay
 from .gene_sets import GeneSetsDisplay
 from .halves import HalvesDisplay
 from .penalty import PenaltyDisplay
@@ -42,6 +43,7 @@ __all__ = [
     "Drawing",
     "EvidenceDisplay",
     "Figures",
+    "FrontDisplay",
     "GeneSetsDisplay",
     "HalvesDisplay",
     "PenaltyDisplay",
@@ -65,7 +67,7 @@ DISPLAYS: dict[str, type[Any]] = {
     for display in (
         EvidenceDisplay, ProfileDisplay, ComparisonDisplay, PerformanceDisplay, SurvivalDisplay,
         RelatedDisplay, HalvesDisplay, GeneSetsDisplay, BlocksDisplay,
-        PosteriorDisplay, PenaltyDisplay, SizeUtilityDisplay, ConvergenceDisplay, CorrelationDisplay,
+        PosteriorDisplay, PenaltyDisplay, SizeUtilityDisplay, FrontDisplay, ConvergenceDisplay, CorrelationDisplay,
     )
 }  # fmt: skip
 

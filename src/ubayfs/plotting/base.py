@@ -18,6 +18,7 @@ from ..data.categories import CategoryTable, columns_of
 from ..data.correlation import METHODS, absolute_correlations
 from ..decision.selection import Selection
 from ..exceptions import InputError, repr_of
+from ..trust.front import Front
 from ..trust.trust import Trust
 from .figures import Drawing
 from .style import WIDTH, house_style, legend_below, wrapped
@@ -112,6 +113,7 @@ class ReportData:
     level: float = 0.9  # of credible intervals
     profile: Any = None  # the ProfileDisplay of the selected features and others, if their samples have groups
     trust: Trust = field(default_factory=Trust)
+    front: Front | None = None
     max_features: int = 20  # that a figure lists; more when more are selected
 
 

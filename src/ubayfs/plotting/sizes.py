@@ -86,7 +86,7 @@ class SizeUtilityDisplay(Display):
         problem = problem_of(selection, "the size-utility curve")
         utility, chosen = problem.utility, len(selection.features)
         if sizes is None:
-            sizes = _default_sizes(chosen, int(utility.selectable.sum()))
+            sizes = default_sizes(chosen, int(utility.selectable.sum()))
         wanted = {check_int("sizes", size, low=0) for size in sizes}
         node_limit = check_int("node_limit", node_limit, low=1)
         solutions, infeasible, omitted = best_of_sizes(selection, utility, wanted, node_limit)
@@ -166,10 +166,10 @@ def _spans(sizes: tuple[int, ...]) -> str:
     return ", ".join(f"{span[0]} to {span[-1]}" if len(span) > 1 else f"{span[0]}" for span in spans)
 
 
-def _default_sizes(chosen: int, n_selectable: int) -> list[int]:
+def default_sizes(chosen: int, n_selectable: int) -> list[int]:
     """Return sizes up to a quarter more than are selected, all of them or evenly spread, that of the set among them.
 
-    >>> _default_sizes(8, 30)
+    >>> default_sizes(8, 30)
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
     """
     largest = min(chosen + max(3, chosen // 4), n_selectable)

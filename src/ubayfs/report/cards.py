@@ -16,6 +16,7 @@ from ..exceptions import Advice
 from ..priors.base import Posterior
 from ..priors.list_trust import learn_trust
 from ..trust.assess import Assessment
+from ..trust.front import Front
 from ..trust.prediction_metrics import method_name, metric_name
 from ..trust.related import LARGEST_Q, Related
 from ..trust.reproducibility import Reproducibility
@@ -27,7 +28,8 @@ from .facts import TrustFacts, Unknown
 from .knowledge_sentences import votes_of_lists
 from .problem_facts import constraint_facts, ensemble_facts, prior_facts, score_facts
 from .sentences import constraints_hold, proof
-from .tables import related_text
+from .tables import FRONT, related_text
+from .tables import front as front_table
 from .terminal import card_text
 from .trust_facts import related_facts, reproducibility_facts, validation_facts
 from .trust_sentences import (
@@ -231,4 +233,5 @@ _CARDS: dict[type[Any], Callable[[Any], Card | tuple[Card, ...]]] = {
     Related: _related,
     Reproducibility: _reproducibility,
     Assessment: _assessment,
+    Front: lambda front: Card(FRONT, tables=front_table(front)),
 }

@@ -24,6 +24,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Summary], tuple[Table, ...]] | None]] =
     "left_out": ("Strong features that are not in the set", lambda s: tables.left_out(s.left_out)),
     "details": ("More on the selected features", tables.details),
     "substitutes": ("What can replace a feature?", tables.substitutes),
+    "front": (tables.FRONT, lambda s: () if s.front is None else tables.front(s.front)),
     "validation": ("Does the set predict?", lambda s: tables.validation(s.trust.validation)),
     "related": (QUESTIONS["related"], None),
     "reproducibility": (QUESTIONS["reproducibility"], None),

@@ -18,6 +18,7 @@ from ..explain.redecide import Agreement, StandIn, Substitute
 from ..plotting.base import Correlations
 from ..plotting.profile import ProfileDisplay
 from ..priors.knowledge import AS_STATED
+from ..trust.front import Front
 from .plots import Plot
 
 Names = tuple[str, ...]
@@ -742,6 +743,7 @@ class ReportFacts(Answer):
     citation: Citation
     displays: Mapping[str, Mapping[str, Any]]  # see ubayfs.plotting.read_displays
     plots: tuple[Plot, ...] = ()  # of the chosen features in the data
+    front: Front | None = absent_if_none()  # noqa: RUF009
 
 
 @dataclass(frozen=True, kw_only=True)

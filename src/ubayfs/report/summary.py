@@ -19,6 +19,7 @@ from ..exceptions import Advice
 from ..explain.attribution import attribution
 from ..explain.redecide import agreement
 from ..plotting import Correlations, ProfileDisplay, ReportData, report_displays
+from ..trust.front import Front
 from ..trust.trust import Trust
 from . import answer_facts, problem_facts, sentences
 from .answer_facts import with_repeats
@@ -94,6 +95,7 @@ def summarize(
     answer: Answer | None = None,
     earlier: Summary | None = None,
     trust: Trust | None = None,
+    front: Front | None = None,
 ) -> Summary:
     """Return the content of a report on a selection.
 
@@ -127,6 +129,8 @@ def summarize(
         its correlations if it has those of all chosen features.
     trust : Trust, optional
         What is known of other samples: related features, reproducibility, validation.
+    front : Front, optional
+        The best set for each size and budget, from :func:`~ubayfs.front`.
 
     Returns
     -------
@@ -160,7 +164,7 @@ def summarize(
     about, correlations, profile = _about_data(selection, table, settings, earlier)
     messages, further = _sorted_out(selection, warnings)
     n_listed = max(20, len(selection.features) + 8)  # so that those that just failed are seen
-    report_data = ReportData(correlations, members_of, answer_facts.LEVEL, profile, trust or Trust(), n_listed)
+    report_data = ReportData(correlations, members_of, answer_facts.LEVEL, profile, trust or Trust(), front, n_listed)
     posterior = selection.posterior
     chance, n_decided = answer_facts.probabilities(selection, n_draws, random_state, as_progress(on_progress, "draws"))
     chosen = with_relations(answer.chosen, table, () if earlier is None else earlier.chosen)
@@ -189,6 +193,7 @@ def summarize(
         left_out_known=selection.problem is not None,
         agreement=agreed,
         alternatives=answer_facts.alternatives(selection),
+        front=front,
         correlation=problem_facts.correlation_facts(selection, correlations),
         profile=profile,
         decision=plain({key: value for key, value in selection.provenance.items() if key != "knowledge"}),

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from .._plain import cost_text, counted, listing, price_text, relaxation_text, rounded
 from ..data.target import TASKS
-from ..trust.prediction_metrics import method_name, metric_name
+from ..trust.front import Front, FrontPoint
+from ..trust.prediction_metrics import interval_text, method_name, metric_name
 from ..trust.related import LARGEST_Q
 from .document import Bar, Cell, Column, Table
 from .facts import (
@@ -59,7 +60,7 @@ from .feature_sentences import (
 )
 from .genes import gene_address
 from .sentences import constraint_state, number_text, target_words
-from .trust_sentences import NOT_USED, difference_text, mean_text
+from .trust_sentences import NOT_USED, difference_text, expected_text, mean_text
 
 R = TypeVar("R")
 S = TypeVar("S", bound=Score)
@@ -69,6 +70,7 @@ Field = tuple[Column, Callable[[R], Cell | str]]
 _LISTED = 12
 # Captions that are headings of their sections, too.
 CONSTRAINTS = "Constraints and what they cost"
+FRONT = "What would a smaller or a larger panel bring?"
 _MOST_BLOCKS, _MOST_SETS = 30, 40  # in a table
 CERTAINTY = "how sure the models are on these samples"
 
@@ -275,6 +277,29 @@ def gene_sets(facts: GeneSetsFacts | None) -> tuple[Table, ...]:
 
 def _small(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _front_score(point: FrontPoint) -> Cell:
+    text = "" if point.value is None else number_text(point.value, 6)
+    return Cell(text, badges=("not proved",) * (not point.proved))
+
+
+def front(found: Front) -> tuple[Table, ...]:
+    """Return the best set for each size and budget, and what is known of it on other samples."""
+    columns: list[Field[FrontPoint]] = [
+        (Column("Cost at most", True), lambda r: "" if r.budget is None else f"{r.budget:g}"),
+        (Column("Features", True), lambda r: f"{len(r.features) if r.is_set else r.size or ''}"),
+        (Column("Cost", True), lambda r: "" if r.cost is None else f"{r.cost:g}"),
+        (Column("Score", True), _front_score),
+        (Column("Related, at least", True), lambda r: "" if r.related is None else f"{r.related}"),
+        (Column("Selected again", True), lambda r: expected_text(r.selected_again)),
+        (
+            Column(f"{metric_name(found.metric)} on {NOT_USED}" if found.metric else "", True),
+            lambda r: interval_text(*r.performance) if len(r.performance) == 3 else "",
+        ),
+        (Column("The best set"), lambda r: listing(r.features, _LISTED) if r.is_set else "no set" * r.proved),
+    ]
+    return as_table("The best set for each size and budget", found.points, columns, drop_empty=True)
 
 
 def certainty(summary: Summary) -> tuple[Table, ...]:

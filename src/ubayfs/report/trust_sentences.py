@@ -313,6 +313,12 @@ def _expected(low: int, high: int) -> str:
     return f"up to {high}" if low == 0 else f"{low} to {high}" if low != high else f"about {high}"
 
 
+def expected_text(bounds: tuple[float, ...]) -> str:
+    """Return how many are selected again in words; nothing if that is not known."""
+    rounded = _rounded(bounds)
+    return "" if rounded is None else _expected(*rounded)
+
+
 def _rounded(bounds: tuple[float | None, ...] | None) -> tuple[int, int] | None:
     """Return how many are selected again, from and to, in whole numbers; None if that is not known."""
     ends = [] if bounds is None else [round(end) for end in bounds if end is not None]

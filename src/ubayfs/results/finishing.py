@@ -76,6 +76,7 @@ def finished(
             earlier=before,
             warnings=advice,
             trust=work.trust,
+            front=work.front(selection),
         )
     drawn = drawn if earlier is None else earlier.figures
     figures = render_figures(read_displays(summary.displays), outputs.figures, drawn and drawn(summary.displays))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from .._arguments import as_text, as_time, check_choice, check_int, nearest
+from .._arguments import as_text, as_time, check_choice, check_int, check_real, nearest
 from .._files import FIGURE_FORMATS, WithFiles
 from .._problems import CountedReport, Path, Report, below, check_keys, collect_errors, raise_problem
 from ..data.reading_rules import SurvivalColumns, as_target
@@ -79,6 +79,13 @@ def sizes(name: str, value: Any) -> tuple[int, ...]:
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         value = [value]
     return tuple(sorted({check_int(name, entry, low=1) for entry in value}))
+
+
+def budgets(name: str, value: Any) -> tuple[float, ...]:
+    """Return costs, each once, ascending."""
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        value = [value]
+    return tuple(sorted({check_real(name, entry, low=0.0, high_open=True) for entry in value}))
 
 
 def times(value: Any, report: Report) -> dict[str, str] | None:

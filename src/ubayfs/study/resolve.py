@@ -165,6 +165,9 @@ class _Resolver:
         )
         self.knowledge = knowledge = self._knowledge(resolver)
         prior = self._prior(knowledge.weights, blocks)
+        if study.outputs.front_budgets and all(each.kind != "cost_budget" for each in study.constraints):
+            rule = "are other budgets than that of a cost_budget among the constraints; add one, which has the costs."
+            problems(("outputs", "front_budgets"), rule)
         sized = with_supported(study.constraints, study.trust.max_supported)  # until p-values give the number
         constraints = [
             expand_constraint(entry, self.names, self.block_names, below(problems, "constraints", i, entry.kind))

@@ -387,6 +387,15 @@ class OutputSection(Section):
         False, check_bool, "write the data table with the selected features only",
         option=Option("--reduced-table", parse=bool)
     )
+    front_sizes: tuple[int, ...] = setting(
+        (), components.sizes, "sizes for each of which the best set is listed", kw_only=True, default_text="none",
+        option=Option("--front-sizes", "N", int, action="extend")
+    )
+    front_budgets: tuple[float, ...] = setting(
+        (), components.budgets, "budgets for each of which the best set is listed, with each of these sizes",
+        details="with the costs of the constraint `cost_budget`", default_text="none", kw_only=True,
+        option=Option("--front-budgets", "COST", float, action="extend")
+    )
     n_draws: int = setting(
         100, _count, "draws from the posterior for the selection probabilities; 0 leaves them out",
         option=Option("--draws", "N", int)

@@ -21,6 +21,7 @@ from ..exceptions import Advice, EnsembleError, InputError, UBayFSError
 from ..selectors.adapters import as_selector
 from ..trust.cohorts import halves_of_sites
 from ..trust.ensembles import collect_halves
+from ..trust.front import Front, front
 from ..trust.gene_sets import gene_sets_of
 from ..trust.procedure import Procedure
 from ..trust.related import favored_beforehand, related_of, sized_in_parts, supported_size
@@ -32,6 +33,8 @@ from .resolve import ResolvedStudy
 if TYPE_CHECKING:
     from ..trust.validation import Validation
 
+# Nodes of branch and bound for each point of a front: the same on every machine.
+_FRONT_NODES = 500
 # Gives the callback for the progress of a part, such as ("half-splits", "splits"), as long as it is done.
 Watch = Callable[[str, str], AbstractContextManager[Progress]]
 
@@ -121,6 +124,21 @@ class TrustWork:
                 self.trust = replace(self.trust, reproducibility=reproducibility)
             except EnsembleError as error:
                 self._problem("reproducibility", error)
+
+    def front(self, selection: Selection) -> Front | None:
+        """Return the best set for each size and budget that the study asks for, with what is known of each."""
+        outputs, trust = self.study.study.outputs, self.trust
+        if not (outputs.front_sizes or outputs.front_budgets):
+            return None
+        return front(
+            selection,
+            sizes=outputs.front_sizes or None,
+            budgets=outputs.front_budgets or None,
+            related=trust.related,
+            reproducibility=trust.reproducibility,
+            validation=trust.validation,
+            node_limit=_FRONT_NODES,
+        )
 
     def _estimate_related(self) -> None:
         """Test all features against the target, unless that was done; favored before votes were seen counts."""

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from .._arguments import Floats, Ints, mask_of
-from ..constraints.sizes import max_size
+from ..constraints.sizes import SIZES, max_size
 from ..data.feature_data import FeatureData
 from ..data.target import TASKS, Target
 from ..decision.workflow import Decision
@@ -50,8 +50,6 @@ _LITTLE = 1 << 22
 BASELINES = ("most votes", "random", "forest", "all features")
 _N_RANDOM = 5  # sets per fold, whose scores are averaged
 
-# Constraints that a size asked for takes the place of.
-_SIZES = frozenset({"max_size", "min_size", "exact_size"})
 # What seeds of a fold are for, in their keys.
 _EVIDENCE, _DECISION, _RANDOM_SETS, _FOREST, _PREDICTOR = range(5)
 
@@ -292,7 +290,7 @@ class FoldEvaluation:
     ) -> tuple[Scores, tuple[str, ...]]:
         """Return the scores at all sizes, and those sizes that the constraints do not allow."""
         fold, predictor = judge.fold, self.predictors[0]
-        kept = tuple(constraint for constraint in decision.constraints if constraint.kind not in _SIZES)
+        kept = tuple(constraint for constraint in decision.constraints if constraint.kind not in SIZES)
         # Weights are in the posterior.
         free = decision.replace(weights=DEFAULT_WEIGHT, prior="dirichlet")
         curve, failures = list[Scores](), list[str]()

@@ -189,6 +189,8 @@ class Reproducibility(ShownAsCard):
     with_weights : WithWeights or None
         What another study with the same weights selects, by its data or by the weights; None where no weights were
         stated.
+    halves : HalfEnsembles or None
+        The ensembles that it rests on, by which other sets can be judged.
 
     Examples
     --------
@@ -216,6 +218,7 @@ class Reproducibility(ShownAsCard):
     stand_ins: HalvesAgreement | None = None
     without_prior: HalvesAgreement | None = None
     with_weights: WithWeights | None = None
+    halves: HalfEnsembles | None = None
 
     def __repr__(self) -> str:
         agreement = f"lower={self.lower:.2f}, upper={self.upper:.2f}"
@@ -453,6 +456,7 @@ def reproducibility_of(
         stand_ins=stand_ins,
         without_prior=without_prior,
         with_weights=with_weights,
+        halves=halves,
     )
 
 

@@ -291,7 +291,7 @@ class Validation(ShownAsCard):
     @property
     def best_size(self) -> int | None:
         """The smallest size of the highest mean of the main metric; None without sizes."""
-        curve = self._curve
+        curve = self.curve
         return max(curve, key=lambda size: (curve[size].mean, -size)) if curve else None
 
     @property
@@ -299,14 +299,14 @@ class Validation(ShownAsCard):
         """The smallest size whose mean is within one standard error of the best; None without sizes."""
         if self.best_size is None:
             return None
-        best = self._curve[self.best_size]
+        best = self.curve[self.best_size]
         # With one fold there is no error: only the best mean is enough.
         enough = best.mean if math.isnan(best.standard_error) else best.mean - best.standard_error
-        return min(size for size, mean in self._curve.items() if mean.mean >= enough)
+        return min(size for size, mean in self.curve.items() if mean.mean >= enough)
 
     @property
-    def _curve(self) -> dict[int, FoldMean]:
-        """Return the main metric by size."""
+    def curve(self) -> dict[int, FoldMean]:
+        """Means of the main metric by size, as far as they are defined."""
         return {
             size: mean
             for (size, metric), mean in self._size_means.items()

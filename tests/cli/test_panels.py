@@ -1,0 +1,43 @@
+"""Panels for the bench on the command line: the best set for each size and budget."""
+
+import json
+from pathlib import Path
+
+import ubayfs
+
+COSTS = "mean radius: 5, mean texture: 3, mean area: 8, worst radius: 9, worst area: 2, worst smoothness: 4"
+
+
+def test_each_point_of_a_front_is_a_decision_of_its_own(folder, run):
+    budget = f"  - cost_budget: {{costs: {{{COSTS}}}, budget: 12}}\ndecision:"
+    Path("study.yaml").write_text(Path("study.yaml").read_text(encoding="utf-8").replace("decision:", budget, 1))
+    done = run("select", "study.yaml", "-o", "out", "--trust", "quick", "--splits", 2, "--shuffles", 200)
+    assert done.code == 0, done.err
+    assert "larger panel" not in done.out
+    done = run("decide", "out", "--front-sizes", 2, 3, "--front-budgets", 6, 30, "-o", "front")
+    assert done.code == 0, done.err
+    assert "larger panel" in done.out
+    found = json.loads(Path("front/summary.json").read_text(encoding="utf-8"))["front"]["points"]
+    assert [(point["budget"], point["size"]) for point in found] == [(6, 2), (6, 3), (30, 2), (30, 3)]
+    for point in found:
+        assert point["proved"]
+        is_set = point["value"] is not None
+        assert is_set == (len(point["features"]) == point["size"])
+        assert is_set == (point["related"] is not None)
+    assert [len(point["selected_again"]) for point in found] == [0, 0, 2, 2]  # too few votes on halves for some
+    largest = found[-1]
+    study = ubayfs.study.load_study("front/study.yaml")
+    evidence = ubayfs.results.StoredResult("front").evidence
+    kept = [each for each in study.constraints if each.kind == "cannot_link"]
+    costs = dict(dict(study.constraints[-1].arguments)["costs"])
+    asked = [*kept, ubayfs.exact_size(3), ubayfs.cost_budget(costs, 30)]
+    apart = ubayfs.decide(evidence, weights={"worst smoothness": "likely"}, constraints=asked)
+    assert (tuple(largest["features"]), largest["value"]) == (apart.features, apart.value)
+    again = run("decide", "front")  # the study has kept what was asked for
+    assert (again.code, again.out.count("The best set for each size and budget")) == (0, 1)
+
+
+def test_budgets_need_costs_before_any_work(folder, run):
+    done = run("select", "study.yaml", "--front-budgets", 5, "-o", "out")
+    assert (done.code, done.out, Path("out").exists()) == (2, "", False)
+    assert "--front-budgets: are other budgets than that of a cost_budget" in done.err
