@@ -76,6 +76,7 @@ class TestFit:
             "constraint_strength": 0.7,
             "min_votes": 1,
             "n_alternatives": 2,
+            "differ_by": 2,
             "random_state": 3,
         }
         said = [must_link(["mean radius", "mean area"], rho=0.5), max_per_block(1), decorrelate(0.8)]
@@ -247,6 +248,11 @@ class TestConstraints:
             ({"optimizer": "exacct"}, "optimizer must be one of .* Did you mean 'exact'"),
             ({"constraint_strength": 0}, "constraint_strength must be a number"),
             ({"min_votes": -1}, "min_votes must be a whole number >= 0; got -1"),
+            ({"differ_by": 0}, "differ_by must be a whole number >= 1; got 0"),
+            (
+                {"n_alternatives": 1, "differ_by": 3, "max_features": 2},
+                "differ_by must be at most 2, the most features of a set; got 3",
+            ),
             ({"n_alternatives": 0.5}, "n_alternatives must be a whole number >= 0; got 0.5"),
             ({"time_limit": -3}, "time_limit must be a number"),
         ],

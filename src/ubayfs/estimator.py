@@ -84,6 +84,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         Seconds for the search of the best set; past it the best one found so far is taken, with its gap.
     n_alternatives : int, default 0
         How many further sets ``selection_.alternatives`` lists.
+    differ_by : int, default 1
+        How many features of every set before each of them lacks, at least.
     random_state : int, Generator, SeedSequence, RandomState or None, default None
     n_jobs : int, optional
         Workers of the ensemble (threads unless ``joblib.parallel_config`` says otherwise); does not change the result.
@@ -159,6 +161,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         checkpoint: str | os.PathLike[str] | None = None,
         max_supported: int = MAX_SUPPORTED,
         trust_in_lists: str = AS_STATED,
+        differ_by: int = 1,
     ) -> None:
         self.selector = selector
         self.max_features = max_features
@@ -183,6 +186,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         self.on_progress = on_progress
         self.checkpoint = checkpoint
         self.max_supported = max_supported
+        self.differ_by = differ_by
         self.trust_in_lists = trust_in_lists
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> UBayFSSelector:
@@ -211,7 +215,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             X = map_table(os.path.abspath(os.fsdecode(X)))
         reading = {name: getattr(self, name) for name in ("task", "missing", "max_missing")}
         data = FeatureData.from_table(X, y, groups=groups, adjust_for=self._covariates(), **reading)
-        Decision(**self._decision(1)).check(data.feature_names)
+        Decision(**self._decision(self.max_supported)).check(data.feature_names)
         # From here on an earlier fit is forgotten, so that a later error cannot leave parts of both.
         for result in ("evidence_", "related_", "posterior_", "selection_"):
             self.__dict__.pop(result, None)

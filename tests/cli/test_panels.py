@@ -37,6 +37,24 @@ def test_each_point_of_a_front_is_a_decision_of_its_own(folder, run):
     assert (again.code, again.out.count("The best set for each size and budget")) == (0, 1)
 
 
+def test_alternatives_that_lack_several_features_of_the_best_set(folder, run):
+    assert run("select", "study.yaml", "-o", "out").code == 0
+    assert run("decide", "out", "--alternatives", 3, "--differ-by", 2, "-o", "apart").code == 0
+    summary = json.loads(Path("apart/summary.json").read_text(encoding="utf-8"))
+    before = [{member["feature"] for member in summary["chosen"]}]
+    assert len(summary["alternatives"]) >= 2
+    for other in summary["alternatives"]:
+        assert all(len(set(other["features"]) & one) <= max(len(one) - 2, 0) for one in before)
+        before.append(set(other["features"]))
+    assert "that lack at least 2 features of every set before" in Path("apart/report.md").read_text(encoding="utf-8")
+
+
+def test_alternatives_cannot_lack_more_than_a_set_has(folder, run):
+    done = run("select", "study.yaml", "--differ-by", 5, "-o", "out")
+    assert (done.code, done.out, Path("out").exists()) == (2, "", False)
+    assert "--differ-by: must be at most 4, the most features of a set; got 5." in done.err
+
+
 def test_budgets_need_costs_before_any_work(folder, run):
     done = run("select", "study.yaml", "--front-budgets", 5, "-o", "out")
     assert (done.code, done.out, Path("out").exists()) == (2, "", False)

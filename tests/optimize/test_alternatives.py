@@ -36,6 +36,32 @@ def test_alternatives_are_the_next_best_sets_of_brute_force(seed):
     assert len({s.chosen.tobytes() for s in found}) == len(found)
 
 
+@pytest.mark.parametrize("differ_by", [2, 3])
+@pytest.mark.parametrize("seed", seeds(30))
+def test_sets_that_lack_enough_of_all_before_are_the_next_best_of_brute_force(seed, differ_by):
+    utility = random_utility(np.random.default_rng(2000 + seed), n=7)
+    sets = selectable_sets(utility)
+    values = utility(sets)
+    try:
+        best = Exact().maximize(utility)
+    except InfeasibleError:
+        return
+    found = find_alternatives(Exact(), utility, best, 4, differ_by=differ_by).solutions
+    before = [best.chosen]
+    for number in range(4):
+        allowed = [
+            all((one & other).sum() <= max(other.sum() - differ_by, 0) for other in before)
+            and not any((one == other).all() for other in before)
+            for one in sets
+        ]
+        highest = values[allowed].max(initial=-np.inf)
+        assert (number < len(found)) == np.isfinite(highest)
+        if number == len(found):
+            break
+        assert found[number].value == pytest.approx(highest, abs=1e-8 * max(1, abs(highest)))
+        before.append(found[number].chosen)
+
+
 def test_fewer_alternatives_when_there_are_no_more_sets():
     utility = utility_of([0.6, 0.4], [one_row([1, 1], 1, np.inf)])
     best = Exact().maximize(utility)

@@ -349,7 +349,8 @@ class Stages:
         """Return the selection with its alternatives, which are looked for once."""
         selection, resolved, evidence = self.decided, self.resolve(), self.evidence
         assert evidence is not None
-        has_alternatives = selection.provenance["n_alternatives"] == resolved.decision.n_alternatives
+        asked = ("n_alternatives", "differ_by")
+        has_alternatives = all(selection.provenance[name] == getattr(resolved.decision, name) for name in asked)
         return selection if has_alternatives else resolved.decide(evidence)
 
     def figures(self) -> dict[str, FigureFact]:

@@ -12,6 +12,7 @@ The arguments of a decision stand here, once: a field of :class:`Decision`, with
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -93,6 +94,7 @@ class Decision:
     min_votes: int = field(default=1, metadata=_as(partial(check_int, "min_votes", low=0), "constraints"))
     time_limit: float | None = field(default=None, metadata=_as(_limit, "constraints"))
     n_alternatives: int = field(default=0, metadata=_as(partial(check_int, "n_alternatives", low=0), "search"))
+    differ_by: int = field(default=1, metadata=_as(partial(check_int, "differ_by", low=1), "search"))
     random_state: RandomState = field(default=None, metadata=_as(check_random_state, "search", True))
 
     def __post_init__(self) -> None:
@@ -138,8 +140,16 @@ class Decision:
         knowledge = resolve_knowledge(self.weights, feature_names, self.blocks, n_models=1)
         named = [constraint for constraint in self._constraints(knowledge) if not constraint.needs_data]
         system = resolve(named, feature_names, self.blocks)
+        self.check_differ_by()
         if (error := contradiction(system, np.ones(system.n_features, dtype=bool))) is not None:
             raise error
+
+    def check_differ_by(self) -> None:
+        """Raise if alternatives must differ by more features than a set can have."""
+        most = sizes.size_limit(constraint for constraint in self.constraints if constraint.rho == math.inf)
+        if self.n_alternatives and most is not None and self.differ_by > most:
+            rule = f"must be at most {most}, the most features of a set; got {self.differ_by}."
+            raise InputError.of("differ_by", rule, self.differ_by)
 
     def make(
         self,
@@ -230,6 +240,7 @@ class Decision:
         return DecisionProblem(utility, names, counts, posterior.weights, X, unselectable, self.min_votes)
 
     def _select(self, problem: DecisionProblem, posterior: Posterior | None) -> Selection:
+        self.check_differ_by()
         optimizer = as_optimizer(self.optimizer, self.time_limit)
         seconds = getattr(optimizer, "time_limit", None)
         deadline = None if seconds is None else time.monotonic() + seconds  # of the set and its alternatives together
@@ -241,7 +252,7 @@ class Decision:
             way_out = "Use min_votes=0 to let features without votes fill the set."
             raise InfeasibleError(f"{error} {way_out}", error.labels, error.positions, error.reduced) from None
         alternatives = find_alternatives(
-            optimizer, problem.utility, solution, self.n_alternatives, self.random_state, deadline
+            optimizer, problem.utility, solution, self.n_alternatives, self.random_state, deadline, self.differ_by
         )
         best = FeatureSet.from_solution(problem, solution)
         numbers = {"n_found": len(alternatives.solutions), "n_alternatives": self.n_alternatives}
@@ -310,6 +321,7 @@ def decide(
     n_alternatives: int = 0,
     random_state: RandomState = None,
     trust_in_lists: str = AS_STATED,
+    differ_by: int = 1,
 ) -> Selection:
     """Select the best feature set from evidence, prior weights and constraints.
 
@@ -356,6 +368,9 @@ def decide(
         "learned" keeps the stated weight only if the list has more votes than random features (p at most 0.2;
         Benjamini-Hochberg for several lists), and gives the default weight otherwise. A list longer than the size limit
         gets at most half of the models' votes. Single features and "unlikely" are not changed.
+    differ_by : int, default 1
+        Each alternative lacks at least so many features of the best set, and of every alternative before it. 1: any
+        other set.
 
     Returns
     -------
@@ -410,6 +425,7 @@ def maximize(
     time_limit: float | None = None,
     n_alternatives: int = 0,
     random_state: RandomState = None,
+    differ_by: int = 1,
 ) -> Selection:
     """Choose the best feature set for any vector of importances.
 
@@ -420,7 +436,7 @@ def maximize(
         the features.
     feature_names : array-like of str of shape (n_features,), optional
         Default: x0, x1, ...
-    constraints, constraint_strength, optimizer, blocks, X, time_limit, n_alternatives, random_state
+    constraints, constraint_strength, optimizer, blocks, X, time_limit, n_alternatives, random_state, differ_by
         As in :func:`decide`. Without votes constraints have no price: give `rho`.
 
     Returns

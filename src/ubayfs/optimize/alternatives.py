@@ -71,14 +71,17 @@ def _evaluated(utility: Utility, chosen: Mask, solution: Solution) -> Solution:
     return replace(solution, chosen=chosen, value=value, bound=max(solution.bound, value))
 
 
-def without(utility: Utility, chosen: Mask) -> Utility:
-    """Return the utility with one set excluded by a hard inequality (a no-good cut).
+def without(utility: Utility, chosen: Mask, differ_by: int = 1) -> Utility:
+    """Return the utility with a set excluded by a hard inequality, and all sets that share too many features with it.
 
-    Members count +1 and all others -1: only the set itself reaches its own size, so a bound of one less excludes it
-    and no other.
+    Members count +1, so that a bound of `differ_by` less than the size limits what is shared. For 1, all others count
+    -1 (a no-good cut): only the set itself reaches its own size, and no other set is excluded.
     """
-    row = sparse.csr_array(np.where(chosen, 1.0, -1.0)[np.newaxis, :])
-    cut = inequalities(row, chosen.sum() - 1.0, np.inf, "differs from a set already listed")
+    size, alone = float(chosen.sum()), differ_by == 1 or not chosen.any()
+    row = sparse.csr_array(np.where(chosen, 1.0, -1.0 if alone else 0.0)[np.newaxis, :])
+    row.eliminate_zeros()
+    bound = size - 1.0 if alone else max(size - differ_by, 0.0)
+    cut = inequalities(row, bound, np.inf, "differs from a set already listed")
     return replace(utility, system=utility.system.with_inequalities(cut))
 
 
@@ -96,8 +99,9 @@ def find_alternatives(
     n_alternatives: int,
     random_state: Any = None,
     deadline: float | None = None,
+    differ_by: int = 1,
 ) -> Alternatives:
-    """Return the next best sets; fewer when no more satisfy the hard inequalities.
+    """Return the next best sets, each without so many features of every one before; fewer when no more are possible.
 
     The deadline, by `time.monotonic`, holds for all of them together, in place of the time limit of the optimizer.
     """
@@ -109,7 +113,7 @@ def find_alternatives(
             if remaining <= 0:
                 return Alternatives(tuple(solutions), False)
             optimizer = replace(optimizer, time_limit=remaining)  # type: ignore[type-var]
-        utility = without(utility, last.chosen)
+        utility = without(utility, last.chosen, differ_by)
         try:  # the next best set is, as a rule, a feature or two away
             following = best_near(optimizer, utility, last.chosen, random_state)
         except OptimizationError:  # no set was found in time; there may be one

@@ -33,7 +33,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Summary], tuple[Table, ...]] | None]] =
     "asked": ("What was asked", lambda s: tables.stated(s.prior)),
     "data": ("The data at a glance", lambda s: tables.data(s.data)),
     "correlation": ("Correlation among the selected features", lambda s: tables.correlation(s.correlation)),
-    "quality": ("Is it the best set?", lambda s: tables.alternatives(s.alternatives)),
+    "quality": ("Is it the best set?", lambda s: tables.alternatives(s.alternatives, s.decision.get("differ_by", 1))),
     "ensemble": (f"Technical: {tables.CERTAINTY}", tables.ensemble),
     "reproduce": ("How to reproduce", None),
     "methods": ("For the methods section of a paper", None),

@@ -413,8 +413,9 @@ def _amount(entry: ConstraintFact) -> str:
     return f"up to {rounded(entry.violation)} ({entry.n_violated:,} of {entry.n_inequalities:,} inequalities)"
 
 
-def alternatives(others: Sequence[Alternative]) -> tuple[Table, ...]:
+def alternatives(others: Sequence[Alternative], differ_by: int = 1) -> tuple[Table, ...]:
     """Return the next best sets."""
+    differ = f" that lack at least {differ_by} features of every set before" if differ_by > 1 else ""
     columns: list[Field[tuple[int, Alternative]]] = [
         (Column("Alternative"), lambda r: str(r[0])),
         (Column("Score", True), lambda r: number_text(r[1].value, 6)),
@@ -423,7 +424,7 @@ def alternatives(others: Sequence[Alternative]) -> tuple[Table, ...]:
         (Column("Removed"), lambda r: listing(r[1].removed, _LISTED)),
         (Column("Similarity (Jaccard)", True), lambda r: f"{r[1].jaccard:.2f}"),
     ]
-    return as_table("Sets as good or nearly as good", list(enumerate(others, start=1)), columns)
+    return as_table(f"Sets as good or nearly as good{differ}", list(enumerate(others, start=1)), columns)
 
 
 def _lower_by(other: Alternative) -> Cell:

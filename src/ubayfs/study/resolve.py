@@ -183,6 +183,8 @@ class _Resolver:
         settings |= {"trust_in_lists": study.prior.trust_in_lists}
         expanded = tuple(constraint for constraint in constraints if constraint is not None)
         decision = Decision(prior=prior, constraints=expanded, blocks=blocks, **settings)
+        with collect_errors(problems, ("decision", "differ_by")):
+            decision.check_differ_by()
         features = np.array(names, dtype=object)
         return ResolvedStudy(study, features, data, tables.table, decision, knowledge, system, self.gene_sets)
 

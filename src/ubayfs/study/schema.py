@@ -303,6 +303,10 @@ class DecisionSection(Section):
     n_alternatives: int = setting(
         5, Decision.check_argument, "number of next best sets to list", option=Option("--alternatives", "N", int)
     )
+    differ_by: int = setting(
+        1, Decision.check_argument, "features of every set before that each of them lacks, at least", kw_only=True,
+        option=Option("--differ-by", "N", int)
+    )
     seed: int | None = setting(
         0, _count, "seed of the hyperdirichlet prior, the genetic optimizer and the draws of the report",
         nullable=True, always=True, argument="random_state", option=Option("--seed", "N", int, shared=True)

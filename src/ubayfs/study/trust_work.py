@@ -51,7 +51,9 @@ def chosen_level(study: ResolvedStudy) -> str:
 def decision_digest(study: ResolvedStudy, evidence: Evidence) -> str:
     """Return a digest of all that a validation depends on: the same exactly for the same decision on the same data."""
     asked, trust = study.standalone.to_dict(), study.study.trust
-    decision = {key: value for key, value in asked.get("decision", {}).items() if key != "n_alternatives"}
+    decision = {
+        key: value for key, value in asked.get("decision", {}).items() if key not in ("n_alternatives", "differ_by")
+    }
     folds: list[Any] = [trust.cv, trust.n_repeats, trust.sizes, trust.seed]
     if any(map(has_data_driven_size, study.decision.constraints)):
         folds += [trust.max_supported, trust.n_shuffles]
