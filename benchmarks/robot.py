@@ -30,7 +30,7 @@ TEXTS = [
     "5,5", "*_at", "[a, b", "{x: 1}", "supported", "null", "null bytes \u0000 here", "\U0001f9ec", "0.5", "100000",
 ]  # fmt: skip
 # Left alone: what starts hours of work, leaves the study, or chooses files of the machine.
-_AVOIDED = ("predict", "Take the tour", "Make the study", "Remove it", "All studies", "Find out", "Guess the columns")
+_AVOIDED = ("predict", "Take the tour", "New study", "Remove it", "All studies", "Find out", "Guess the columns")
 _VISIBLE = """
 () => [...document.querySelectorAll('button, select, input, textarea, a.button, summary, nav a')].filter((e) => {
   const box = e.getBoundingClientRect(); return box.width > 0 && box.height > 0 && !e.disabled && e.type !== 'file';

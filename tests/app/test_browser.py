@@ -29,10 +29,13 @@ def table(n_rows=60, n_features=6, name="x"):
 def new_study(page, server, name):
     """Make a study without data and stand on its data screen."""
     page.goto(server.base + "/")
-    page.get_by_label("Name").fill(name)
-    page.get_by_role("button", name="Make the study").click()
+    page.get_by_role("button", name="New study").click()
     page.wait_for_url("**/data")
     page.get_by_role("heading", name="What are your data?").wait_for()
+    box = page.get_by_label("Name of the study")
+    box.fill(name)
+    box.press("Enter")
+    page.locator(".top .study", has_text=name).wait_for()
 
 
 def expect_figure(page, what, value):
@@ -308,8 +311,16 @@ def test_the_tour_leads_through_the_screens(page, server):
     page.get_by_role("heading", name="Step 1 of 6: Data").wait_for()
     page.locator(".tour").get_by_role("link", name="Next: What I know").click()
     page.get_by_role("heading", name="Step 2 of 6: What I know").wait_for()
-    page.get_by_role("button", name="End the tour").click()
-    page.reload()
-    page.get_by_role("heading", level=1).wait_for()
+    framed = page.locator(".tour-target")
+    expect(framed).to_have_css("outline-style", "solid")
+    there = page.url
+    page.goto(f"{server.studies['cancer']}/know")  # a study of one's own
+    expect(page.locator(".tour")).to_be_attached()
+    expect(page.locator(".tour")).to_be_hidden()
+    expect(framed).to_have_css("outline-style", "none")
+    page.goto(there.replace("/know", "/versions"))
+    page.get_by_role("link", name="End the tour").click()
+    page.get_by_role("button", name="New study").wait_for()
+    page.goto(there)
     expect(page.locator(".tour")).to_be_attached()
     expect(page.locator(".tour")).to_be_hidden()

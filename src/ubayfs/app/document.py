@@ -305,7 +305,9 @@ class Document:
         app: dict[str, Any] = {"name": state.name, "rules": [rule.to_plain() for rule in state.rules]}
         changed = max((step["time"] for step in self._history.steps), default=now())  # not when it was looked at
         app |= {"changed": changed, "study_digests": self._digests}
-        app |= {key: getattr(self.facts, key, None) for key in ("n_samples", "n_features")}
+        is_known = state.study.data.files[0] and (self.directory / APP).is_file()  # as it was, until it is read again
+        before = read_json(self.directory / APP) if is_known else {}
+        app |= {key: getattr(self.facts, key, before.get(key)) for key in ("n_samples", "n_features")}
         try:
             write_atomically(self.directory / APP, json.dumps(app, ensure_ascii=False).encode("utf-8", "replace"))
             write_atomically(self.directory / STUDY, text)

@@ -48,7 +48,7 @@ def draw_answer(bench: ExpertSession) -> None:
         with ui.element("div"):
             follow(bench, lambda: parts.since(best) if (best := bench.answer.set) else Markup(), "answer")
             _draw_trust(bench)
-            with ui.element("section").classes("panel").props('aria-label="The set"'):
+            with ui.element("section").classes("panel tour-target").props('aria-label="The set"'):
                 _draw_members(bench)
             for title, (stage, make) in _EXPLANATIONS.items():
                 with panel(title):

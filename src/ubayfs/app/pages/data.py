@@ -162,7 +162,7 @@ def _draw_files(bench: ExpertSession, inspections: list[Inspection]) -> None:
                     button("Remove", lambda _: change(lambda now, _: (now, None)))
                     button("Is a data table", lambda _: decline(samples))
 
-        drop_zone("Choose files, or drop them here", address(bench, "upload"), add, _ACCEPT)
+        drop_zone("Drop files here", address(bench, "upload"), add, _ACCEPT)
         named = "Or the path of a file on this machine"
         field = entry(named, "", name_path, draft="path", placeholder="/home/me/cells.csv")
         again = button("Guess the columns again", lambda _: change(lambda *now: now))
@@ -245,7 +245,7 @@ def _draw_roles(bench: ExpertSession, inspections: Sequence[Inspection]) -> None
         likely = inspections[0].columns if inspections else ()
         return Names(None if table is None else dict.fromkeys([*likely, *table.columns]), "column")
 
-    with panel("Columns", "What is to be explained, and what else the columns are."):
+    with panel("Columns", "What is to be explained, and what else the columns are.", "tour-target"):
         sheets = suggestions()
         empty = line("Choose a file first.", "empty")
         with ui.element("div") as fields:

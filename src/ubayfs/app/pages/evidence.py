@@ -59,7 +59,7 @@ def draw_evidence(bench: ExpertSession) -> None:
 
 
 def _draw_run(bench: ExpertSession) -> None:
-    with panel("Run the models"):
+    with panel("Run the models", classes="tour-target"):
         state = html("", tag="p").props("role=status")
         meter = ui.element("progress").classes("wide-meter").props('aria-label="Finished runs"')
         estimate = html("", tag="p").classes("note")

@@ -61,7 +61,11 @@ def _reading(bench: ExpertSession) -> None:
 
 def _toolbar() -> None:
     """Draw the words as buttons, with votes and why; all act on the selected features, in the browser."""
-    with ui.element("div").classes("toolbar").props('role=group aria-label="State of the selected features"') as bar:
+    with (
+        ui.element("div")
+        .classes("toolbar tour-target")
+        .props('role=group aria-label="State of the selected features"') as bar
+    ):
         for number, word in enumerate(WORDS, start=1):
             label = Markup("{} <kbd>{}</kbd>").format(word.capitalize(), number)
             _act(label, f"'{word}'").props(f'aria-keyshortcuts="{number}"')

@@ -183,7 +183,7 @@ class Editor:
 
     def __init__(self, bench: ExpertSession) -> None:
         self.bench = bench
-        with panel("Add a rule"):
+        with panel("Add a rule", classes="tour-target"):
             order = sorted(KINDS, key=lambda kind: "n" not in KINDS[kind].parameters)  # sizes first
             self.kinds = choice("Kind of rule", {kind: KINDS[kind].meaning for kind in order}, "max_size", self.choose)
             _name(self.kinds, "rule-kind", "Kind of rule")

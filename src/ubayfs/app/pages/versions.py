@@ -53,7 +53,7 @@ def draw_versions(bench: ExpertSession) -> None:
 
 
 def _draw_save(bench: ExpertSession) -> None:
-    with panel("Save the present answer"):
+    with panel("Save the present answer", classes="tour-target"):
         name = entry("Name", "", draft="version", placeholder="Before the meeting")
 
         async def save(_: Any) -> None:

@@ -36,7 +36,7 @@ def _options(url: str) -> dict[str, Any]:
         "columnDefs": [
             _column("n", "Feature", flex=3, minWidth=120),
             _column("b", "Block", flex=1, minWidth=70),
-            _column("w", "Word or votes", flex=1, minWidth=130, **stated),
+            _column("w", "Word or votes", flex=1, minWidth=155, **stated),
             _column("y", "Why", flex=2, minWidth=80, editable=True),
             _column("v", "Votes", width=85, type="rightAligned", initialHide=True),
             {"colId": "card", "headerName": "Features", "flex": 1, "initialHide": True,

@@ -198,6 +198,7 @@ def drop_zone(label: str, address: str, stored: Callable[[str], Any], accept: st
     with ui.element("div").classes("drop") as zone:
         with ui.element("label"):
             html(text(label), tag="span").classes("label")
+            html(text("Choose files"), tag="span").classes("button")
             chooser = ui.element("input").props("type=file multiple").props(f'accept="{accept}"' if accept else "")
         ui.element("progress").props("hidden max=1 value=0").props["aria-label"] = "Sending the file"
     handler = guarded(arrived)

@@ -25,14 +25,14 @@ SCREENS = {
     "answer": "Answer",
     "versions": "Versions",
 }
-# What a first visit shows about each screen.
+# What the tour says on each screen of the part that is framed there (of the class tour-target).
 TOUR = {
-    "data": "Choose your files. The target and the features are guessed; correct what is wrong.",
-    "know": "State which features you expect to matter, in words or votes, before you see what the data say.",
-    "rules": "At most ten features, never these two together, ...: what a practical set must look like.",
-    "evidence": "Many models vote for features, each on a part of the samples.",
-    "answer": "The best set, with the proof and a reason for each feature. Change your mind; it follows at once.",
-    "versions": "Name an answer, compare it with another one, export it.",
+    "data": "Files come in on the left. The target and the features are guessed; here you correct what is wrong.",
+    "know": "Here you state which features you expect to matter, in words or votes, before you see what the data say.",
+    "rules": "Here you say what a practical set looks like: at most ten features, never these two together, ...",
+    "evidence": "Run these models: each selects features on a part of the samples, and every selection is a vote.",
+    "answer": "The best set, with a reason for each feature. Change a word under You say: the set follows at once.",
+    "versions": "Name an answer here, then compare it with another one, or export it.",
 }
 
 _MOST_PROBLEMS = 8  # that are listed
@@ -104,7 +104,7 @@ def _next(screen: str) -> str | None:
 
 
 def _tour(bench: ExpertSession, screen: str) -> None:
-    """Draw the step of the tour, which is hidden unless the browser is on it (static/app.js)."""
+    """Draw the step of the tour, which is hidden unless the browser is on it in this study (static/app.js)."""
     step, following = list(SCREENS).index(screen) + 1, _next(screen)
     with ui.element("aside").classes("panel tour").props('hidden aria-label="Tour"'):
         html(text(f"Step {step} of {len(SCREENS)}: {SCREENS[screen]}"), tag="h2")
@@ -112,7 +112,8 @@ def _tour(bench: ExpertSession, screen: str) -> None:
         with ui.element("div").classes("row"):
             if following is not None:
                 ui.link(f"Next: {SCREENS[following]}", address(bench, following)).classes("button main")
-            html("End the tour", tag="button").on("click", js_handler="() => window.ubayfs.tour('')")
+            leave = ui.link("End the tour", "/").classes("button" if following else "button main")
+            leave.on("click", js_handler="() => window.ubayfs.tour('')")
 
 
 def _name(bench: ExpertSession) -> None:

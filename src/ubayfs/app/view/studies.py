@@ -1,49 +1,87 @@
-"""The list of studies: open, begin, remove; and a tour for the first visit."""
+"""The first page: what comes out, a new study, the demo with its tour, and the studies that there are."""
 
 from __future__ import annotations
 
 import asyncio
 from urllib.parse import quote
 
+from markupsafe import Markup
 from nicegui import ui
 
+from ...report.document import Bar, Cell
 from ..library import Library
 from ..study_facts import StudyEntry
-from .fields import entry, heading, panel
-from .frame import SCREENS, TOUR, button, outer_frame
+from .fields import heading
+from .frame import button, outer_frame
 from .live import html, line, show_message
-from .parts import text
+from .parts import table, text
+
+# Of the answer to the demo: votes of the models, and those that the list of targets of p53 adds.
+_EXAMPLE = (
+    ("BAX", "data", 0.8, 0.2), ("CDKN1A", "data", 0.47, 0.2), ("31563_at", "data", 0.36, 0.0),
+    ("PPM1D", "weight", 0.09, 0.2), ("MDM2", "weight", 0.09, 0.2), ("DDB2", "weight", 0.08, 0.2),
+)  # fmt: skip
 
 
 def draw_studies(library: Library) -> None:
-    """Draw the list of studies."""
+    """Draw the page."""
     with outer_frame("Studies"):
-        heading("Your studies", "A study has data, what you know about them, rules, and answers.")
+        with ui.element("div").classes("hero"):
+            with ui.element("div"):
+                about = (
+                    "Choose a table. State what you know and what a practical set must look like. Many models vote, "
+                    "and the best set follows each change of mind."
+                )
+                heading("Which features should you measure?", about)
+                with ui.element("div").classes("row"):
+                    button("New study", lambda _: _begin(library), classes="main large")
+                    button("Take the tour with the demo study", lambda _: _tour(library))
+                line("The demo asks which of 10,100 genes tell whether p53 is mutated in 50 cell lines.")
+            with ui.element("figure").classes("panel"):
+                html(_example())
         studies = library.studies()
-        with ui.element("div").classes("columns"):
-            with ui.element("div"):
-                if not studies:
-                    _draw_tour(library)
-                with ui.element("div").classes("cards"):
-                    for study in studies:
-                        _draw_study(library, study)
-            with ui.element("div"):
-                _draw_new(library)
-                if studies:
-                    _draw_tour(library)
+        if studies:
+            html("Your studies", tag="h2")
+        with ui.element("div").classes("cards"):
+            for study in studies:
+                _draw_study(library, study)
+
+
+def _example() -> Markup:
+    """Return a part of the answer to the demo."""
+    rows = [
+        (name, Cell(badges=(reason,)), Cell(bar=Bar(votes, stated, f"{votes:.0%} of the models")))
+        for name, reason, votes, stated in _EXAMPLE
+    ]
+    caption = "What comes out: a set, and why each feature is in it. Solid: votes of models; hatched: what you state."
+    return table(["Feature", "Because of", "Votes"], rows, caption, wide=True)
 
 
 def _address(study: str) -> str:
-    return f"/s/{quote(study)}/data"
+    return f"/s/{quote(study)}/"
+
+
+async def _begin(library: Library) -> None:
+    show_message("info", "Making the study ...", "")
+    n_others = sum(study.name.startswith("My study") for study in library.studies())
+    name = f"My study {n_others + 1}" if n_others else "My study"
+    ui.navigate.to(f"{_address(await asyncio.to_thread(library.create, name))}data")
+
+
+async def _tour(library: Library) -> None:
+    show_message("info", "Opening the demo study ...", "")
+    study = _address(await asyncio.to_thread(library.demo))
+    ui.run_javascript(f"window.ubayfs.tour({study!r})")
+    ui.navigate.to(f"{study}data")
 
 
 def _draw_study(library: Library, study: StudyEntry) -> None:
     with ui.element("section").classes("panel"):
-        with ui.element("h2"):
-            ui.link(study.name, _address(study.id))
+        with ui.element("h3"):
+            ui.link(study.name, f"{_address(study.id)}data")
         counts = {"samples": study.n_samples, "features": study.n_features}
-        line(" x ".join(f"{n:,} {what}" for what, n in counts.items() if n) or "not read yet")
-        line(f"changed {(study.changed or '')[:16].replace('T', ' ')}")
+        size = " x ".join(f"{n:,} {what}" for what, n in counts.items() if n) or "not read yet"
+        line(f"{size}, changed {(study.changed or '')[:16].replace('T', ' ')}")
 
         def sure(is_asked: bool) -> None:
             asked.set_visibility(is_asked)
@@ -53,37 +91,10 @@ def _draw_study(library: Library, study: StudyEntry) -> None:
             await asyncio.to_thread(library.remove, study.id)
             ui.navigate.reload()
 
-        ask = button("Remove", lambda _: sure(True))
+        ask = button("Remove", lambda _: sure(True), classes="link")
+        ask.props["aria-label"] = f"Remove {study.name}"
         with ui.element("div").classes("row") as asked:
             html(text("Its directory is moved to the trash of the studies."), tag="span")
             button("Remove it", lambda _: remove(), classes="main")
             button("Keep it", lambda _: sure(False))
         asked.set_visibility(False)
-
-
-def _draw_new(library: Library) -> None:
-    with panel("New study", "Give it a name; then choose its files."):
-        name = entry("Name", "", draft="name", placeholder="My study")
-
-        async def create(given: str) -> None:
-            show_message("info", "Making the study ...", "")
-            study = await asyncio.to_thread(library.create, given.strip() or "My study")
-            name.clear(given)
-            ui.navigate.to(_address(study))
-
-        name.box.on("keydown.enter", lambda event: create(str(event.args)), js_handler="(e) => emit(e.target.value)")
-        button("Make the study", lambda _: create(str(name.value)), classes="main")
-
-
-def _draw_tour(library: Library) -> None:
-    async def demo() -> None:
-        show_message("info", "Opening the demo study ...", "")
-        study = await asyncio.to_thread(library.demo)
-        ui.run_javascript("window.ubayfs.tour('on')")
-        ui.navigate.to(_address(study))
-
-    about = "The demo study asks which of 10,100 genes tell whether p53 is mutated in 50 cell lines."
-    with panel("New here?", about, "tour-start"):
-        steps = (f"<li><strong>{text(SCREENS[screen])}</strong>: {text(step)}</li>" for screen, step in TOUR.items())
-        html("".join(steps), tag="ol")
-        button("Take the tour with the demo study", lambda _: demo(), classes="main")

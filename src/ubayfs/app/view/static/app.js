@@ -50,11 +50,8 @@ window.ubayfs = {
     const box = document.getElementById(id);
     if (box && !box.value) box.value = text;
   },
-  // The tour is a matter of the browser: on or off in all of its pages.
-  tour(state) {
-    localStorage.setItem("ubayfs-tour", state);
-    for (const step of document.querySelectorAll(".tour")) step.hidden = state !== "on";
-  },
+  // The tour is a matter of the browser: the address of the study that it leads through, or nothing.
+  tour(study) { localStorage.setItem("ubayfs-tour", study); },
   forget(drafts) {
     const begin = `draft:${location.pathname}:${drafts}`;
     for (const key of Object.keys(sessionStorage)) if (key.startsWith(begin)) sessionStorage.removeItem(key);
@@ -131,7 +128,8 @@ new MutationObserver(() => {
   if (kept && document.activeElement === document.body) {
     document.querySelector(`[data-keep="${CSS.escape(kept)}"]`)?.focus({ preventScroll: true });
   }
-  for (const step of document.querySelectorAll(".tour[hidden]")) step.hidden = localStorage.getItem("ubayfs-tour") !== "on";
+  const study = localStorage.getItem("ubayfs-tour");
+  for (const step of document.querySelectorAll(".tour[hidden]")) step.hidden = !study || !location.pathname.startsWith(study);
   for (const box of document.querySelectorAll("[data-draft]:not([data-restored])")) {
     box.dataset.restored = "yes";
     const kept = sessionStorage.getItem(draft_key(box));

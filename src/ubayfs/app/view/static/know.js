@@ -2,7 +2,7 @@
 "use strict";
 window.ubayfs.features = {
   words: ["very likely", "likely", "neutral", "unlikely"],
-  needle: "", shown: "all", narrow: false, votes: false, layout: "false false", early: null, missed: null,
+  needle: "", shown: "all", narrow: false, votes: false, blocks: true, layout: "false false true", early: null, missed: null,
   ready(api, address) {
     this.api = api;
     this.box = document.querySelector(".features");
@@ -22,6 +22,7 @@ window.ubayfs.features = {
     this.missed = null;
     const { names = [], blocks, stated = {}, votes } = answer;
     this.votes = Boolean(votes);
+    this.blocks = Boolean(blocks);
     this.fit(window.matchMedia("(max-width: 40rem)").matches);
     const rows = names.map((n, i) => {
       const [w, y] = stated[i] || [null, ""];
@@ -61,7 +62,7 @@ window.ubayfs.features = {
   },
   // Columns on a wide window, cards on a narrow one.
   fit(narrow) {
-    const layout = `${narrow} ${this.votes}`;
+    const layout = `${narrow} ${this.votes} ${this.blocks}`;
     if (layout === this.layout) return;
     if (this.narrow !== narrow) {
       this.api.setColumnsVisible(["n", "b", "w", "y"], !narrow);
@@ -69,6 +70,7 @@ window.ubayfs.features = {
       this.api.setGridOption("rowHeight", narrow ? 92 : 38);
       this.api.resetRowHeights();
     }
+    this.api.setColumnsVisible(["b"], !narrow && this.blocks);
     this.api.setColumnsVisible(["v"], !narrow && Boolean(this.votes));
     this.layout = layout;
     this.narrow = narrow;
