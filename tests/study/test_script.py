@@ -56,6 +56,7 @@ a default weight: {prior: {weights: {default: 2, features: {"b:0": likely}}}}
 one number for all: {prior: {weights: 3}}
 patterns: {prior: {weights: {patterns: {"b:*": 4}}}, constraints: [{max_size: 4}, {exclude: ["a:[01]"]}]}
 a table with costs: {prior: {table: known.csv}, constraints: [{max_size: 4}, {cost_budget: {budget: 5}}]}
+costs of all: {constraints: [{max_size: 4}, {cost_budget: {costs: {"*": 2, "a:0": 3}, budget: 7}}]}
 a list: {prior: {weights: {likely: names.txt}}}
 a learned list: {prior: {weights: {likely: names.txt}, trust_in_lists: learned}}
 learned patterns and blocks:

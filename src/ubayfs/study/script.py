@@ -23,6 +23,7 @@ from .resolve import ResolvedStudy
 from .schema import PrefixBlocks
 
 _WIDTH = 100
+_MANY = 10  # features that are listed with one number
 _MODULES = {"selector": "ubayfs.selectors", "prior": "ubayfs", "optimizer": "ubayfs"}
 # Arguments of collect_evidence() and decide() that the script does not take from a section as they are.
 _APART = ("selector", "n_features_per_model", "n_jobs", "optimizer")
@@ -86,11 +87,22 @@ def _shown(value: Any, before: int = 0) -> str:
     if isinstance(value, float) and isinf(value):
         return f'float("{value}")'
     if isinstance(value, dict):
-        entries = [f"{_shown(key)}: {_shown(entry, len(_shown(key)) + 6)}" for key, entry in value.items()]
-        return _bracketed("{", entries, "}", before)
+        return _bracketed("{", _entries(value), "}", before)
     if isinstance(value, list):
         return _bracketed("[", [_shown(entry, 4) for entry in value], "]", before, packed=True)
     return f"({', '.join(map(_shown, value))},)" if isinstance(value, tuple) else repr(value)
+
+
+def _entries(value: Mapping[Any, Any]) -> list[str]:
+    """Return the entries of a mapping as code; of many keys with the same number, all at once."""
+    keys_of: dict[float, list[Any]] = {}
+    for key, entry in value.items():
+        if isinstance(entry, int | float):
+            keys_of.setdefault(entry, []).append(key)
+    many = {entry: keys for entry, keys in keys_of.items() if len(keys) > _MANY}
+    single = {key: entry for key, entry in value.items() if not (isinstance(entry, int | float) and entry in many)}
+    together = (f"**dict.fromkeys({_shown(keys, 45)}, {_shown(entry)})" for entry, keys in many.items())
+    return [*(f"{_shown(key)}: {_shown(entry, len(_shown(key)) + 6)}" for key, entry in single.items()), *together]
 
 
 def _bracketed(start: str, entries: list[str], end: str, before: int = 0, packed: bool = False) -> str:
@@ -101,7 +113,7 @@ def _bracketed(start: str, entries: list[str], end: str, before: int = 0, packed
         return line
     lines: list[str] = []
     for entry in entries:
-        if packed and single and lines and len(lines[-1]) + len(entry) + 8 <= _WIDTH:
+        if packed and single and lines and len(lines[-1]) + len(entry) + 20 <= _WIDTH:
             lines[-1] += f" {entry},"
         else:
             lines.append(f"{entry},")
