@@ -39,7 +39,11 @@ bars = axis.bar(
     color=["#0072B2"] * 7 + ["#D55E00"],
 )
 axis.bar_label(bars, padding=2)
-axis.set(xlabel="rho of max_size(5)", ylabel="selected features")
+axis.set(
+    title="The stricter the constraint, the fewer features",
+    xlabel="rho of max_size(5)",
+    ylabel="selected features",
+)
 axis.spines[["top", "right"]].set_visible(False)
 plt.show()
 

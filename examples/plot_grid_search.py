@@ -61,7 +61,12 @@ for shift, (name, constraints) in enumerate(rules.items(), start=-1):
     for fold in range(3):
         scores = results[f"split{fold}_test_score"][rows]
         axis.plot(places, scores, "o", color=color, markersize=4, alpha=0.6)
-axis.set(xlabel="features at most", ylabel="ROC AUC", xticks=[2, 4, 6])
+axis.set(
+    title="Held-out AUC by constraints and size",
+    xlabel="features at most",
+    ylabel="ROC AUC",
+    xticks=[2, 4, 6],
+)
 axis.spines[["top", "right"]].set_visible(False)
 axis.legend(title="constraints", frameon=False)
 plt.show()

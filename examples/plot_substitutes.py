@@ -38,7 +38,11 @@ bars = axis.barh(
     color="#0072B2",
 )
 axis.bar_label(bars, [", ".join(found.added) for found in substitutes], padding=4)
-axis.set(xlabel="votes lost if the feature cannot be used", xlim=(0, 130))
+axis.set(
+    title="The best replacement of each feature",
+    xlabel="votes lost if the feature cannot be used",
+    xlim=(0, 130),
+)
 axis.spines[["top", "right"]].set_visible(False)
 plt.show()
 

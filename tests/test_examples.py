@@ -54,6 +54,9 @@ def run(tmp_path, monkeypatch, capsys):
     def run_script(path):
         monkeypatch.setattr(sys, "argv", [str(path)])
         runpy.run_path(str(path), run_name="__main__")
+        figures = [plt.figure(number) for number in plt.get_fignums()]
+        titles = [axes.get_title(place) for figure in figures for axes in figure.axes for place in ("center", "left")]
+        assert not figures or any(titles)  # which the gallery takes for the description of the picture
         plt.close("all")
         printed = capsys.readouterr()
         assert printed.err == ""

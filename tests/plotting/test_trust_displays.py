@@ -59,6 +59,12 @@ def test_a_report_has_those_figures_that_something_is_known_for(selection, trust
     assert not PerformanceDisplay.applies(selection, ReportData(trust=replace(trust, validation=no_sizes)))
 
 
+def test_no_agreement_is_zero_without_a_sign():
+    display = HalvesDisplay((0.5,), (0.5,), (True,), (-0.001,), 1, -0.001, 0.4, (), 1)
+    texts = {text.get_text() for axes in display.plot().figure.axes for text in axes.texts}
+    assert {"0.00", "0.40"} <= texts
+
+
 def test_halves_are_points_of_their_shares_of_votes(selection, trust):
     display = HalvesDisplay.from_selection(selection, trust.halves, trust.reproducibility)
     expected = [

@@ -112,4 +112,4 @@ class HalvesDisplay(Display):
         ax.set(xlim=(-1, max(n, 1)), ylim=(min([-0.2, *self.interval, *self.agreements]), 1.0), xticks=[])
         ax.set_xlabel("splits")
         ax.set_ylabel("agreement of the selected sets")
-        label_lines(ax, ends, [f"{value:.2f}" for value in ends], [BLUE, BLUE])
+        label_lines(ax, ends, [f"{round(value, 2) + 0.0:.2f}" for value in ends], [BLUE, BLUE])
