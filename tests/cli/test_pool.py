@@ -95,6 +95,9 @@ def test_a_study_names_what_sites_sent(sent, run):
         stored = load_study("results/study.yaml")
         assert stored == result.study
         assert (sent.parent / "results" / stored.cohorts.directories["oslo"]).resolve() == sent / "oslo"
+        refused = run("report", "results", "-o", "all.zip")
+        assert refused.code == 2
+        assert "each site keeps its data" in refused.err
 
 
 @pytest.mark.parametrize("command", [("trust", "results"), ("decide", "results", "--trust", "full", "-o", "other")])

@@ -62,6 +62,7 @@ def write_handover(result: StoredResult, path: Path, with_data: bool = False) ->
     """
     with TemporaryDirectory(dir=path.parent, prefix=".") as temporary:
         folder, packed = Path(temporary) / "result", Path(temporary) / path.name
+        _script(result.study, result)  # refused before any work
         (folder / _DATA).mkdir(parents=True)
         names = _put_data(result, folder / _DATA, with_data)
         outputs = replace(result.study.outputs, directory=_NEXT)

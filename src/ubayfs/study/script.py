@@ -47,6 +47,9 @@ def script_of(study: ResolvedStudy, features: Sequence[str], n_features_per_mode
         If no public function does what the study asks for.
     """
     standalone = study.standalone
+    if study.study.cohorts is not None:
+        rule = "have no script: each site keeps its data. Hand over the directories that the sites sent, and the study."
+        raise InputError.of("cohorts", rule)
     if not standalone.data.files or not all(standalone.data.files):
         raise InputError.of("data", "has no file, so that a script could not read it.")
     parts = [
