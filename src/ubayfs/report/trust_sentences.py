@@ -25,6 +25,7 @@ from .facts import (
 )
 
 _LISTED = 12
+_ROUNDING = 1e-12  # of means over random sets that are all the same one
 _UNDEFINED = {
     "importances": "Has no answer here: importances were given, there was no ensemble that could be repeated.",
     "votes": "Has no answer here: the votes were made elsewhere, so that they cannot be repeated on other samples.",
@@ -168,9 +169,11 @@ def _closest(facts: ValidationFacts) -> list[str]:
 def _outcome(row: MethodScore) -> str:
     """Return how ours compares with one baseline as far as the interval tells: same, unclear, better or worse."""
     low, high = row.difference_lower, row.difference_upper
-    if low == high == 0:
+    if low is None or high is None:
+        return "unclear"
+    if abs(low) + abs(high) < _ROUNDING:
         return "same"
-    if low is None or high is None or low <= 0 <= high:
+    if low <= 0 <= high:
         return "unclear"
     return "better" if low > 0 else "worse"
 
