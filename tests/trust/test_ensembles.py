@@ -15,8 +15,10 @@ from ubayfs.data import feature_data
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.target import Target
 from ubayfs.exceptions import EnsembleError, EnsembleWarning, InputError
+from ubayfs.trust import repeats
 from ubayfs.trust.ensembles import HalfEnsembles, collect_halves
-from ubayfs.trust.procedure import draw_half, plan_halves, shuffled, take_samples
+from ubayfs.trust.procedure import Procedure, draw_half, plan_halves, shuffled, take_samples
+from ubayfs.trust.repeats import processes_for
 
 SMALL = {"selector": "fisher", "n_models": 8, "n_features_per_model": 2}
 
@@ -161,6 +163,48 @@ def test_workers_change_nothing(table, selector):
     expected = collect_halves(table, settings, 5, random_state=1, n_jobs=1)
     assert same(collect_halves(table, settings, 5, random_state=1, n_jobs=3), expected)
     assert not same(collect_halves(table, settings, 5, random_state=2, n_jobs=1), expected)
+
+
+@pytest.mark.parametrize("selector", ["wide", "tree"])
+def test_processes_change_nothing(table, selector, monkeypatch):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(table.X).rename(columns=str)
+    frame["kind"] = pd.Categorical(rng.choice(list("abc"), len(frame)))
+    frame.iloc[3, 0] = np.nan
+    data = FeatureData.from_table(
+        frame, table.target.labels, missing="available", adjust_for=rng.normal(size=len(frame))
+    )
+    settings = {**SMALL, "selector": selector}
+    expected = collect_halves(data, settings, 3, random_state=1, n_jobs=1)
+    assert processes_for(2, Procedure.from_arguments(data, settings), 3) == 1  # too little to do
+    monkeypatch.setattr(repeats, "WORTH_PROCESSES", 0)
+    assert processes_for(2, Procedure.from_arguments(data, settings), 3) == 2
+    monkeypatch.setattr(repeats.Repeats, "ensemble", None)  # of this process: the others have their own
+    assert same(collect_halves(data, settings, 3, random_state=1, n_jobs=2), expected)
+
+
+def test_selectors_of_others_stay_in_this_process(table, monkeypatch):
+    def first_two(X, y, n_features, rng):
+        return np.array([0, 1])
+
+    monkeypatch.setattr(repeats, "WORTH_PROCESSES", 0)
+    assert processes_for(2, Procedure.from_arguments(table, {**SMALL, "selector": first_two}), 3) == 1
+    assert processes_for(1, Procedure.from_arguments(table, SMALL), 3) == 1
+
+
+def test_processes_end_early_or_fail_as_threads_do(table, monkeypatch):
+    monkeypatch.setattr(repeats, "WORTH_PROCESSES", 0)
+    seen = []
+
+    def stop_after_three(done, total):
+        seen.append((done, total))
+        return done < 3
+
+    found = collect_halves(table, SMALL, 8, random_state=1, n_jobs=2, on_progress=stop_after_three)
+    assert (found.n_done, found.complete, seen) == (3, False, [(0, 8), (1, 8), (2, 8), (3, 8)])
+    one_half = FeatureData.from_table(table.X, np.arange(40) == 7.0, task="regression")  # the other one is constant
+    with pytest.raises(EnsembleError, match="is constant in a half"):
+        collect_halves(one_half, SMALL | {"selector": "mrmr"}, 20, random_state=1, n_jobs=2)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -19,6 +19,7 @@ from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.target import Target
 from ubayfs.decision.workflow import Decision
 from ubayfs.exceptions import EnsembleError, EnsembleWarning, InputError
+from ubayfs.trust import repeats
 from ubayfs.trust.cross_validation import Options, validate_procedure
 from ubayfs.trust.intervals import FoldMean
 from ubayfs.trust.prediction_metrics import ROC_GRID, Predicted, roc_curve
@@ -207,7 +208,7 @@ def test_the_control_is_at_chance_where_the_target_is_predicted(found):
 # Same seed, same result
 
 
-def test_threads_do_not_change_the_result():
+def test_neither_threads_nor_processes_change_the_result(monkeypatch):
     X, y = planted(p=12)
     arguments = {
         "prior": Hyperdirichlet(n_warmup=8, n_draws=16, max_draws=16),
@@ -220,6 +221,12 @@ def test_threads_do_not_change_the_result():
     }
     one, two = (quick(X, y, n_jobs=n_jobs, n_repeats=1, **arguments).to_dict() for n_jobs in (1, 2))
     assert one == two
+    # Other processes have the large forests that tests do without.
+    arguments |= {"predictor": "ridge", "baselines": ["most votes", "random", "all features"]}
+    expected = quick(X, y, n_jobs=1, n_repeats=1, **arguments).to_dict()
+    monkeypatch.setattr(repeats, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(repeats.Repeats, "ensemble", None)  # of this process: the others have their own
+    assert quick(X, y, n_jobs=2, n_repeats=1, **arguments).to_dict() == expected
 
 
 def test_a_seed_sequence_is_not_used_up():

@@ -133,7 +133,7 @@ def finish(
     from ..trust.trust import Trust
 
     stored = None if earlier is None else earlier.trust
-    work = TrustWork(study, evidence, stored or Trust(), watched, runs)
+    work = TrustWork(study, evidence, stored or Trust(), watched, runs, all_processors=True)
     with advice_as_values():
         size_advice = work.size()
         selection = work.study.decide(evidence)

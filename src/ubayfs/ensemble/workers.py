@@ -349,13 +349,18 @@ def _in_processes(data: FeatureData, ensemble: EnsembleTask, units: Units, n_wor
         if not one_by_one:
             yield from results
             return
-        try:
-            # Not "yield from": it would close `results`, and joblib would warn of dropped tasks.
-            for batch in results:  # noqa: UP028
-                yield batch
-        finally:
-            with suppress(_LeftError):  # any error ends the tasks without a warning; the caller knows why it left
-                results.throw(_LeftError())
+        yield from as_finished(results)
+
+
+def as_finished(results: Any) -> Generator[Any, None, None]:
+    """Yield what tasks of joblib return, from its generator, until the caller leaves; then they end quietly."""
+    try:
+        # Not "yield from": it would close `results`, and joblib would warn of dropped tasks.
+        for result in results:  # noqa: UP028
+            yield result
+    finally:
+        with suppress(_LeftError):  # any error ends the tasks without a warning; the caller knows why it left
+            results.throw(_LeftError())
 
 
 def _threads_per_worker(n_workers: int) -> int:

@@ -201,8 +201,8 @@ class EvidenceSection(Section):
         option=Option("--seed", "N", int)
     )
     n_jobs: int | None = setting(
-        None, _checked, "workers; -1 for all processors", details="changes no result", default_text="1",
-        option=Option("--jobs", "N", int)
+        None, _checked, "workers; -1 for all processors", details="changes no result",
+        default_text="1, for long trust all", option=Option("--jobs", "N", int)
     )
 
 

@@ -25,6 +25,7 @@ from ..trust.front import Front, front
 from ..trust.gene_sets import gene_sets_of
 from ..trust.procedure import Procedure
 from ..trust.related import favored_beforehand, related_of, sized_in_parts, supported_size
+from ..trust.repeats import processes_for
 from ..trust.reproducibility import reproducibility_of
 from ..trust.shuffled_votes import collect_shuffled_votes
 from ..trust.trust import Trust, higher, level_for
@@ -71,6 +72,7 @@ class TrustWork:
     trust: Trust  # what is computed or stored; it grows
     watch: Watch  # a part that it stops is used as far as it is done, and no other one is begun after it
     checkpoint: Path | None = None  # finished repeats are stored below it
+    all_processors: bool = False  # whether what takes long may use them, where the study does not say
     stopped: bool = False
 
     def __post_init__(self) -> None:
@@ -209,7 +211,8 @@ class TrustWork:
         study = self.study.study
         folder = f"{part}-{digest}" if digest else part
         checkpoint = None if self.checkpoint is None else self.checkpoint / folder  # of just what it does
-        common = {"random_state": study.trust.seed, "n_jobs": study.evidence.n_jobs, "checkpoint": checkpoint}
+        n_jobs = workers_of(self.study) if self.all_processors else study.evidence.n_jobs
+        common = {"random_state": study.trust.seed, "n_jobs": n_jobs, "checkpoint": checkpoint}
         try:
             with self.watch(label, unit) as update:
 
@@ -233,12 +236,21 @@ def _ensemble(study: ResolvedStudy) -> dict[str, Any]:
     return {**ensemble, "selector": study.study.selector, "n_features_per_model": study.features_per_model}
 
 
+def workers_of(study: ResolvedStudy) -> int | None:
+    """Return the workers of repeats: those of the study, or all processors where processes are worth it."""
+    n_jobs = study.study.evidence.n_jobs
+    if n_jobs is None and study.data is not None:
+        procedure = Procedure.from_arguments(study.data, _ensemble(study))
+        n_jobs = -1 if processes_for(-1, procedure, study.study.trust.n_splits) > 1 else None
+    return n_jobs
+
+
 def validate_study(
     study: ResolvedStudy, on_progress: Progress | None = None, checkpoint: Path | None = None
 ) -> Validation:
     """Return how well the sets that a study selects predict held-out samples."""
-    seed, n_jobs = study.study.trust.seed, study.study.evidence.n_jobs
-    return _validated(study.data, _ensemble(study), study, seed, n_jobs, on_progress, checkpoint)
+    seed = study.study.trust.seed
+    return _validated(study.data, _ensemble(study), study, seed, workers_of(study), on_progress, checkpoint)
 
 
 def _validated(

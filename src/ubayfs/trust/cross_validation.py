@@ -31,7 +31,7 @@ from .intervals import SampleSpread, spreads_of
 from .predictors import RIDGE, as_predictors
 from .procedure import Procedure, check_repeatable, data_of_evidence, ensemble_of, shuffled
 from .related import SizedInParts, sized_in_parts
-from .repeats import Repeats
+from .repeats import Repeats, processes_for
 from .validation import OF_COVARIATES, Validation, sample_predictions, sample_risks
 
 # What seeds of a repeat are for, in their keys.
@@ -95,7 +95,8 @@ def validate(
         Also repeat everything with a shuffled target, which should be at chance.
     random_state : int, Generator, SeedSequence, RandomState or None, default 0
     n_jobs : int, optional
-        Threads over folds, or over an ensemble with predictors of your own; -1 for all processors. They do not change
+        Threads over folds (processes, where they take long and ensemble and predictors are those of ubayfs), or over an
+        ensemble with predictors of your own; -1 for all processors. They do not change
         the result.
     on_progress : callable or bool, optional
         True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, total)``, first with 0 and
@@ -225,11 +226,12 @@ def validate_procedure(
         about = {"folds of": options.cv, **_identity(evaluation)}
         Checkpoint.open(directory, {**procedure.settings, "seed": plain_seed, **about})
     folds = _folds(data, options, seed) + (_folds(data, options, seed, control=True) if options.control else [])
-    n_threads = (
-        min(threads_for(options.n_jobs), len(folds)) if all(predictor.threads for predictor in predictors) else 1
-    )
+    n_threads, n_processes = 1, 1
+    if all(predictor.threads for predictor in predictors):
+        n_threads = min(threads_for(options.n_jobs), len(folds))
+        n_processes = processes_for(options.n_jobs, procedure, len(folds))
     watch = as_progress(options.on_progress, "folds")
-    repeats = Repeats("folds", len(folds), options.n_jobs, watch, n_threads)
+    repeats = Repeats("folds", len(folds), options.n_jobs, watch, n_threads, n_processes)
     outcomes, failures = _run_folds(evaluation, folds, repeats, directory)
     n_units = data.n_samples if data.groups is None else int(data.groups.max()) + 1
     risks = sample_risks(data.target, [(folds[k].test, outcome.risks) for k, outcome in outcomes.items()])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any
@@ -22,12 +22,16 @@ from ..ensemble.subsampling import SubsamplePlan, plan_subsamples
 from ..exceptions import InputError
 from ..selectors.adapters import as_selector, describe
 from ..selectors.base import ElementarySelector
+from ..selectors.lasso import Lasso
 from ..selectors.registry import SELECTORS
 
 # Arguments of collect_evidence that are settings of evidence, and those that say how the data are read.
 ENSEMBLE = ("selector", "n_models", "train_size", "n_features_per_model")
 _READING = ("task", "groups", "target", "layer", "missing", "max_missing", "adjust_for")
 ENSEMBLE_ARGUMENTS = (*ENSEMBLE, *_READING)
+# Cost of a value that a run sees: of filters, which do all runs at once, of the lasso, which does so in about eight
+# times the time (docs/appendix.md), of other selectors of ours, of all else.
+_JOINT, _LASSO, _PER_RUN, _FOREIGN = 1, 8, 50, 500
 # Samples of a class in each half: subsamples need as many to differ in it.
 _FEWEST_IN_A_HALF = 2
 
@@ -41,6 +45,12 @@ class Procedure:
     # As Evidence.settings, without a seed; numbers that depend on the number of features are resolved.
     settings: dict[str, Any]
 
+    @property
+    def work(self) -> float:
+        """Counted work of one ensemble on all samples, see :func:`counted_work`."""
+        shape = (self.settings["n_models"], self.data.n_samples, self.data.n_features)
+        return counted_work(*shape, self.selectors)
+
     @classmethod
     def from_arguments(cls, data: FeatureData, ensemble: Mapping[str, Any]) -> Procedure:
         """Check the arguments of an ensemble, those of :func:`~ubayfs.collect_evidence`; others are ignored."""
@@ -50,6 +60,20 @@ class Procedure:
         selectors = as_selector(arguments["selector"])
         per_model = arguments["n_features_per_model"]
         return cls(data, selectors, ensemble_settings(data, selectors, n_models, train_size, per_model))
+
+
+def counted_work(n_models: int, n_samples: int, n_features: int, selectors: Sequence[ElementarySelector]) -> float:
+    """Return the work of an ensemble, models x samples x features x cost of the selector: of a filter about 5 ns."""
+    costs = [
+        (_LASSO if isinstance(each, Lasso) else _JOINT) if each.joint else _PER_RUN if is_built_in(each) else _FOREIGN
+        for each in selectors
+    ]
+    return n_models * n_samples * n_features * sum(costs) / len(costs)
+
+
+def is_built_in(selector: ElementarySelector) -> bool:
+    """Return whether a selector is one of ours."""
+    return type(selector) in {type(each) for each in SELECTORS.values()}
 
 
 def data_of_evidence(selection: Selection, X: Any, y: Any = None, **reading: Any) -> FeatureData:

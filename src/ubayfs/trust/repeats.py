@@ -1,14 +1,21 @@
-"""Repeats: numbered pieces of work in threads, with progress, a cancel, and files of what is finished."""
+"""Repeats: numbered pieces of work in threads or processes, with progress, a cancel, and files of what is finished.
+
+Threads share the data, but wait for the interpreter: where ensembles are many small steps, two take as long as one. So
+what takes long is done in processes, which map one copy of the table and begin in about half a second.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from pickle import PicklingError
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
@@ -21,16 +28,30 @@ from ..ensemble.checkpoint import Checkpoint, as_directory, identity
 from ..ensemble.collect import check_ensemble, gather, run_ensemble, seed_of
 from ..ensemble.evidence import Evidence, check_failures
 from ..ensemble.progress import Progress, as_progress
-from ..ensemble.workers import blas_limit, restored_filters, threads_for
-from ..exceptions import Advice, EnsembleError, InputError
-from .procedure import Procedure
+from ..ensemble.workers import as_finished, blas_limit, restored_filters, threads_for
+from ..exceptions import Advice, EnsembleError, InputError, UBayFSWarning
+from .procedure import Procedure, is_built_in
 
 _KIND, _VERSION = "ubayfs repeated ensembles", 1
 ARRAYS = r"about|counts|directions|n_models|shares|squares|samples|[0-9]+_(indptr|indices|constant|carriers)"
 # Children of the seed; those of the runs of the evidence itself are below MOST_MODELS.
 _KEYS = {"vote_shuffles": 2**31, "splits": 2**31 + 1}
 
+# Counted work of all repeats that processes are begun for: some seconds.
+WORTH_PROCESSES = 4e9
+
 T = TypeVar("T")
+
+
+def processes_for(n_jobs: int | None, procedure: Procedure, n: int) -> int:
+    """Return how many processes share n repeats, each of about one ensemble; 1 where they are not worth it.
+
+    Selectors of others stay in this process, which alone may know them.
+    """
+    little = n * procedure.work < WORTH_PROCESSES
+    if little or not all(map(is_built_in, procedure.selectors)) or multiprocessing.current_process().daemon:
+        return 1
+    return min(n, threads_for(n_jobs))
 
 
 def repeats_advice(what: str, n: int, n_done: int, failures: tuple[str, ...], cancelled: bool) -> tuple[Advice, ...]:
@@ -66,10 +87,16 @@ class Repeats:
     n_jobs: int | None
     on_progress: Progress | None
     n_workers: int  # threads, each for one repeat at a time; 1: threads or processes are for the runs of an ensemble
+    n_processes: int = 1  # instead of threads, each for one repeat at a time
     n_done: int = 0
     stopped: bool = False
     # From threads: what a repeat has found, how many runs of an ensemble are done, None for the end of a thread.
     _results: SimpleQueue[Any] = field(default_factory=SimpleQueue)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a process gets, which does one repeat."""
+        alone = {"on_progress": None, "n_jobs": 1, "n_workers": 1, "n_processes": 1, "_results": None}
+        return vars(self) | alone
 
     def ensemble(self, procedure: Procedure, data: FeatureData, seed: Mapping[str, Any], **about: Any) -> Evidence:
         """Run an ensemble on other data of the same features; `about` is added to its settings."""
@@ -132,15 +159,14 @@ class Repeats:
 
         def attempt() -> tuple[int, Any, str | None] | None:
             number = None if self.stopped else next(numbers, None)
-            if number is None:
-                return None
             try:
-                return number, repeat(number), None
+                return None if number is None else _tried(repeat, number)
             except Cancelled:
                 return None
-            except (EnsembleError, InputError) as error:
-                return number, None, str(error)
 
+        if self.n_processes > 1:
+            yield from self._of_processes(repeat, numbers)
+            return
         if self.n_workers == 1:
             yield from iter(attempt, None)
             return
@@ -169,6 +195,32 @@ class Repeats:
                     worker.result()  # raises what nobody expects
             finally:
                 self.stopped = True  # whatever is under way ends early
+
+    def _of_processes(self, repeat: Callable[[int], T], numbers: Iterator[int]) -> Generator[Any, None, None]:
+        from joblib import Parallel, delayed
+
+        options: dict[str, Any] = {"return_as": "generator_unordered", "batch_size": 1, "pre_dispatch": "n_jobs"}
+        tasks = (delayed(_tried_quietly)(repeat, number) for number in numbers if not self.stopped)
+        try:
+            yield from as_finished(Parallel(self.n_processes, backend="loky", **options)(tasks))
+        except (BrokenExecutor, PicklingError) as error:
+            raise EnsembleError(
+                f"processes cannot do it ({type(error).__name__}: {error}). Repeat the call with n_jobs=1."
+            ) from error
+
+
+def _tried(repeat: Callable[[int], T], number: int) -> tuple[int, T | None, str | None]:
+    """Return what a repeat finds, or why it fails."""
+    try:
+        return number, repeat(number), None
+    except (EnsembleError, InputError) as error:
+        return number, None, str(error)
+
+
+def _tried_quietly(repeat: Callable[[int], T], number: int) -> tuple[int, T | None, str | None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UBayFSWarning)  # nobody reads what a process says
+        return _tried(repeat, number)
 
 
 class _Stored(Protocol):
@@ -208,8 +260,8 @@ class EnsembleRepeats(Repeats):
         if directory is not None:
             # With another number of models a repeat is another one, other than a run of an ensemble.
             Checkpoint.open(directory, {**settings, "repeats": what, "models of each": settings["n_models"]})
-        n_workers = min(n, threads_for(n_jobs))
-        return cls(what, n, n_jobs, watch, n_workers, procedure=procedure, settings=settings, directory=directory)
+        workers = (min(n, threads_for(n_jobs)), processes_for(n_jobs, procedure, n))
+        return cls(what, n, n_jobs, watch, *workers, procedure=procedure, settings=settings, directory=directory)
 
     def _seed(self, *key: int) -> dict[str, Any]:
         seed = self.settings["seed"]

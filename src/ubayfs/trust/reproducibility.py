@@ -582,7 +582,7 @@ def estimate_reproducibility(
         Each takes two ensembles and two decisions on half of the samples.
     random_state : int, Generator, SeedSequence, RandomState or None, default 0
     n_jobs : int, optional
-        As in :func:`~ubayfs.collect_evidence`.
+        As in :func:`~ubayfs.collect_evidence`; over splits, processes where they take long and selectors are ours.
     on_progress : callable or bool, optional
         True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, n_splits)``. When it returns
         False, the result rests on the splits so far.

@@ -16,11 +16,10 @@ import numpy as np
 from .._files import ReadBytes, encode_record, load_record, read_bytes
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, EnsembleError, InputError
-from ..selectors.lasso import Lasso
-from ..selectors.registry import SELECTORS
 from .ensembles import HalfEnsembles, different_settings
 from .gene_sets import ARRAYS as GENE_SETS_ARRAYS
 from .gene_sets import GeneSets
+from .procedure import counted_work
 from .related import ARRAYS as RELATED_ARRAYS
 from .related import Related
 from .repeats import ARRAYS
@@ -36,9 +35,6 @@ LEVELS = ("none", "quick", "full")
 # Most work of each level that is done without being asked for: models x samples x features x cost of the selector. A
 # unit of a filter takes about 5 ns, so that these are seconds, and about a minute.
 _MOST_WORK = {"full": 5e7, "quick": 5e8}
-# Cost of a value that a run sees: of filters, which do all runs at once, of the lasso, which does so in about eight
-# times the time (docs/appendix.md), of other selectors of ours, of all else.
-_JOINT, _LASSO, _PER_RUN, _FOREIGN = 1, 8, 50, 500
 
 _KIND, _VERSION = "ubayfs trust", 1
 # Arrays of a file; those of shuffled votes, which version 0.2 stored, are not used.
@@ -173,14 +169,5 @@ def level_for(n_models: int, n_samples: int, n_features: int, selectors: Sequenc
     >>> level_for(100, 102, 12600, [SELECTORS["tree"]]), level_for(100, 102, 3000, [SELECTORS["wide"]])
     ('none', 'quick')
     """
-    built_in = {type(selector) for selector in SELECTORS.values()}
-    costs = [
-        (_LASSO if isinstance(each, Lasso) else _JOINT)
-        if each.joint
-        else _PER_RUN
-        if type(each) in built_in
-        else _FOREIGN
-        for each in selectors
-    ]
-    work = n_models * n_samples * n_features * sum(costs) / len(costs)
+    work = counted_work(n_models, n_samples, n_features, selectors)
     return next((level for level, most in _MOST_WORK.items() if work <= most), "none")
