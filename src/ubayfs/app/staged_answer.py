@@ -37,10 +37,11 @@ class SetStage:
 
 @dataclass(frozen=True)
 class AlternativesStage:
-    """Sets that are almost as good, and what could take the place of each member."""
+    """Sets that are almost as good, and what could take the place of each member; a score of 1 is `votes` votes."""
 
     alternatives: tuple[Alternative, ...]
     substitutes: tuple[SubstituteFact, ...]
+    votes: float | None = None
 
 
 @dataclass(frozen=True)

@@ -337,7 +337,9 @@ class Stages:
         """Return sets that are almost as good, and what could take the place of each member."""
         self.selection = self.complete()
         substitutes = replacements(self.selection, self.resolve().decision.random_state)
-        return AlternativesStage(alternatives(self.selection), substitutes)
+        posterior = self.selection.posterior
+        total = None if posterior is None else float(posterior.total)
+        return AlternativesStage(alternatives(self.selection), substitutes, total)
 
     def left_out(self) -> LeftOutStage:
         """Return strong features that are not in the set, and what constraints cost."""

@@ -78,9 +78,11 @@ def _draw_run(bench: ExpertSession) -> None:
             meter.update()
         start.set_content(text(what_is_left))
         can_run = bench.facts is not None and bench.status not in ("collecting", "reading")
-        can_run &= not bench.evidence.is_complete
-        for element, possible in ((start, can_run), (stop, running)):
+        is_complete = bench.evidence.is_complete
+        can_run &= not is_complete
+        for element, possible, shown in ((start, can_run, not is_complete), (stop, running, running)):
             element.props["disabled"] = not possible
+            element.set_visibility(shown)
             element.update()
 
     async def ask() -> None:

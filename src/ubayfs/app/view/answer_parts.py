@@ -18,7 +18,7 @@ from ...report import tables
 from ...report.blocks import cards_html, table_html
 from ...report.content import fact_cards
 from ...report.document import Cell, Column, Table
-from ...report.facts import ChosenFeature, ConstraintFact, Fact, SizeScore, gain_text
+from ...report.facts import Alternative, ChosenFeature, ConstraintFact, Fact, SizeScore, gain_text
 from ...report.feature_sentences import NONE_LEFT_OUT, marks_of
 from ...report.sentences import constraint_state
 from ...report.tables import Field
@@ -128,8 +128,20 @@ def left_out(stage: LeftOutStage) -> Markup:
 
 
 def other_sets(stage: AlternativesStage) -> Markup:
-    """Return sets that are as good or nearly as good, by what they exchange."""
-    return _tables(tables.alternatives(stage.alternatives), "None was looked for.")
+    """Return sets that are as good or nearly as good, by what they exchange and what that costs."""
+
+    def cost(other: Alternative) -> Cell:
+        loss = other.loss or 0.0
+        text_of = cost_text(None if stage.votes is None else loss * stage.votes, loss)
+        return Cell(badges=("as good",)) if other.as_good else Cell(text_of)
+
+    columns: list[Field[Alternative]] = [
+        (Column("With"), lambda r: listing(r.added, _SHOWN)),
+        (Column("Instead of"), lambda r: listing(r.removed, _SHOWN)),
+        (Column("Costs", True), cost),
+    ]
+    caption = "Sets that differ from this one in a few features"
+    return _tables(tables.as_table(caption, stage.alternatives, columns), "None was looked for.")
 
 
 def rules(constraints: Sequence[ConstraintFact]) -> Markup:
