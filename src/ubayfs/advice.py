@@ -210,7 +210,7 @@ CODES: dict[str, Row] = {
         "The directions of features at {site} oppose those at the other sites: are its classes swapped? Nothing was "
         "changed. If they are, correct its coding and collect there again."
     ),
-    "directions_conflict": _note(
+    "directions_conflict": _data_note(
         "{n} features with votes point in different directions at different sites, and their votes were reduced: "
         "{features}."
     ),

@@ -21,6 +21,7 @@ from .trust_sentences import QUESTIONS
 SECTIONS: dict[str, tuple[str, Callable[[Summary], tuple[Table, ...]] | None]] = {
     "chosen": ("The selected features, and why", tables.chosen),
     "knowledge": ("Did your knowledge make the difference?", tables.decisions),
+    "cohorts": ("What each site found", lambda s: tables.cohorts(s.cohorts)),
     "left_out": ("Strong features that are not in the set", lambda s: tables.left_out(s.left_out)),
     "details": ("More on the selected features", tables.details),
     "substitutes": ("What can replace a feature?", tables.substitutes),
@@ -42,7 +43,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Summary], tuple[Table, ...]] | None]] =
 # What plots of held-out samples are.
 HELD_OUT = {"roc": "ROC curve", "predicted": "Predicted against true", "risk": "Survival by predicted risk"}
 # Sections that are read first; the others are folded.
-_OPEN = frozenset({"chosen", "knowledge", "left_out", "methods"})
+_OPEN = frozenset({"chosen", "knowledge", "cohorts", "left_out", "methods"})
 
 
 def document(summary: Summary) -> Document:

@@ -716,6 +716,42 @@ class Answer(ScoreFacts):
         return tuple(member.feature for member in self.chosen)
 
 
+@dataclass(frozen=True)
+class SiteFact:
+    """A site whose evidence is pooled."""
+
+    name: str
+    n_samples: int
+    classes: tuple[ClassCount, ...]
+    n_measured: int  # features
+    min_votes_sent: int
+
+
+@dataclass(frozen=True)
+class SiteVotes:
+    """What each site found of a feature."""
+
+    feature: str
+    votes: tuple[int | None, ...]  # of 100 models; None: not measured
+    directions: tuple[int, ...]
+    concordance: float | None
+    pooled: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CohortFacts:
+    """What each site found of the selected features, and whether a site that is left out selects them."""
+
+    sites: tuple[SiteFact, ...]
+    members: tuple[SiteVotes, ...]
+    higher_in: str | None  # the class that features of direction 1 are higher in
+    together: bool  # whether the samples are in one table
+    size: int = 0
+    selected_again: tuple[float | None, ...] | None = None  # expected, lowest, highest
+    is_lower_bound: bool = False
+    same_direction: tuple[int, ...] | None = None  # pairs of site and member: of the same direction, and all
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReportFacts(Answer):
     """All that the sentences of a report are made of."""
@@ -744,6 +780,7 @@ class ReportFacts(Answer):
     displays: Mapping[str, Mapping[str, Any]]  # see ubayfs.plotting.read_displays
     plots: tuple[Plot, ...] = ()  # of the chosen features in the data
     front: Front | None = absent_if_none()  # noqa: RUF009
+    cohorts: CohortFacts | None = absent_if_none()  # noqa: RUF009 - of several sites
 
 
 @dataclass(frozen=True, kw_only=True)

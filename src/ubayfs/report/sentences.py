@@ -8,6 +8,7 @@ from typing import Any
 from .._plain import cost_text, counted, listing, price_text, rounded, strictness
 from ..advice import place_of
 from ..data.target import TASKS
+from .cohort_facts import cohort_notes, cohort_sentences
 from .facts import (
     ConstraintFact,
     DataFacts,
@@ -51,6 +52,7 @@ def with_sentences(facts: ReportFacts, methods: Methods, messages: Iterable[str]
         "ensemble": _ensemble(facts),
         "correlation": [] if redundancy is None else [_REDUNDANCY.format(redundancy)],
         "reproduce": _reproduce(facts),
+        "cohorts": cohort_sentences(facts.cohorts),
         "left_out": left_out_sentences(facts),
         "substitutes": substitute_sentences(facts),
         **trust_sections(facts),
@@ -59,6 +61,7 @@ def with_sentences(facts: ReportFacts, methods: Methods, messages: Iterable[str]
         "chosen": about_chosen(facts),
         "details": about_details(facts),
         "knowledge": knowledge_notes(facts),
+        "cohorts": cohort_notes(facts.cohorts),
         "constraints": constraint_notes(facts.constraints),
         "data": [*([missing.words] if missing else []), *notes],
         "quality": _terms(facts),

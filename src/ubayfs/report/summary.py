@@ -23,6 +23,7 @@ from ..trust.front import Front
 from ..trust.trust import Trust
 from . import answer_facts, problem_facts, sentences
 from .answer_facts import with_repeats
+from .cohort_facts import cohort_facts
 from .facts import Answer, DataFacts, ReportFacts, Summary
 from .methods import CITATION, methods
 from .plot_facts import feature_plots
@@ -201,6 +202,7 @@ def summarize(
         versions={"python": platform.python_version(), **versions()},
         citation=CITATION,
         displays=plain(report_displays(selection, report_data)),
+        cohorts=cohort_facts(selection),
         plots=feature_plots(table, chosen) if table is not None else _earlier_plots(selection, earlier),
     )
     return sentences.with_sentences(facts, methods(facts), messages)

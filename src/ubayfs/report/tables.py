@@ -12,12 +12,14 @@ from ..data.target import TASKS
 from ..trust.front import Front, FrontPoint
 from ..trust.prediction_metrics import interval_text, method_name, metric_name
 from ..trust.related import LARGEST_Q
+from .cohort_facts import site_text
 from .document import Bar, Cell, Column, Table
 from .facts import (
     Alternative,
     Associations,
     BlockFact,
     ChosenFeature,
+    CohortFacts,
     ConstraintFact,
     ControlScore,
     CorrelatedPair,
@@ -34,6 +36,8 @@ from .facts import (
     Score,
     SetChange,
     SetSizes,
+    SiteFact,
+    SiteVotes,
     SizeScore,
     Spread,
     StandInPair,
@@ -255,6 +259,23 @@ def validation(facts: ValidationFacts | Unknown) -> tuple[Table, ...]:
         *table("The same with sets of other sizes", facts.sizes, sizes, []),
         *table("The same with a shuffled target: what chance alone reaches", facts.control, controls, []),
     )
+
+
+def cohorts(facts: CohortFacts | None) -> tuple[Table, ...]:
+    """Return the votes and directions of each selected feature at each site."""
+    if facts is None:
+        return ()
+
+    def at_site(place: int, site: SiteFact) -> Field[SiteVotes]:
+        return Column(site.name, True), lambda r: site_text(site, r.votes[place], r.directions[place])
+
+    columns: list[Field[SiteVotes]] = [
+        (Column("Feature"), lambda r: r.feature),
+        *starmap(at_site, enumerate(facts.sites)),
+        (Column("Same direction", True), lambda r: "" if r.concordance is None else f"{r.concordance:.2f}"),
+        (Column("Pooled votes", True), lambda r: str(r.pooled)),
+    ]
+    return as_table("Votes of 100 models at each site, with their directions", facts.members, columns)
 
 
 def gene_sets(facts: GeneSetsFacts | None) -> tuple[Table, ...]:
