@@ -72,10 +72,8 @@ def _again(agreement: SiteAgreement | None) -> dict[str, Any]:
     }
 
 
-def cohort_sentences(facts: CohortFacts | None) -> list[str]:
+def cohort_sentences(facts: CohortFacts) -> list[str]:
     """Return how many samples there are where, what a site that is left out selected, and conflicts of direction."""
-    if facts is None:
-        return []
     n_samples = sum(site.n_samples for site in facts.sites)
     stayed = "" if facts.together else "; no patient's row left its site"
     sizes = listing([f"{site.name} {site.n_samples:,}" for site in facts.sites], 12)
@@ -127,14 +125,12 @@ def site_text(site: SiteFact, votes: int | None, direction: int) -> str:
     return f"< {site.min_votes_sent}" if votes == 0 and site.min_votes_sent > 1 else f"{votes}{ARROWS[direction]}"
 
 
-def cohort_notes(facts: CohortFacts | None) -> tuple[str, ...]:
+def cohort_notes(facts: CohortFacts) -> list[str]:
     """Return what arrows, signs and columns of the table mean."""
-    if facts is None:
-        return ()
     up = f"higher in {facts.higher_in}" if facts.higher_in else "rises with the target (survival: with the hazard)"
-    return (
+    return [
         f"Votes of 100 models at each site. \u2191: {up}; \u2193: lower, or falls; -: not measured, or the same in all "
         "samples.",
         "Same direction: 1 where sites agree, 0 where they contradict each other, by their weights. Pooled votes are "
         "fewer where directions conflict, and where few sites measure a feature.",
-    )
+    ]
