@@ -230,6 +230,13 @@ def test_mixed_columns_with_their_lines(table):
     )
 
 
+def test_ids_that_are_only_partly_numbers_are_no_wrong_numbers(table):
+    """Mice are called 3415 and 50810A: neither cell is to be corrected."""
+    found = problems(table("mouse,x,y\n3415,1,a\n3415,2,b\n50810A,3,a\n50810A,4,b\n"), target="y")
+    assert "name the column as groups" in found
+    assert "correct" not in found
+
+
 def test_a_regression_target_with_words(table):
     found = problems(table("x,y\n1,0.5\n2,high\n3,0.7\n"), target="y", task="regression")
     assert "column 'y': 'high' in line 3 is not a number" in found

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .._arguments import as_float
 from .._plain import listed
+from ..data.reading_rules import names_groups
 from ..exceptions import Advice, Problem
 from .table import Table, with_columns
 
@@ -166,6 +167,8 @@ def _mixed(table: Table, name: str, bad: NDArray[np.bool_], role: str) -> tuple[
         )
     elif all(limit_of(entries[row]) is not None for row in rows):
         way_out, about = "values below detection: choose below_detection: half, missing or limit", "below_detection"
+    elif role == "path" and names_groups([name]):
+        way_out = "name the column as groups if it says which samples belong together, else in ignore"
     are = "is not a number" if len(rows) == 1 else "are not numbers"
     return f"column {name!r}: {shown} {are}", way_out, about
 
