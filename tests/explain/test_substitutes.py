@@ -6,7 +6,7 @@ import pytest
 from decisions import NAMES, best_sets, random_decision
 from ubayfs import Evidence, Exact, Genetic, decide, max_size, maximize, require
 from ubayfs.exceptions import OptimizationWarning
-from ubayfs.explain import substitutes
+from ubayfs.explain import substitutes, worst_dropout
 
 SEEDS = range(20, 40)
 
@@ -34,6 +34,20 @@ def test_against_all_sets(replaced, seed):
         assert one.loss_votes == pytest.approx(one.loss * selection.posterior.total)
         assert set(one.added) == set(one.replaced_by) - set(selection.features)
         assert set(one.removed) == set(selection.features) - set(one.replaced_by)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_worst_dropout_leaves_the_lowest_best_set(replaced, seed):
+    selection, found = replaced[seed]
+    left = {
+        name: best_sets(selection.problem.utility, selection.mask, lambda s, i=position: ~s[:, i])[0]
+        for name, position in zip(selection.features, selection.indices, strict=True)
+    }
+    worst = worst_dropout(found)
+    assert (worst is None) == (not left)
+    if left:
+        assert left[worst.feature] == pytest.approx(min(left.values()), abs=1e-8)
+        assert worst in found
 
 
 def test_some_members_are_not_replaceable_and_some_losses_are_zero(replaced):

@@ -160,6 +160,7 @@ def finish(
         )  # fmt: skip
         echo_advice(advice_facts(figures.advice))
         unread = unread or _unread(print_lists, result.summary)
+        unread = unread or _unread(print_dropout, result.summary)
         unread = unread or _unread(print_front, result.summary.front)
         n_written = len(write(result, data=work.study.table, figures=figures))
         if unread is None and directory is not None:
@@ -221,6 +222,14 @@ def print_lists(summary: Summary) -> None:
         echo("\nDo your lists and the votes agree?")
     for sentence in sentences:
         echo(f"  {sentence}")
+
+
+def print_dropout(summary: Summary) -> None:
+    """Print which selected feature's failure costs most."""
+    from ..report.feature_sentences import dropout_sentences
+
+    for sentence in dropout_sentences(summary.substitutes):
+        echo(f"\nWhat if a probe fails?\n  {sentence}")
 
 
 def print_front(front: Front | None) -> None:

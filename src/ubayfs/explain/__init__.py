@@ -14,7 +14,7 @@
 """
 
 from .left_out import Change, ConstraintCost, LeftOut, constraint_costs, left_out
-from .redecide import Agreement, StandIn, Substitute, agreement, substitutes
+from .redecide import Agreement, StandIn, Substitute, agreement, substitutes, worst_dropout
 
 __all__ = [
     "Agreement",
@@ -27,4 +27,5 @@ __all__ = [
     "constraint_costs",
     "left_out",
     "substitutes",
+    "worst_dropout",
 ]

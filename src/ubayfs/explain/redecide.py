@@ -6,9 +6,9 @@ score of the chosen set minus its own; times the total of votes and weights, tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -242,6 +242,34 @@ def substitutes(
     return tuple(
         _substitute(again, int(position), each) for position, each in zip(selection.indices, stand_ins, strict=True)
     )
+
+
+S = TypeVar("S", bound=Substitute)
+
+
+def worst_dropout(members: Iterable[S]) -> S | None:
+    """Return the member whose failure, as of a probe, costs most even with the best repair; None without members.
+
+    One that cannot be replaced costs more than any other.
+
+    Parameters
+    ----------
+    members : iterable of Substitute
+        From :func:`substitutes`.
+
+    Returns
+    -------
+    worst : Substitute or None
+
+    Examples
+    --------
+    >>> from ubayfs import Evidence, decide
+    >>> sets = [[1, 1, 0, 0]] * 20 + [[1, 0, 1, 0]] * 15 + [[1, 0, 0, 1]] * 5
+    >>> worst = worst_dropout(decide(Evidence.from_sets(sets, ["a", "b", "c", "d"]), max_size=2).substitutes())
+    >>> worst.feature, worst.added, round(worst.loss_votes, 6)
+    ('a', ('c',), 25.0)
+    """
+    return max(members, key=lambda each: np.inf if each.loss is None else each.loss, default=None)
 
 
 def _substitute(again: Redecider, position: int, stand_ins: tuple[StandIn, ...]) -> Substitute:

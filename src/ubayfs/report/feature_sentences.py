@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .._plain import counted, counted_votes, listing
+from .._plain import cost_text, counted, counted_votes, listing
+from ..explain.redecide import worst_dropout
 from ..plotting.profile import EFFECTS, SYMBOLS, effect_text
 from ..trust.related import LARGEST_Q
 from .facts import (
@@ -17,6 +18,7 @@ from .facts import (
     MarkedClass,
     RelatedFacts,
     ReportFacts,
+    SubstituteFact,
     VotesFor,
 )
 
@@ -295,7 +297,8 @@ def substitute_sentences(facts: ReportFacts) -> list[str]:
     chosen = facts.names
     lines = [
         "Each selected feature was excluded and the decision made again, with the same weights and constraints. The "
-        "cost is what the set loses by it, in votes; weights count as votes, too."
+        "cost is what the set loses by it, in votes; weights count as votes, too.",
+        *dropout_sentences(facts.substitutes),
     ]
     if facts.stand_ins:
         lines.append(
@@ -310,6 +313,19 @@ def substitute_sentences(facts: ReportFacts) -> list[str]:
         if pair.correlation is not None and pair.correlation >= _SAME
     ]
     return lines
+
+
+def dropout_sentences(members: Iterable[SubstituteFact]) -> list[str]:
+    """Return which member's failure costs most, with the best repair; nothing without members."""
+    worst = worst_dropout(members)
+    if worst is None:
+        return []
+    if not worst.replaceable:
+        reason = "no set satisfies the hard constraints" if worst.proved else "no set was found in time"
+        return [f"The failure of {worst.feature} costs most: without it, {reason}."]
+    repair = listing(with_votes(worst.added, worst.added_votes), 3)
+    instead = f"with the best repair, {repair}" if repair else "and nothing can take its place"
+    return [f"The failure of {worst.feature} costs most: {cost_text(worst.loss_votes, worst.loss)}, {instead}."]
 
 
 _NO_VOTES = "none with votes"

@@ -19,7 +19,7 @@ from ...report.blocks import cards_html, table_html
 from ...report.content import fact_cards
 from ...report.document import Cell, Column, Table
 from ...report.facts import Alternative, ChosenFeature, ConstraintFact, Fact, SizeScore, gain_text
-from ...report.feature_sentences import NONE_LEFT_OUT, marks_of
+from ...report.feature_sentences import NONE_LEFT_OUT, dropout_sentences, marks_of
 from ...report.sentences import constraint_state
 from ...report.tables import Field
 from ...report.trust_sentences import mean_text
@@ -141,7 +141,8 @@ def other_sets(stage: AlternativesStage) -> Markup:
         (Column("Costs", True), cost),
     ]
     caption = "Sets that differ from this one in a few features"
-    return _tables(tables.as_table(caption, stage.alternatives, columns), "None was looked for.")
+    worst = (Markup("<p>{}</p>").format(text(sentence)) for sentence in dropout_sentences(stage.substitutes))
+    return Markup().join(worst) + _tables(tables.as_table(caption, stage.alternatives, columns), "None was looked for.")
 
 
 def rules(constraints: Sequence[ConstraintFact]) -> Markup:
