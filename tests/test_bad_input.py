@@ -294,7 +294,7 @@ def test_overlapping_blocks_with_different_weights(evidence):
     blocks = {"size": ["radius", "area"], "form": ["area", "shape"]}
     refused(
         "weights.form: gives feature 'area' the weight 2, but block 'size' gives it 1. Give this feature a "
-        "weight of its own by name, or remove one.",
+        "weight by name, or remove one of the two.",
         decide,
         evidence,
         weights={"size": 1.0, "form": 2.0},

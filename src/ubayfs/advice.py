@@ -333,8 +333,8 @@ CODES: dict[str, Row] = {
         "cannot be checked."
     ),
     "trust_lost": _warned(
-        "{path} is {what}: what is known of other samples cannot be used for another decision. 'ubayfs trust' with "
-        "this directory finds it out anew."
+        "{path} is {what}: its tests cannot be used for another decision. 'ubayfs trust' with this directory "
+        "repeats them."
     ),
     "validation_outdated": _warned(
         "the validation in {path} was made by an earlier version of ubayfs and is left out: R2 and intervals are "
@@ -416,9 +416,7 @@ CODES: dict[str, Row] = {
         "covariate {name} has few different whole numbers ({levels}) and is adjusted for as a category."
     ),
     "constant_covariate": _data_note("covariates with the same value in all samples, which change nothing: {names}."),
-    "adjusted_without_target": _data_note(
-        "there is no target: features are judged by what {names} do not explain of them."
-    ),
+    "adjusted_without_target": _data_note("there is no target: features are scored after adjusting for {names}."),
     "adjusted_on_residuals": _data_note(
         "{selectors} used residuals of the features, after a regression on {names} in the samples of each model. This "
         "adjusts only approximately, for linear effects and levels; mrmr, fisher, cox, lasso and wide adjust exactly."

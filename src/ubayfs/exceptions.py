@@ -226,7 +226,7 @@ class InfeasibleError(InputError):
         if self.reduced:
             return "; ".join(self.labels)
         first = listed(self.labels, _MOST_SHOWN, separator="; ")
-        return f"{first} (not reduced: there was no time to find out which of them matter)"
+        return f"{first} (not reduced: the time limit was reached)"
 
 
 @dataclass(frozen=True)

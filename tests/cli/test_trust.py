@@ -171,7 +171,7 @@ def test_lost_trust_is_named_and_made_anew(own, run, damage):
     assert states(Path("other")) == ("missing", "missing", "missing")
     done = run("trust", own, "--level", "quick", *FEW)
     assert done.code == 0, done.err
-    assert "'ubayfs trust' with this directory finds it out anew" in done.err
+    assert "'ubayfs trust' with this directory repeats them" in done.err
     assert StoredResult(own).trust.related.n_shuffles == 200
     assert states(own) == ("missing", "known", "known")
 
@@ -277,7 +277,7 @@ def test_a_part_that_cannot_be_done_does_not_lose_the_result(folder, run, cells)
     assert "validation is not known" in done.err
     assert states(folder / "results") == ("undefined", "known", "undefined")
     assert "ubayfs trust" not in done.out  # it would fail in the same way
-    assert "Could not be found out: y has 3 samples of class 'malignant'" in done.out
+    assert "Could not be tested: y has 3 samples of class 'malignant'" in done.out
 
 
 @pytest.mark.filterwarnings("ignore:.*has no manifest")

@@ -93,9 +93,9 @@ def test_the_downloaded_workbook_has_what_the_csv_has(page, results, tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     with page.expect_download() as download:
         page.get_by_role("link", name="Download as Excel").click()
-    assert download.value.suggested_filename == "selected_features.xlsx"
+    assert download.value.suggested_filename == "report.xlsx"
     download.value.save_as(tmp_path / "chosen.xlsx")
-    sheet = openpyxl.load_workbook(tmp_path / "chosen.xlsx").active
+    sheet = openpyxl.load_workbook(tmp_path / "chosen.xlsx")["values"]
     assert sheet.freeze_panes == "A2"
     with (results / "selected_features.csv").open(newline="") as file:
         expected = list(csv.reader(file))
@@ -112,9 +112,10 @@ def test_the_downloaded_workbook_has_what_the_csv_has(page, results, tmp_path):
 
 
 def _as_python(text):
-    """Return a number of a CSV as openpyxl reads it, which takes 100.0 as 100."""
+    """Return a number of a CSV as openpyxl reads it from a workbook: four digits, 100.0 as 100."""
     try:
-        return str(int(text)) if text.isdigit() else str(float(text))
+        number = float(text if text.isdigit() else f"{float(text):.4g}")
+        return str(int(number) if number.is_integer() else number)
     except ValueError:
         return text
 

@@ -89,7 +89,7 @@ def test_evidence_is_that_of_the_frame(adata):
         ({"target": "zzz"}, "target", "There are 5: 'status', 'patient'"),
         ({"target": "status", "groups": "patients"}, "groups", "Did you mean 'patient'?"),
         ({"target": "status", "layer": "Log"}, "layer", "no such layer. Did you mean 'log'?"),
-        ({"target": "status", "y": np.zeros(N_CELLS)}, "target", "beside y"),
+        ({"target": "status", "y": np.zeros(N_CELLS)}, "target", "together with y"),
     ],
 )
 def test_parts_that_are_not_there_are_named(adata, arguments, argument, message):

@@ -91,7 +91,7 @@ def test_the_report_shows_associations_before_and_after(folder):
     assert record["beyond"]["after"] == pytest.approx(np.corrcoef(left(x), left(y))[0, 1])
     assert record["beyond"]["covariates"]["age"] == pytest.approx(np.corrcoef(x, sheet["age"])[0, 1])
     assert record["beyond"]["covariates"]["batch"] == pytest.approx(abs(np.corrcoef(x, sheet["batch"] == "B2")[0, 1]))
-    assert "by what they tell beyond age and batch (partial correlations)" in summary["methods"]["text"]
+    assert "scored after adjusting for age and batch." in summary["methods"]["text"]
     page = Path("out/report.html").read_text(encoding="utf-8")
     assert "Association with age and batch, and with the target before and after adjusting for them" in page
     assert "when age and batch have explained what they can" in page

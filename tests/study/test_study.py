@@ -131,7 +131,7 @@ def test_blocks_by_rule(load):
     assert load(MINIMAL + "blocks: {prefix: [a], table: [b]}").blocks.members == {"prefix": ("a",), "table": ("b",)}
     problems = problems_of(load, MINIMAL + "blocks: {prefix: _, size: [a]}")
     assert problems == [
-        "study.yaml, line 2, blocks.size: cannot be given beside 'prefix', which makes all blocks; list all "
+        "study.yaml, line 2, blocks.size: cannot be given together with 'prefix', which makes all blocks; list all "
         "blocks, or none.",
     ]
     assert "must not be empty" in problems_of(load, MINIMAL + "blocks: {prefix: ''}")[0]
@@ -193,7 +193,7 @@ OTHER_SECTIONS = [
     ("prior: {weights: {features: {a: lik}}}", "2, prior.weights.features.a: must be one of 'likely',"),
     ("prior: {weights: {default: likely}}", "2, prior.weights.default: must be a number"),
     ("prior: {sheet: s}", "2, prior.sheet: names a sheet of prior.table, which is not given."),
-    ("prior: {table: t.csv, weights: [1, 2]}", "2, prior.table: cannot be given beside prior.weights"),
+    ("prior: {table: t.csv, weights: [1, 2]}", "2, prior.table: cannot be combined with prior.weights"),
     (
         "prior: {kind: {name: hyperdirichlet, set_weights: [{set: a}]}}",
         "2, prior.kind.set_weights[0]: must hold the keys 'set' and 'weight'",

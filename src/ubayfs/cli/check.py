@@ -125,7 +125,7 @@ def _decision(resolved: ResolvedStudy) -> list[str]:
 
     decision = resolved.decision
     n_weighted = int((resolved.prior.weights != DEFAULT_WEIGHT).sum())
-    lines = [f"prior       {n_weighted:,} of {len(resolved.feature_names):,} features have a weight of their own"]
+    lines = [f"prior       {n_weighted:,} of {len(resolved.feature_names):,} features have a prior weight"]
     if len(decision.blocks):
         lines.append(f"blocks      {len(decision.blocks):,}")
     return lines + [f"constraint  {constraint!r}" for constraint in with_supported(decision.constraints, SUPPORTED)]

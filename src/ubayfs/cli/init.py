@@ -93,7 +93,7 @@ def _target(arguments: argparse.Namespace) -> Any:
 
     parts = {part: column for part in ("time", "event") if (column := getattr(arguments, part)) is not None}
     if parts and arguments.target is not None:
-        raise InputError.of("--target", "is given beside --time and --event; give one or the other.")
+        raise InputError.of("--target", "cannot be combined with --time and --event; give one or the other.")
     if parts:
         return SurvivalColumns.from_mapping("--time and --event", parts)
     return None if arguments.target is None else as_target("--target", arguments.target)

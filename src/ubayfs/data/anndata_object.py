@@ -81,7 +81,7 @@ def parts_of(X: Any, y: Any = None, groups: Any = None, target: Any = None, laye
     if target is None:
         return parts
     if y is not None:
-        raise InputError.of("target", "is given beside y; pass one of the two.", target)
+        raise InputError.of("target", "is given together with y; pass one of the two.", target)
     from pandas import isna
 
     parts = parts._replace(y=_columns(X, "target", target))

@@ -150,7 +150,7 @@ def fit_cox(Z: Floats, time: Array, event: Array, penalty: float = 0.0) -> CoxFi
         w = new
         if penalty == 0 and np.ptp(Z @ w) > _LARGEST:
             break
-    raise UBayFSError("Cox's model did not converge: some feature tells perfectly who has the event first.")
+    raise UBayFSError("Cox's model did not converge: some feature predicts perfectly who has the event first.")
 
 
 def cox_errors(Z: Floats, time: Array, event: Array, coefficients: Floats) -> Floats:

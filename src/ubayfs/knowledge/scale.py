@@ -3,7 +3,7 @@
 ==============  =====================================================================================================
 neutral         the default weight: the models decide
 likely          as if a quarter of the models had chosen the feature
-very likely     as if all models had chosen it
+very likely     as if all models had selected it
 unlikely        taken only if it has over half of all models' votes more than the feature it displaces: an ``exclude``
                 of price 0.5, since a weight below the default changes next to nothing
 ==============  =====================================================================================================

@@ -405,8 +405,8 @@ class WeightResolver:
         a, b = (f"{s.stated:g}" if isinstance(s.stated, float) else repr(s.stated) for s in (first, second))
         self.report(
             second.path,
-            f"gives feature {name!r} the weight {b}, but {first.source} gives it {a}. Give this feature a weight of "
-            "its own by name, or remove one.",
+            f"gives feature {name!r} the weight {b}, but {first.source} gives it {a}. Give this feature a weight by "
+            "name, or remove one of the two.",
         )
 
 

@@ -129,8 +129,8 @@ def about_details(facts: ReportFacts) -> list[str]:
         )
     if any(member.marks is not None for member in chosen):
         lines.append(
-            "Marks a class: the one that it tells best from all others, if clearly. Somers' D: 1 always higher there, "
-            "-1 lower."
+            "Marks a class: the one that it separates best from all others, if clearly. Somers' D: 1 always higher "
+            "there, -1 lower."
         )
     if any(member.half_low is not None for member in chosen):
         lines.append(

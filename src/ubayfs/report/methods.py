@@ -115,8 +115,8 @@ def _adjusted(covariates: Sequence[str], on_residuals: Sequence[str]) -> list[st
     if not covariates:
         return []
     names = listing(covariates, len(covariates))
-    how = f"; {listing(on_residuals)} saw residuals of the features" if on_residuals else ""
-    return [f"Features were judged by what they tell beyond {names} (partial correlations{how})."]
+    how = f" ({listing(on_residuals)}: on residuals of the features)" if on_residuals else ""
+    return [f"Features were scored after adjusting for {names}{how}."]
 
 
 def _prior(prior: PriorFacts | None, references: list[str]) -> list[str]:

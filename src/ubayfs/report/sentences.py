@@ -120,7 +120,7 @@ def _verdict(facts: ReportFacts) -> list[str]:
     strength = facts.constraint_strength
     scale = "" if strength is None else f" times the constraint strength {rounded(strength)}"
     lines = [
-        f"{facts.proof} This speaks of the search among all sets, not of how the set does on other samples.",
+        f"{facts.proof} This is about the search among all sets, not about prediction of held-out samples.",
         f"The score of the set, which is maximized, is {rounded(facts.value, 6)}: the importances of its members "
         f"add up to {rounded(facts.importance, 6)}, and its admissibility of "
         f"{rounded(facts.admissibility, 6)} (1 when all constraints hold){scale} is added.",

@@ -27,13 +27,13 @@ from .facts import (
 _LISTED = 12
 _ROUNDING = 1e-12  # of means over random sets that are all the same one
 _UNDEFINED = {
-    "importances": "Has no answer here: importances were given, there was no ensemble that could be repeated.",
-    "votes": "Has no answer here: the votes were made elsewhere, so that they cannot be repeated on other samples.",
-    "unsupervised": "Has no meaning here: there is no target that the features could be related to.",
-    "pooled": "Has no answer here: measurements and p-values stayed at their sites. What a site that is left out "
+    "importances": "Cannot be tested: importances were given, and there was no ensemble to repeat.",
+    "votes": "Cannot be tested: the votes were made elsewhere, so they cannot be repeated on other samples.",
+    "unsupervised": "Does not apply: the study has no target.",
+    "pooled": "Cannot be tested: measurements and p-values stayed at their sites. What a site that is left out "
     "selects, and directions, take its place.",
-    "empty": "Has no answer here: no feature was selected.",
-    "failed": "Could not be found out: {problem}",
+    "empty": "Cannot be tested: no feature was selected.",
+    "failed": "Could not be tested: {problem}",
     "not_done": "{problem}",
 }
 
@@ -377,7 +377,7 @@ def _of_validation(facts: ValidationFacts | Unknown) -> list[str]:
         "The whole procedure, models and decision, was repeated without a part of the samples, and its set then had to "
         f"predict that part: {counted(facts.n_done, 'fold')} in all. A set that is selected and tested on the same "
         f"samples would look too good. Ours means this procedure; by {metric_name(facts.metric)} it compares with "
-        "other ways of choosing as follows.",
+        "other ways of selecting as follows.",
         *_compared(facts),
         *_of_sizes(facts),
     ]

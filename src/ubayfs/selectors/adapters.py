@@ -169,8 +169,8 @@ class SupportSelector(ForeignSelector):
         if merits is None or merits[selected[n_features - 1]] == merits[selected[n_features]]:
             raise InputError.of(
                 "selector",
-                f"{self.name!r} selected {len(selected)} features, more than the {n_features} that a run may choose, "
-                "and has no scores_ or ranking_ that tells which are best. Limit its number of features or raise "
+                f"{self.name!r} selected {len(selected)} features, more than the {n_features} that a model may select, "
+                "and has no scores_ or ranking_ that says which are best. Limit its number of features or raise "
                 "n_features_per_model.",
             )
         return selected[:n_features]

@@ -270,7 +270,7 @@ class PriorSection(Section):
         """Report a second source of weights, and a sheet of nothing."""
         for key in ("table", "experts"):
             if values[key] is not None and isinstance(values["weights"], tuple):
-                report((key,), "cannot be given beside prior.weights with one number per feature; remove one of them.")
+                report((key,), "cannot be combined with prior.weights of one number per feature; remove one of them.")
         if values["sheet"] is not None and values["table"] is None:
             report(("sheet",), "names a sheet of prior.table, which is not given.")
 
@@ -551,7 +551,7 @@ def _rule_blocks(rule: str, value: Mapping[Any, Any], report: Report) -> AnyBloc
     settings: dict[str, Any] = {}
     for key, entry in value.items():
         if key not in keys:
-            report((key,), f"cannot be given beside {rule!r}, which makes all blocks; list all blocks, or none.")
+            report((key,), f"cannot be given together with {rule!r}, which makes all blocks; list all blocks, or none.")
         elif key in _RULE_KEYS and not isinstance(entry, str | None):
             report((key,), f"must be {_RULE_KEYS[key]}; got {repr_of(entry)}.")
         elif key == "only":

@@ -35,7 +35,7 @@ _HEADER = """\
 """
 _PRIOR = f"""\
 # What you know of single features, in votes of models, or in words:
-#   very likely = as if all models had chosen it; likely = {100 * (VOTES["likely"] or 0):.0f} % of them;
+#   very likely = as if all models had selected it; likely = {100 * (VOTES["likely"] or 0):.0f} % of them;
 #   neutral = the models decide; unlikely = taken only if it has over {100 * UNLIKELY_PRICE:.0f} % of all models' votes
 #   more than the feature it displaces.
 prior:

@@ -339,7 +339,9 @@ def _draft(value: Mapping[Any, Any], folder: Path, problems: Problems) -> Study:
     pooled = value.get("cohorts") is not None
     for key in ("data", "evidence") if pooled else ():
         if value.get(key) is not None:
-            problems((key,), "cannot be given beside cohorts: sites have read their data and run their ensembles.")
+            problems(
+                (key,), "cannot be given together with cohorts: sites have read their data and run their ensembles."
+            )
     parts: dict[str, Any] = {
         key: DataSection("") if pooled and key == "data" else section.read(value.get(key), problems)
         for key, section in SECTIONS.items()

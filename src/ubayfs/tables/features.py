@@ -162,7 +162,7 @@ def _in_roles(
     table = table.noted(*(Problem(f"{n!r} is not a feature.{_hint(table, n)}", ("ordered", n)) for n in unknown))
     table, names, levels = with_codes(table, names, ordered, groups is not None)
     if not names and not table.problems:
-        none = f"no feature columns are left beside target and groups.{table.about_sheets}"
+        none = f"no column is left as a feature, after target and groups.{table.about_sheets}"
         table = table.noted(Problem(none, ("path",)))
     for name in targets:
         table = table.noted(*_target_problems(table, name, task, survival))

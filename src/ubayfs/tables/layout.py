@@ -94,7 +94,7 @@ def transposed(table: Table, id: str | None, is_sheet: bool = False) -> Table:
     samples = as_names(body.columns)
     _check_ids(table, samples)
     if not samples:
-        rule = "no column of numbers is left beside the names of the features, so that there are no samples."
+        rule = "no column of numbers is left besides the names of the features, so there are no samples."
         raise table.error("features_in", rule)
     values = cells.values_of(table, body).astype(np.float64, copy=False)
     texts = np.flatnonzero((np.isnan(values) & body.notna().to_numpy()).any(axis=1))
@@ -147,7 +147,7 @@ def _check_ids(table: Table, ids: Sequence[str], column: str = "") -> None:
     twice = listed[listed.duplicated()].unique().tolist()
     if twice:
         rule = f"sample ids occur more than once: {quoted(twice)}. "
-        rule += "Keep one of each, or give each sample an id of its own."
+        rule += "Keep one of each, or give each sample a different id."
         rule += f" They are in the column {column!r}; id names another." if column else ""
         raise table.error("id", rule)
 
