@@ -85,6 +85,18 @@ def test_the_size_follows_the_slider_and_has_a_score_at_each_size(answer):
     assert [float(score) for score in scores] == sorted(float(score) for score in scores)
 
 
+def test_each_member_has_a_plot_and_figures_are_drawn_on_request(answer):
+    plots = answer.locator(".plates svg")
+    expect(plots.first).to_be_visible()
+    features = answer.locator(".plates figcaption strong").all_inner_texts()
+    assert sorted(features) == chosen(answer)
+    words = members(answer).first.locator(".why").first
+    expect(words).to_have_text(re.compile("^(higher in|no clear difference|U-shaped)"))
+    expect(answer.get_by_role("img", name="Heat map of")).to_be_visible()
+    answer.get_by_role("button", name="Evidence", exact=True).click()
+    expect(answer.locator("figure img")).to_have_attribute("alt", re.compile("."))
+
+
 def test_questions_are_answered_by_keys(answer):
     answer.get_by_role("button", name="Ask me 10 questions").click()
     answer.wait_for_selector(".card")

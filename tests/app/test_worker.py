@@ -26,11 +26,14 @@ from ubayfs.app.staged_answer import SetStage, StagedAnswer, StageError
 from ubayfs.app.stages import Stages
 from ubayfs.app.study_facts import DataFacts, EnsembleProgress, Estimate, ListedKnowledge, ReadFacts
 from ubayfs.app.study_process import _Loop
+from ubayfs.app.view.answer_parts import plots
 from ubayfs.app.workbench import Workbench
 from ubayfs.app.worker import Worker
 from ubayfs.cli.main import main
 from ubayfs.exceptions import NotAnsweredError, UBayFSError
 from ubayfs.plotting import Display
+from ubayfs.report.facts import ValidationFacts
+from ubayfs.report.feature_sentences import effect
 from ubayfs.results import StoredResult
 from ubayfs.study import load_study, resolve_study
 
@@ -215,6 +218,33 @@ def test_requests(bench):
     assert b"<svg" in ask("figure", name="evidence")
     with pytest.raises(UBayFSError):
         ask("nonsense")
+
+
+def test_plots_come_with_the_answer_and_are_those_of_its_report(bench):
+    """What the page Answer draws: effects, plots, a heat map, and held-out predictions once these are asked for."""
+    stage, (version, page) = bench.answer.plots, saved_page(bench)
+    summary = version.summary
+    assert [member.feature for member in stage.chosen] == list(bench.answer.reasons.names)
+    assert stage.plots == summary.plots
+    assert [effect(member) for member in stage.chosen] == [effect(member) for member in summary.chosen]
+    assert all(effect(member).startswith("higher in ill (d ") for member in stage.chosen)
+    assert stage.heat == summary.profile.among(summary.names)
+    shown = plots(stage, None, "class")
+    assert shown.count('<svg class="plot"') == len(stage.plots) == page.count('<svg class="plot"')
+    assert "Heat map" in shown
+    assert "ROC" not in shown
+    bench.request("trust", level="full").result(SECONDS)  # while the level quick waits for a pause, or is known
+    until(bench, lambda: isinstance(bench.answer.latest.trust.validation, ValidationFacts))
+    held_out = bench.answer.latest.trust.validation.plot
+    assert (held_out.kind, len(held_out.series[0].x)) == ("roc", 101)
+    assert "ROC curve of held-out samples" in plots(stage, held_out, "class")
+
+
+def saved_page(bench):
+    """Return a version of the present answer, and its report."""
+    number = bench.save_version("").result(SECONDS).number
+    place = bench.directory / "versions" / str(number)
+    return StoredResult(place), (place / "report.html").read_text(encoding="utf-8")
 
 
 def test_versions_are_results_of_the_command_line(bench, capsys):

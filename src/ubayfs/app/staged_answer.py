@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..plotting.profile import ProfileDisplay
 from ..report.answer_facts import with_substitutes
 from ..report.facts import (
     AdviceFact,
@@ -16,6 +17,7 @@ from ..report.facts import (
     LeftOutFact,
     SubstituteFact,
 )
+from ..report.plots import Plot
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,15 @@ class SetStage:
     removed: tuple[str, ...] = ()
     because: tuple[str, ...] = ()
     cost: float | None = None  # of its features, if there is a budget
+
+
+@dataclass(frozen=True)
+class PlotsStage:
+    """The chosen features in the data: with their effects, plots, and a heat map if samples have an order."""
+
+    chosen: tuple[ChosenFeature, ...]
+    plots: tuple[Plot, ...]
+    heat: ProfileDisplay | None
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,7 @@ class StagedAnswer:
     revision: int = -1  # of the state that it answers
     set: SetStage | None = None
     reasons: Answer | None = None
+    plots: PlotsStage | None = None
     alternatives: AlternativesStage | None = None
     left_out: LeftOutStage | None = None
     figures: Mapping[str, FigureFact] | None = None

@@ -1,7 +1,7 @@
 """What is computed about an open study, in the process of its worker: data and evidence stay here, decisions are made.
 
-The answer comes in stages, each of which uses what the earlier ones found: set, reasons, alternatives, what is left
-out, figures, trust.
+The answer comes in stages, each of which uses what the earlier ones found: set, reasons, plots, alternatives, what is
+left out, figures, trust.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ from ..ensemble.evidence import Evidence
 from ..exceptions import UBayFSError
 from ..plotting import DISPLAYS, ReportData
 from ..report import Answer, advice_facts, answer_of, with_trust
-from ..report.answer_facts import LEVEL, alternatives, replacements, what_is_out, with_costs
+from ..report.answer_facts import LEVEL, alternatives, replacements, what_is_out, with_costs, with_effects
 from ..report.facts import ChosenFeature
+from ..report.plot_facts import feature_plots
 from ..report.problem_facts import constraint_facts, correlations_of, is_proved, profile_of_data
+from ..report.relations import with_relations
 from ..results.finishing import ensemble_digest
 from ..selectors import as_selector
 from ..study.diagnostics import Problems
@@ -42,12 +44,12 @@ from ..study.trust_work import TrustWork, Watch
 from ..trust.trust import Trust
 from .facts import data_facts, table_facts
 from .intake import too_large
-from .staged_answer import AlternativesStage, FigureFact, LeftOutStage, SetStage
+from .staged_answer import AlternativesStage, FigureFact, LeftOutStage, PlotsStage, SetStage
 from .state import State
 from .study_facts import EnsembleProgress, ListedKnowledge, ReadFacts
 
 EVIDENCE, TRUST, RUNS = "evidence.npz", "trust.npz", "runs"
-STAGES = ("set", "reasons", "alternatives", "left_out", "figures", "trust")
+STAGES = ("set", "reasons", "plots", "alternatives", "left_out", "figures", "trust")
 
 
 class SingleEntryCache:
@@ -332,6 +334,13 @@ class Stages:
         """Return why each feature is in the set, which constraints hold, and what must be known."""
         self._answer = answer_of(self.decided, study=self.resolve(), trust=self.work().trust)
         return self._answer
+
+    def plots(self) -> PlotsStage:
+        """Return how the members are related to the target in the data."""
+        data, profile = self.known_data, self._data_of_figures().profile
+        chosen = with_effects(with_relations((self._answer or self.reasons()).chosen, data, ()), profile)
+        heat = profile.among([member.feature for member in chosen]) if profile is not None and chosen else None
+        return PlotsStage(chosen, feature_plots(data, chosen), heat)
 
     def alternatives(self) -> AlternativesStage:
         """Return sets that are almost as good, and what could take the place of each member."""

@@ -68,6 +68,7 @@ class _Loop:
         self._file_executor = ThreadPoolExecutor(1)  # the thread of files and figures
         self._job: tuple[Any, ...] | None = None  # for the thread of ensembles: collect, or trust with work and level
         self._working = ""  # what that thread does
+        self._wants_full = False  # whether the level full was asked for while less was collected
         self._stop = self._interrupting = self._interruptible = False
         self._entering = False  # whether a state is on its way to the stages
         self._edited = time.monotonic()
@@ -100,7 +101,7 @@ class _Loop:
                 elif kind == "request":
                     self._requests.append((content[0], content[1], content[2]))
                 elif kind == "stop":
-                    self._stop = True
+                    self._stop, self._wants_full = True, False
                 elif kind == "close":
                     os._exit(0)
                 elif kind == "collect":
@@ -219,10 +220,16 @@ class _Loop:
         self._rest.extend(STAGES[1:])
 
     def find_trust(self, level: str, pause: float = _PAUSE) -> None:
-        """Have the ensembles of a level of trust collected, unless they are known or being collected."""
+        """Have the ensembles of a level of trust collected, unless they are known or being collected.
+
+        What is asked for takes the place of what waits for a pause, and follows what is being collected.
+        """
         work = self._stages.work(self._watch)
         with self._ready:
-            if self._job is None and self._working != "trust" and not self._stop:
+            waits_for_less = self._job is not None and self._job[0] == "trust" and level == "full"
+            if self._working == "trust":
+                self._wants_full = self._wants_full or level == "full"
+            elif (self._job is None or waits_for_less) and not self._stop:
                 self._job = ("trust", work, level, pause)
                 self._ready.notify_all()
 
@@ -235,7 +242,10 @@ class _Loop:
             self.send("answer", self._revision, stage, StageError(str(error)))
         except Exception as error:
             self._failed(error)
-        if stage == "trust" and self._stages.lacks_trust:
+        if stage == "trust" and self._wants_full:
+            self._wants_full = False
+            self.find_trust("full", pause=0.0)
+        elif stage == "trust" and self._stages.lacks_trust:
             self.find_trust("quick")
 
     def _answer(self, number: int, kind: str, payload: dict[str, Any]) -> None:

@@ -316,7 +316,7 @@ def heat_svg(profile: ProfileDisplay) -> str:
     """
     values = np.array(profile.values, dtype=np.float64).reshape(len(profile.features), -1)
     n_features, n_samples = values.shape
-    width, left, row = 720.0, 150.0, 18.0
+    width, left, row = 560.0, 120.0, 17.0
     levels = np.round(np.clip(np.nan_to_num(values, nan=0.0) / _FULL, -1, 1) * _LEVELS).astype(int)
     paths = []
     for level in np.unique(levels).tolist():
@@ -329,7 +329,7 @@ def heat_svg(profile: ProfileDisplay) -> str:
         f'viewBox="0 0 {n_samples} {n_features}" preserveAspectRatio="none" shape-rendering="crispEdges">'
         f"{gap}{''.join(paths)}</svg>"
     )
-    names = short_names(profile.features, 22)
+    names = short_names(profile.features, 18)
     parts = [inner] + [
         _label(left - 6, top + row * (i + 0.7), escape(visible(name)), "end") for i, name in enumerate(names)
     ]

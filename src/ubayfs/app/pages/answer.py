@@ -18,8 +18,9 @@ from ...exceptions import InputError, NotAnsweredError, UBayFSError
 from ...explain.questions import Question
 from ...knowledge.patterns import Names
 from ...knowledge.scale import VOTES, number_or_word
-from ...report.facts import SizeScore, Unknown
-from ...report.sentences import NONE_CHOSEN, headline, proof
+from ...report.facts import SizeScore, Unknown, ValidationFacts
+from ...report.feature_sentences import effect
+from ...report.sentences import NONE_CHOSEN, headline, proof, target_words
 from ..sessions import ExpertSession
 from ..view import answer_parts as parts
 from ..view.fields import Field, choice, panel
@@ -50,6 +51,8 @@ def draw_answer(bench: ExpertSession) -> None:
             _draw_trust(bench)
             with ui.element("section").classes("panel tour-target").props('aria-label="The set"'):
                 _draw_members(bench)
+            with panel("In the data", "On the samples that selected the features, so that effects look too large."):
+                follow(bench, lambda: _plots(bench), "answer")
             for title, (stage, make) in _EXPLANATIONS.items():
                 with panel(title):
                     follow(bench, partial(_of_stage, bench, stage, make), "answer")
@@ -165,7 +168,9 @@ def _draw_members(bench: ExpertSession) -> None:
         if not answer.members:
             return paragraph(NONE_CHOSEN, "empty")
         n_models, ready = bench.evidence.n_models, answer.is_explained
-        return parts.member_table(answer.members, bench.stated, n_models, answer.set.added, ready)
+        shown = () if answer.plots is None else answer.plots.chosen
+        effects = {member.feature: effect(member) for member in shown}
+        return parts.member_table(answer.members, bench.stated, n_models, answer.set.added, ready, effects)
 
     def state(event: Any) -> None:
         feature, word = event.args
@@ -240,17 +245,27 @@ def _rules(bench: ExpertSession) -> Markup:
     )
 
 
+def _plots(bench: ExpertSession) -> Markup:
+    answer = bench.answer
+    validation = None if answer.latest is None else answer.latest.trust.validation
+    held_out = validation.plot if isinstance(validation, ValidationFacts) else None
+    target = target_words(bench.state.study.data.target)
+    page = _of_stage(bench, "plots", lambda stage: parts.plots(stage, held_out, target))
+    if isinstance(validation, Unknown) and validation.state == "missing":
+        page += paragraph(
+            "What is predicted of held-out samples is drawn here once it is found out how well it predicts."
+        )
+    return page
+
+
 def _draw_figures(bench: ExpertSession) -> None:
-    with panel("Figures", "Drawn when you choose one; the report has all of them."):
-        chosen: dict[str, str | None] = {"name": None}
-        lists = ui.element("div")
+    with panel("More figures", "The report has all of them."):
+        chosen: dict[str, Any] = {"name": None, "of": []}
+        lists = ui.element("div").classes("row")
         place = html("")
 
-        async def show(name: str | None) -> None:
+        async def show(name: str) -> None:
             chosen["name"] = name
-            if name is None:
-                place.set_content("")
-                return
             place.set_content('<p class="empty">Drawing the figure ...</p>')
             figure = (bench.answer.figures or {}).get(name)  # a newer edit may remove it
             caption = name if figure is None else figure.caption
@@ -270,16 +285,17 @@ def _draw_figures(bench: ExpertSession) -> None:
             figures = bench.answer.figures
             if figures is None:
                 return
-            options: dict[str | None, str] = {None: "none", **{name: name.replace("_", " ") for name in figures}}
-            if lists.default_slot.children and chosen.get("options") == str(options):
-                again = chosen["name"]
-            else:
+            if chosen["of"] != list(figures):
+                chosen["of"] = list(figures)
                 lists.clear()
-                chosen["options"], again = str(options), None
                 with lists:
-                    choice("Figure", options, None, show)
-            if again is not None:
-                later(lambda: _quietly(show(again)))
+                    for name in figures:
+                        button(name.replace("_", " ").capitalize(), lambda _, name=name: show(name))
+            if chosen["name"] is not None and chosen["name"] not in figures:
+                chosen["name"] = None
+                place.set_content("")
+            elif chosen["name"] is not None:
+                later(lambda: _quietly(show(chosen["name"])))
 
 
 async def _quietly(work: Awaitable[Any]) -> Any:

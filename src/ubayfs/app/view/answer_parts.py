@@ -15,16 +15,19 @@ from markupsafe import Markup
 from ..._plain import cost_text, counted, listing, price_text
 from ...knowledge.scale import VOTES
 from ...report import tables
-from ...report.blocks import cards_html, table_html
-from ...report.content import fact_cards
+from ...report.blocks import cards_html, plates_html, table_html
+from ...report.content import fact_cards, feature_plates, held_out_plate
 from ...report.document import Cell, Column, Table
 from ...report.facts import Alternative, ChosenFeature, ConstraintFact, Fact, SizeScore, gain_text
 from ...report.feature_sentences import NONE_LEFT_OUT, dropout_sentences, marks_of
+from ...report.genes import gene_address
+from ...report.plots import Plot
 from ...report.sentences import constraint_state
+from ...report.svg import heat_svg
 from ...report.tables import Field
 from ...report.trust_sentences import mean_text
 from ...trust.prediction_metrics import metric_name
-from ..staged_answer import AlternativesStage, LeftOutStage, SetStage, SizePoint
+from ..staged_answer import AlternativesStage, LeftOutStage, PlotsStage, SetStage, SizePoint
 from ..state import Word
 from .parts import APP, badge, block, choices, paragraph, text, votes_bar
 
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 Stated = Mapping[str, Word]  # votes or word of each feature, and why
 
 _SHOWN = 12  # names in a line
+HEAT = "Samples in the order of the target"
 WAITING = Cell(slot='<span class="waiting" title="being computed">...</span>')
 
 
@@ -70,15 +74,20 @@ def facts(three: Iterable[Fact], by_itself: Collection[str] = ()) -> Markup:
 
 
 def member_table(
-    members: Sequence[ChosenFeature], stated: Stated, n_models: int, added: Collection[str], ready: bool
+    members: Sequence[ChosenFeature],
+    stated: Stated,
+    n_models: int,
+    added: Collection[str],
+    ready: bool,
+    effects: Mapping[str, str],
 ) -> Markup:
-    """Return the members: why, votes and weights as bars, a word to change, what else would do.
+    """Return the members: effects, why, votes and weights as bars, a word to change, what else would do.
 
     Below a certain width a row becomes a card, in which each cell has its heading (static/app.css).
     """
     most = max(((member.count or 0) + _weight(member, stated) for member in members), default=1.0)
     columns: list[Field[ChosenFeature]] = [
-        (Column("Feature"), _name),
+        (Column("Feature"), lambda r: _name(r, effects.get(r.feature, ""))),
         (Column("Because of"), lambda r: Cell(badges=(*r.reasons, *marks_of(r))) if r.reasons else WAITING),
         (Column("Votes"), lambda r: Cell(bar=votes_bar(r.count or 0, _weight(r, stated), most))),
         (Column(f"of {n_models:,}", True), lambda r: f"{r.count or 0:,}"),
@@ -98,9 +107,10 @@ def member_table(
     return block(table_html(table, look, attributes))
 
 
-def _name(member: ChosenFeature) -> Cell:
+def _name(member: ChosenFeature, effect: str) -> Cell:
     same = f"identical to {listing(member.identical_to, 3)}" if member.identical_to else ""
-    return Cell(member.feature, notes=tuple(line for line in (member.why, same) if line))
+    notes = tuple(line for line in (effect, member.why, same) if line)
+    return Cell(member.feature, notes=notes, link=gene_address(member.gene))
 
 
 def _weight(member: ChosenFeature, stated: Stated) -> float:
@@ -120,6 +130,16 @@ def word_box(feature: str, stated: Any) -> Markup:
     return Markup(
         '<select data-feature="{0}" data-keep="word {0}" aria-label="What you say of {1}">{2}</select>'
     ).format(feature, text(feature), inner)
+
+
+def plots(stage: PlotsStage, held_out: Plot | None, target: str) -> Markup:
+    """Return a plot of each member, what is predicted of held-out samples if that is known, and a heat map."""
+    plates = feature_plates(stage.chosen, stage.plots, target)
+    plates += () if held_out is None else (held_out_plate(held_out, target),)
+    if not plates:
+        return paragraph("Plots need a target of numbers, survival times, or at most eight classes.")
+    heat = "" if stage.heat is None else f'<h3>{HEAT}</h3><div class="scroll">{heat_svg(stage.heat)}</div>'
+    return block(plates_html(plates) + heat)
 
 
 def left_out(stage: LeftOutStage) -> Markup:
