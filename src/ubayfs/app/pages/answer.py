@@ -143,7 +143,7 @@ def _draw_blocked(bench: ExpertSession) -> None:
     _draw_controls(bench)
     with ui.element("div").classes("row"):
         ways = {
-            "data": ui.link("Data", address(bench, "data")).classes("button"),
+            "data": ui.link("Data", address(bench, "data")).classes("button main"),
             "run": ui.link("Evidence: run the models", address(bench, "evidence")).classes("button main"),
             "know": ui.link("State what I know", address(bench, "know")).classes("button"),
             "confirm": button("I have stated what I know; show the answer", lambda _: bench.confirm(), classes="main"),

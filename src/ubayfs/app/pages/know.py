@@ -18,7 +18,7 @@ from ..sessions import ExpertSession
 from ..view.features import WORDS, add_scripts, feature_grid, search_box
 from ..view.fields import choice, entry, heading, panel, suggestions
 from ..view.frame import address, button
-from ..view.live import html, line, live, on
+from ..view.live import html, line, live, on, refreshed
 from ..view.parts import badge, help_text, notice, paragraph, table, text
 from .sources import draw_blocks, draw_sources
 
@@ -35,7 +35,7 @@ def draw_know(bench: ExpertSession) -> None:
         "State it before you see any votes. What you leave out is neutral: the models decide.",
     )
     _reading(bench)
-    with ui.element("div").classes("columns"):
+    with ui.element("div").classes("columns") as content:
         with ui.element("div"):
             with panel("Features"):
                 search_box()
@@ -50,13 +50,19 @@ def draw_know(bench: ExpertSession) -> None:
             _summary(bench)
             draw_sources(bench)
 
+    @refreshed(bench, "facts", "status")
+    def refresh() -> None:
+        content.set_visibility(bench.facts is not None or bench.status != "no data")
+
 
 def _reading(bench: ExpertSession) -> None:
     @live(bench, "facts", "status")
     def reading() -> None:
         if bench.facts is None:
             waiting = "The data are being read; the features appear here." if bench.status == "reading" else ""
-            html(notice("info", waiting or "There are no features yet: choose the data first, under Data."))
+            html(notice("info", waiting or "There are no features yet: choose the data first."))
+            if not waiting:
+                ui.link("Data", address(bench, "data")).classes("button main")
 
 
 def _toolbar() -> None:

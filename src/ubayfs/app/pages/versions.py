@@ -162,12 +162,13 @@ def _draw_exports(bench: ExpertSession, version: int | None) -> None:
 
 
 def _draw_comparison(bench: ExpertSession) -> None:
-    with panel("Compare", "What differs, and which difference made the change: it is tried out."):
+    with panel("Compare", "What differs, and which difference made the change: it is tried out.") as section:
         lists = ui.element("div").classes("fields")
         fields: list[Any] = []
 
         @live(bench, "versions")
         def options() -> None:
+            section.set_visibility(bool(bench.versions))
             known = {each.number: f"{each.number}. {each.name}" for each in bench.versions}
             first, second = [field.value for field in fields] or [None, None]
             first = next(reversed(known), None) if first == second else first
