@@ -18,7 +18,7 @@ pytest.importorskip("nicegui")
 # Screens, and what shows names there, or comes last.
 SCREENS = {
     "data": ".preview td", "know": ".ag-row", "rules": ".rules .about", "evidence": "td .track",
-    "answer": ".members tbody tr", "versions": "[data-export=script]",
+    "answer": ".members tbody tr", "versions": "[data-export=zip]",
 }  # fmt: skip
 SECONDS = 120  # that an answer may take; only ends a test that would hang
 
