@@ -38,16 +38,25 @@ def beta_p(T, d, nu):
     return stats.beta.sf(min(max(T, 0.0), 1.0), d / 2, (nu - d) / 2) if nu > d else 1.0
 
 
-def inflation(u, x):
-    """What T is divided by with covariates: at least 1, or n sum g_i h_i with shares in the leverages of u and of x."""
-    g, h = ((orthonormal(columns) ** 2).sum(axis=1) for columns in (u, x))
-    return max(1.0, len(u) * sum(g_i * h_i for g_i, h_i in zip(g / g.sum(), h / h.sum(), strict=True)))
+def inflation(g, x):
+    """What T is divided by with covariates: at least 1, or n sum g_i h_i with shares of samples in scores and in x."""
+    h = (orthonormal(x) ** 2).sum(axis=1)
+    return max(1.0, len(g) * sum(g_i * h_i for g_i, h_i in zip(g / max(g.sum(), 1e-300), h / h.sum(), strict=True)))
 
 
-def literal_p(x, levels, U, joint, single, removed, Z):
+def shares(residual, removed, order):
+    """Shares of samples in all columns of a target together, and in each: shuffled as shares of what is left open."""
+    room = 1.0 - (orthonormal(removed) ** 2).sum(axis=1)
+    together = (orthonormal(residual) ** 2).sum(axis=1)
+    return [g if order is None else np.divide(g, room, where=room > 1e-9, out=np.zeros_like(g))[order] * room
+            for g in (together, *(residual**2).T)]  # fmt: skip
+
+
+def literal_p(x, levels, U, joint, single, removed, Z, g):
     """The p-value of one feature; `removed` are columns that are removed, of which `Z` before ranking, too."""
-    divisor = (lambda u, x: 1.0) if Z is None else inflation
     present = ~np.isnan(x)
+    of_joint, *of_single = (each[present] for each in g)
+    divisor = (lambda g, x: 1.0) if Z is None else inflation
     basis, u = removed[present], U[present]
     nu = present.sum() - np.linalg.matrix_rank(basis)
     if present.sum() < 4:
@@ -56,9 +65,9 @@ def literal_p(x, levels, U, joint, single, removed, Z):
     if levels is not None and levels > 2:
         F = orthonormal(without(basis, (x[present][:, None] == np.arange(levels)).astype(float)))
         if joint and U.shape[1] > 1:
-            T = ((F.T @ orthonormal(u)) ** 2).sum() / divisor(u, F)
+            T = ((F.T @ orthonormal(u)) ** 2).sum() / divisor(of_joint, F)
             return stats.chi2.sf(nu * T, F.shape[1] * (U.shape[1] - 1))
-        best = max(((F.T @ c) ** 2).sum() / (c @ c) / divisor(c[:, None], F) for c in u.T)
+        best = max(((F.T @ c) ** 2).sum() / (c @ c) / divisor(g, F) for c, g in zip(u.T, of_single, strict=True))
         return min(1.0, (u.shape[1] if single else 1) * beta_p(best, F.shape[1], nu))
     value = x[present]
     if Z is not None:
@@ -76,9 +85,10 @@ def literal_p(x, levels, U, joint, single, removed, Z):
         if joint:
             Q = orthonormal(u)
             d = U.shape[1] - 1 if U.shape[1] > 1 else 1
-            found.append(factor * beta_p(((Q.T @ score) ** 2).sum() / divisor(u, score[:, None]), d, nu))
+            found.append(factor * beta_p(((Q.T @ score) ** 2).sum() / divisor(of_joint, score[:, None]), d, nu))
         if single:
-            best = max((score @ c) ** 2 / (c @ c) / divisor(c[:, None], score[:, None]) for c in u.T if c.any())
+            columns = [(c, g) for c, g in zip(u.T, of_single, strict=True) if c.any()]
+            best = max((score @ c) ** 2 / (c @ c) / divisor(g, score[:, None]) for c, g in columns)
             found.append(factor * U.shape[1] * beta_p(best, 1, nu))
     return min(found)
 
@@ -125,9 +135,10 @@ def literal(data, orders):
     X = np.asarray(data.X)
     levels = {j: len(found.labels) if found.n_columns > 1 else 2 for j, found in data.levels.items()}
     return np.array([
-        [literal_p(X[:, j], levels.get(j), residual[order], target.joint, target.single, removed, Z)
+        [literal_p(X[:, j], levels.get(j), residual if order is None else residual[order], target.joint, target.single,
+                   removed, Z, shares(residual, removed, order))
          for j in range(data.n_features)]
-        for order in [np.arange(data.n_samples), *orders]
+        for order in [None, *orders]
     ])  # fmt: skip
 
 
@@ -237,7 +248,7 @@ def test_otherwise_samples_are_shuffled_within_their_groups():
     p, _ = FeatureTests(data, 10, rng).run(np.arange(5), 5)
     dummies = (groups[:, None] == np.arange(10)).astype(float)
     residual = without(dummies, y[:, None].astype(float))
-    expected = [literal_p(x, None, residual, True, False, dummies, None) for x in X.T]
+    expected = [literal_p(x, None, residual, True, False, dummies, None, shares(residual, dummies, None)) for x in X.T]
     np.testing.assert_allclose(p, expected, rtol=1e-6)
 
 

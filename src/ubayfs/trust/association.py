@@ -22,7 +22,9 @@ itself, by a rank statistic, and shuffles of the target show how small p-values 
 6. Features and target may scatter most in the same samples, those where covariates leave most of both open. Then
    :math:`U^T x` varies more than in shuffles, by a factor of about :math:`f = n \sum_i g_i h_i` with the shares
    :math:`g_i` and :math:`h_i` of sample i in the squared lengths of U and x (of several columns: in their leverages).
-   So with covariates T is divided by max(1, f), in the data and in each shuffle (after DiCiccio and Romano).
+   So with covariates T is divided by max(1, f), in the data and in each shuffle (after DiCiccio and Romano). Removing
+   covariates twice makes shuffled scores of classes less even, and their own f larger than that of the data: with 14
+   samples .13 of noise data were wrong. So in shuffles g is that of the data, per share that covariates leave open.
 
 What follows from these p-values for a set is in :mod:`ubayfs.trust.related`.
 
@@ -147,6 +149,8 @@ class Shuffled(NamedTuple):
     observed: Floats  # of the data, (1, n_scores, n)
     scores: Array  # of float32, (n_shuffles, n_scores, n)
     d: int  # number of joint scores
+    orders: Array  # of int32, of each shuffle, (n_shuffles, n); without covariates and groups none
+    room: Floats  # what covariates leave open of each sample, (n,)
 
     @classmethod
     def from_target(
@@ -159,12 +163,28 @@ class Shuffled(NamedTuple):
         d = int(np.linalg.matrix_rank(residuals)) if target.joint else 0
         parts, plain = _parts(residuals, d, target.single), sampling.basis.shape[1] == 1
         scores = np.empty((n_shuffles, parts.shape[1], sampling.n), dtype=np.float32)
+        orders = np.empty((0 if plain else n_shuffles, sampling.n), dtype=np.int32)
         for number, order in enumerate(sampling.shuffles(n_shuffles, rng)):
+            if not plain:
+                orders[number] = order
             # Shuffled scores are orthogonal to the constant, but not to covariates.
             scores[number] = (
                 parts[order] if plain else _parts(outside(sampling.basis, residuals[order]), d, target.single)
             ).T
-        return cls(parts.T[None], scores, d)
+        return cls(parts.T[None], scores, d, orders, 1.0 - (sampling.basis**2).sum(axis=1))
+
+    def both(self, robust: bool) -> Iterator[tuple[Array, Array | None]]:
+        """Yield the scores of the data and those of the shuffles, each with the shares of samples if `robust`.
+
+        Shares of the data are shuffled, relative to what is left open of each sample; (n_shuffles, n_scores, n).
+        """
+        if not robust:
+            yield from ((self.observed, None), (self.scores, None))
+            return
+        shares = _sample_shares(self.observed, self.d)
+        yield self.observed, shares
+        relative = np.where(self.room > _NOTHING, shares[0] / np.maximum(self.room, _NOTHING), 0.0).astype(np.float32)
+        yield self.scores, (relative[:, self.orders] * self.room.astype(np.float32)).transpose(1, 0, 2)
 
 
 def _parts(residuals: Floats, d: int, single: bool) -> Floats:
@@ -283,24 +303,20 @@ def _tests(T: Floats, d: int) -> Floats:
     return np.stack([*joint, *single])
 
 
-def _sample_shares(scores: Array, d: int, inverse: Floats | None = None) -> Array:
-    """Return the share of each sample in all joint scores together, if there are any, and in each single one.
-
-    Those of joint scores are shares in their leverages u'S^-1 u; without the `inverse` of their scatter S they are
-    orthonormal. The shares of a score have the sum 1.
-    """
-    parts = [scores[:, d:] ** 2]
-    if d:
-        joint = scores[:, :d]
-        parts.insert(0, (joint * (joint if inverse is None else inverse @ joint)).sum(axis=1, keepdims=True))
-    leverages = np.concatenate(parts, axis=1)
-    total = leverages.sum(axis=2, keepdims=True)
-    return np.asarray(leverages / np.where(total > 0, total, 1))
+def _sample_shares(scores: Array, d: int) -> Array:
+    """Return the share of each sample in all joint scores together, if there are any, and in each single one."""
+    joint = [(scores[:, :d] ** 2).sum(axis=1, keepdims=True)] if d else []
+    return np.concatenate([*joint, scores[:, d:] ** 2], axis=1)
 
 
 def _inflation(of_scores: Array, of_columns: Floats) -> Array:
-    """Return max(1, f), f = n sum_i g_i h_i, of each score and column, given the shares g and h of samples in them."""
+    """Return max(1, f), f = n sum_i g_i h_i, of each score and column, given the shares g and h of samples in them.
+
+    Shares in scores are scaled to the sum 1 over the samples that are given.
+    """
     n_shuffles, n_scores, n = of_scores.shape
+    total = of_scores.sum(axis=2, keepdims=True)
+    of_scores = of_scores / np.where(total > 0, total, 1)
     f = np.asarray(of_scores.reshape(-1, n) @ (n * of_columns).astype(of_scores.dtype))
     return np.maximum(f, 1, out=f).reshape(n_shuffles, n_scores, -1)
 
@@ -370,9 +386,8 @@ class FeatureTests:
         square[:, np.linalg.norm(square, axis=0) <= _NOTHING] = 0.0
         nu = np.full(x.shape[1], self.sampling.n - self.sampling.basis.shape[1])
         both = []
-        for scores in (self.shuffled.observed, self.shuffled.scores):
+        for scores, shares in self.shuffled.both(self.robust):
             flat, T = scores.reshape(-1, self.sampling.n), []
-            shares = _sample_shares(scores, self.shuffled.d) if self.robust else None
             for part in (x, _unit(square)):
                 products = (flat @ part.astype(flat.dtype)).reshape(*scores.shape[:2], -1)
                 each = _squares(products, self.shuffled.d)
@@ -406,9 +421,10 @@ class FeatureTests:
             basis = _span(self.sampling.basis[kept])
             nu[same] = kept.sum() - basis.shape[1] if present.sum() >= _FEWEST_PRESENT else 0
             x = self._scores(values[np.ix_(present, same)], present, basis)
-            for statistics, scores in zip(T, (self.shuffled.observed, self.shuffled.scores), strict=True):
+            for statistics, (scores, shares) in zip(T, self.shuffled.both(self.robust), strict=True):
                 there = scores[:, :, kept].astype(np.float64)
-                statistics[:, :, same] = _over_present(there, x, basis, self.shuffled.d, self.robust)
+                of_samples = None if shares is None else shares[:, :, kept]
+                statistics[:, :, same] = _over_present(there, x, basis, self.shuffled.d, of_samples)
         observed, shuffled = (Statistics(statistics, self.d, nu, self.factor) for statistics in T)
         return observed, shuffled
 
@@ -424,12 +440,13 @@ class FeatureTests:
         between = _span(outside(basis, columns))
         nu, r, d = int(kept.sum()) - basis.shape[1], between.shape[1], self.shuffled.d
         both = []
-        for scores in (self.shuffled.observed, self.shuffled.scores):
+        for scores, shares in self.shuffled.both(self.robust):
             if r == 0 or nu <= r or present.sum() < _FEWEST_PRESENT:
                 both.append(np.ones(len(scores)))
                 continue
             there = scores[:, :, kept].astype(np.float64)
-            T = np.clip(_share_between(there, between, basis, d, self.robust), 0.0, None)
+            of_samples = None if shares is None else shares[:, :, kept]
+            T = np.clip(_share_between(there, between, basis, d, of_samples), 0.0, None)
             if d > 1:  # several classes: chi-squared, with (L - 1) (C - 1) degrees of freedom
                 both.append(gammaincc(r * d / 2, nu * T / 2))
             else:
@@ -477,7 +494,7 @@ def _span(columns: Floats) -> Floats:
     return U[:, 1e-7 * max(float(S.max(initial=0.0)), 1e-300) < S]
 
 
-def _over_present(scores: Floats, x: Floats, basis: Floats, d: int, robust: bool) -> Floats:
+def _over_present(scores: Floats, x: Floats, basis: Floats, d: int, shares: Array | None) -> Floats:
     """Return T of the tests of columns x over present samples, (n_tests, n_shuffles, n_columns).
 
     Scores, (n_shuffles, n_scores, n_present), have there the scatter that a basis leaves of them.
@@ -491,12 +508,12 @@ def _over_present(scores: Floats, x: Floats, basis: Floats, d: int, robust: bool
         scatter = _single_scatter(scores[:, d:], removed[:, d:])
         parts.append(products[:, d:] ** 2 / scatter[:, :, None])
     T = np.concatenate(parts, axis=1)
-    if robust:
-        T /= _inflation(_sample_shares(scores - removed @ basis.T, d, inverse), x**2)
+    if shares is not None:
+        T /= _inflation(shares, x**2)
     return np.clip(_tests(T, d), 0.0, 1.0)
 
 
-def _share_between(scores: Floats, between: Floats, basis: Floats, d: int, robust: bool) -> Floats:
+def _share_between(scores: Floats, between: Floats, basis: Floats, d: int, shares: Array | None) -> Floats:
     """Return the share of joint scores, or of the best single one, that lies between levels of a category."""
     tested = slice(d or None)
     inside, removed = (scores @ between)[:, tested], (scores @ basis)[:, tested]
@@ -505,10 +522,8 @@ def _share_between(scores: Floats, between: Floats, basis: Floats, d: int, robus
         T = (inside**2).sum(axis=2) / _single_scatter(scores, removed)
     else:
         T = np.einsum("bir,bij,bjr->b", inside, inverse, inside)[:, None]
-    if robust:
-        share_of_samples = (between**2).mean(axis=1, keepdims=True)
-        left = scores[:, tested] - removed @ basis.T
-        T /= _inflation(_sample_shares(left, d, inverse), share_of_samples)[:, :, 0]
+    if shares is not None:
+        T /= _inflation(shares[:, : T.shape[1]], (between**2).mean(axis=1, keepdims=True))[:, :, 0]
     return np.asarray(T.max(axis=1))
 
 
