@@ -13,6 +13,7 @@ from .designs import (
     discussion,
     finer,
     fresh,
+    growth,
     optimizers,
     questions,
     real_world,
@@ -37,7 +38,8 @@ EXPERIMENTS: dict[str, Experiment] = {
 }
 ALL = "all"  # of the paper's; the others are run by name
 OTHERS: dict[str, Experiment] = {
-    each.name: each for each in (calibration.EXPERIMENT, fresh.EXPERIMENT, questions.EXPERIMENT, trial.EXPERIMENT)
+    each.name: each
+    for each in (calibration.EXPERIMENT, fresh.EXPERIMENT, growth.EXPERIMENT, questions.EXPERIMENT, trial.EXPERIMENT)
 }
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._arguments import MOST_REPEATS, RandomState, as_seed_sequence, by_name, check_choice, check_int
+from .._arguments import MOST_REPEATS, RandomState, as_seed_sequence, by_name, check_bool, check_choice, check_int
 from .._plain import ShownAsCard, counted
 from ..data.missing import MAX_MISSING
 from ..decision.selection import Selection
@@ -17,6 +17,9 @@ from .procedure import check_repeatable, data_of_evidence, ensemble_of
 from .related import FEWEST_SHUFFLES, Related, related_members
 from .reproducibility import Reproducibility, reproducibility_on
 from .validation import Validation
+
+if TYPE_CHECKING:
+    from .growth import Growth
 
 LEVELS = ("quick", "full")
 _NO_TARGET = "There is no target that features could be related to."
@@ -39,6 +42,8 @@ class Assessment(ShownAsCard):
         How many another study would select; None where the ensemble cannot be repeated.
     validation : Validation or None
         How well they predict; None at the level "quick", and without a target.
+    growth : Growth or None
+        How well they would predict with more samples; None unless it was asked for.
     not_done : dict of str to str
         Why a part is None, by its name.
     adjust_for : tuple of str
@@ -66,6 +71,7 @@ class Assessment(ShownAsCard):
     related: Related | None = None
     reproducibility: Reproducibility | None = None
     validation: Validation | None = None
+    growth: Growth | None = None
     not_done: Mapping[str, str] = field(default_factory=dict)
     adjust_for: tuple[str, ...] = ()
     n_supported: int | None = None
@@ -83,6 +89,7 @@ def assess(
     y: Any = None,
     *,
     level: str = "quick",
+    growth: bool = False,
     groups: Any = None,
     adjust_for: Any = None,
     target: Any = None,
@@ -106,6 +113,9 @@ def assess(
     level : {"quick", "full"}, default "quick"
         "quick": :func:`~ubayfs.estimate_related` and :func:`~ubayfs.estimate_reproducibility`. "full": also
         :func:`~ubayfs.validate`, five times five folds.
+    growth : bool, default False
+        With the level "full", also estimate how well they would predict with more samples: the procedure is repeated 20
+        times on a quarter, a half and four fifths of them.
     selector : optional
         The selector of the evidence; needed for a custom one.
     n_shuffles : int, default 1000
@@ -149,6 +159,8 @@ def assess(
     6
     """
     check_choice("level", level, LEVELS)
+    if check_bool("growth", growth) and level != "full":
+        raise InputError.of("growth", 'needs the validation; pass level="full" with it.', growth)
     n_shuffles = check_int("n_shuffles", n_shuffles, low=FEWEST_SHUFFLES)
     n_splits = check_int("n_splits", n_splits, low=1, high=MOST_REPEATS)
     check_ensemble(n_jobs=n_jobs)
@@ -190,10 +202,15 @@ def assess(
     if level == "quick":
         not_done.setdefault("validation", _OTHER_LEVEL)
     elif supervised:
-        from .cross_validation import Options, validate_selection
+        from .cross_validation import Options, procedure_of, validate_selection
 
         options = Options(random_state=seed, n_jobs=n_jobs, on_progress=watch.on_progress)
         attempt("validation", lambda: validate_selection(selection, data, options, selector))
+        if growth and (validation := parts.get("validation")) is not None:
+            from .growth import growth_of
+
+            settings: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs, "on_progress": watch.on_progress}
+            attempt("growth", lambda: growth_of(*procedure_of(selection, data, selector), validation, **settings))
     return Assessment(selection.features, **parts, not_done=not_done)
 
 

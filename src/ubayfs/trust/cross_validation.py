@@ -152,11 +152,19 @@ def validate_selection(
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Validation:
     """Do what :func:`validate` does with data that are read already."""
+    procedure, decision, knowledge, decide_for = procedure_of(selection, data, selector)
+    return validate_procedure(procedure, decision, options, knowledge, decide_for, checkpoint)
+
+
+def procedure_of(
+    selection: Selection, data: FeatureData, selector: Any = None
+) -> tuple[Procedure, Decision, PriorKnowledge | None, SizedInParts | None]:
+    """Return what made a selection, to be repeated: ensemble, decision, knowledge, and what sets the size in parts."""
     decision, posterior = check_repeatable(selection), selection.posterior
     assert posterior is not None
     procedure = Procedure.from_arguments(data, ensemble_of(posterior.evidence, selector))
     decision, decide_for = sized_in_parts(procedure, decision, knowledge=posterior.knowledge)
-    return validate_procedure(procedure, decision, options, posterior.knowledge, decide_for, checkpoint)
+    return procedure, decision, posterior.knowledge, decide_for
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -232,7 +240,7 @@ def validate_procedure(
         n_processes = processes_for(options.n_jobs, procedure, len(folds))
     watch = as_progress(options.on_progress, "folds")
     repeats = Repeats("folds", len(folds), options.n_jobs, watch, n_threads, n_processes)
-    outcomes, failures = _run_folds(evaluation, folds, repeats, directory)
+    outcomes, failures = run_folds(evaluation, folds, repeats, directory)
     n_units = data.n_samples if data.groups is None else int(data.groups.max()) + 1
     risks = sample_risks(data.target, [(folds[k].test, outcome.risks) for k, outcome in outcomes.items()])
     numbers = [(folds[k].test, outcome.predicted) for k, outcome in outcomes.items()]
@@ -307,7 +315,7 @@ def _identity(evaluation: FoldEvaluation) -> dict[str, Any]:
     }
 
 
-def _run_folds(
+def run_folds(
     evaluation: FoldEvaluation, folds: Sequence[Fold], repeats: Repeats, directory: Path | None
 ) -> tuple[dict[int, Outcome], dict[int, str]]:
     """Return what is found in folds, and why others could not be done, by position; a fold that is stored is read."""

@@ -205,12 +205,12 @@ def _predicted(procedure: Procedure, rng: np.random.Generator) -> Mapping[str, f
     said = ubayfs.validate(selection, study.X, study.y, baselines=[], random_state=rng, **study.options)
     (shown,) = said.scores[said.scores["metric"] == said.main_metric].to_dict("records")
     return {
-        "true": _judged(procedure, study, selection), "expected": _expected(procedure),
+        "true": judged(procedure, study, selection), "expected": _expected(procedure),
         **{name: float(shown[name]) for name in ("mean", "lower", "upper")},
     }  # fmt: skip
 
 
-def _judged(procedure: Procedure, study: Study, selection: Selection) -> float:
+def judged(procedure: Procedure, study: Study, selection: Selection) -> float:
     """Return the score on fresh samples of a predictor that learned from a study, with the features selected in it."""
     fresh = _fresh_samples(procedure)
     known, new = (each.X[:, selection.indices] for each in (study, fresh))
@@ -224,7 +224,7 @@ def _expected(procedure: Procedure) -> float:
     population, rng, found = procedure.population(), procedure.rng("training parts"), list[float]()
     for _ in range(N_FRESH["expected"]):
         study = population.draw(4 * procedure.n_samples // 5, rng)
-        found.append(_judged(procedure, study, procedure.select(study, rng)))
+        found.append(judged(procedure, study, procedure.select(study, rng)))
     return float(np.mean(found))
 
 
