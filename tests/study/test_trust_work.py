@@ -165,6 +165,23 @@ def test_gene_sets_are_tested_once_and_stored(resolved, tmp_path):
     ]
 
 
+def test_growth_belongs_to_the_validated_decision(resolved, tmp_path):
+    trust = TrustSection(n_shuffles=200, n_splits=2, cv=2, n_repeats=1, growth=True)
+    studied = changed(resolved, trust=trust)
+    evidence = studied.collect()
+    first = TrustWork(studied, evidence, Trust(), watch)
+    first.run_level("full", studied.decide(evidence))
+    assert (first.trust.growth.n_done, first.trust.growth.metric) == (60, "auc")
+    (tmp_path / "trust.npz").write_bytes(first.trust.encode())
+    stored = Trust.load(tmp_path / "trust.npz")
+    assert stored.growth == first.trust.growth
+    again = TrustWork(studied, evidence, stored, watch)
+    again.validate()
+    assert again.trust.growth is stored.growth
+    other = changed(resolved, trust=trust, constraints=[max_size(1)])
+    assert TrustWork(other, evidence, stored, watch).trust.growth is None
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [(None, "does not exist"), ("feature\na\n", "block"), ("X\tnone\tTP53\n", "none of its 1 names is a feature")],

@@ -214,7 +214,7 @@ def _assessment(assessment: Assessment) -> tuple[Card, ...]:
         level=None,
         result=None,
         n_chosen=len(assessment.features),
-        validation=unknown("validation") if validation is None else validation_facts(validation),
+        validation=unknown("validation") if validation is None else validation_facts(validation, assessment.growth),
         related=unknown("related")
         if of_related is None
         else related_facts(of_related, assessment.features, assessment.adjust_for, assessment.n_supported),

@@ -404,6 +404,17 @@ class ControlScore(Score):
     predictor: str
 
 
+@dataclass(frozen=True)
+class ForecastFact:
+    """The score that is expected with so many times the samples, and its range."""
+
+    factor: float
+    n_samples: int
+    value: float
+    lower: float
+    upper: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class ValidationFacts(Examined):
     """How the procedure predicts beside baselines; mean and interval are ours, by the main metric."""
@@ -419,6 +430,7 @@ class ValidationFacts(Examined):
     best_size: int | None
     one_se_size: int | None
     control: tuple[ControlScore, ...]
+    growth: tuple[ForecastFact, ...] = ()  # with 1, 1.5, 2 and 4 times the samples
     plot: Plot | None = None
 
 

@@ -26,6 +26,7 @@ from .facts import (
     CorrelationFacts,
     DataFacts,
     ExpertWords,
+    ForecastFact,
     GeneSetFact,
     GeneSetsFacts,
     LeftOutFact,
@@ -253,11 +254,16 @@ def validation(facts: ValidationFacts | Unknown) -> tuple[Table, ...]:
     ]
     ours: list[Field[MethodScore]] = [(Column("Ours minus this", True), difference_text)]
     sizes: list[Field[SizeScore]] = [(Column("Features", True), lambda r: f"{r.size:,}")]
+    of_more: list[Field[ForecastFact]] = [
+        (Column("Samples", True), lambda r: f"{r.n_samples:,} ({r.factor:g} times)"),
+        (Column("Expected", True), lambda r: interval_text(r.value, r.lower, r.upper)),
+    ]
     controls: list[Field[ControlScore]] = [(Column("Predictor"), lambda r: r.predictor)]
     return (
         *table(f"On {NOT_USED} (mean and 95 % interval)", facts.scores, methods, ours),
         *table("The same with sets of other sizes", facts.sizes, sizes, []),
         *table("The same with a shuffled target: what chance alone reaches", facts.control, controls, []),
+        *as_table(f"{metric_name(facts.metric)} that is expected with more samples", facts.growth, of_more),
     )
 
 

@@ -14,6 +14,7 @@ from ..trust.gene_sets import GeneSets
 from ..trust.related import LARGEST_Q, Related
 from .facts import (
     ControlScore,
+    ForecastFact,
     GeneSetFact,
     GeneSetsFacts,
     MethodScore,
@@ -31,6 +32,7 @@ from .plot_facts import validation_plot
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from ..trust.growth import Growth
     from ..trust.reproducibility import HalvesAgreement, Reproducibility
     from ..trust.trust import Trust
     from ..trust.validation import Validation
@@ -43,9 +45,8 @@ def trust_facts(selection: Selection, trust: Trust | None, result: str | None) -
 
     `result` is the directory that further commands name; None where the answer is from Python, "" if no command helps.
     """
-    validation, related, reproducibility = (
-        (None, None, None) if trust is None else (trust.validation, trust.related, trust.reproducibility)
-    )
+    parts = ("validation", "growth", "related", "reproducibility")
+    validation, growth, related, reproducibility = (getattr(trust, part, None) for part in parts)
     problems: Mapping[str, str] = {} if trust is None else trust.problems
 
     def unknown(part: str) -> Unknown:
@@ -55,7 +56,7 @@ def trust_facts(selection: Selection, trust: Trust | None, result: str | None) -
         level=None if trust is None else trust.level,
         result=result,
         n_chosen=len(selection.features),
-        validation=unknown("validation") if validation is None else validation_facts(validation),
+        validation=unknown("validation") if validation is None else validation_facts(validation, growth),
         related=unknown("related")
         if related is None or not selection.features
         else related_facts(related, selection.features, _adjusted(selection), related.n_supported_of(selection)),
@@ -179,8 +180,8 @@ def _size_and_range(agreement: HalvesAgreement | None) -> SizeAndRange | None:
     return None if agreement is None else SizeAndRange(agreement.size, tuple(map(number, agreement.selected_again)))
 
 
-def validation_facts(validation: Validation) -> ValidationFacts:
-    """Return how the procedure predicts beside baselines."""
+def validation_facts(validation: Validation, growth: Growth | None = None) -> ValidationFacts:
+    """Return how the procedure predicts beside baselines, and would predict with more samples."""
     scores = _rows(MethodScore, validation.scores)
     ours = next((row for row in scores if row.metric == validation.main_metric), None)
     return ValidationFacts(
@@ -199,6 +200,7 @@ def validation_facts(validation: Validation) -> ValidationFacts:
         best_size=validation.best_size,
         one_se_size=validation.one_se_size,
         control=_rows(ControlScore, validation.control),
+        growth=() if growth is None else tuple(ForecastFact(**vars(each)) for each in growth.forecasts),
         plot=validation_plot(validation),
     )
 

@@ -133,7 +133,21 @@ def predicts(facts: ValidationFacts) -> tuple[str, list[str]]:
     name = metric_name(facts.metric)
     if facts.mean is None:
         return "", ["No score can be computed in any fold, as where the target is constant in the part that is tested."]
-    return f"{name} {score_text(facts.mean)}", [*_scored(facts), *_added(facts), *_closest(facts)]
+    lines = [*_scored(facts), *_added(facts), *_closest(facts), *_with_more_samples(facts)]
+    return f"{name} {score_text(facts.mean)}", lines
+
+
+def _with_more_samples(facts: ValidationFacts) -> list[str]:
+    """Return what is expected with twice the samples, if that was estimated."""
+    by_factor = {forecast.factor: forecast for forecast in facts.growth}
+    now, twice = by_factor.get(1.0), by_factor.get(2.0)
+    if now is None or twice is None:
+        return []
+    value, before = score_text(twice.value), score_text(now.value)
+    name, range_ = metric_name(facts.metric), f"({score_text(twice.lower)} to {score_text(twice.upper)})"
+    if value == before:
+        return [f"With twice the samples: {name} about the same, {value} {range_}."]
+    return [f"With twice the samples: {name} about {value} instead of {before} {range_}."]
 
 
 def _scored(facts: ValidationFacts) -> list[str]:
@@ -380,6 +394,18 @@ def _of_validation(facts: ValidationFacts | Unknown) -> list[str]:
         "other ways of selecting as follows.",
         *_compared(facts),
         *_of_sizes(facts),
+        *_of_growth(facts),
+    ]
+
+
+def _of_growth(facts: ValidationFacts) -> list[str]:
+    if not facts.growth:
+        return []
+    return [
+        "For the prediction with more samples, the procedure was repeated on a quarter, a half and four fifths of the "
+        "samples. The scores are continued by a line in one over the square root of the number of samples. Sets of "
+        "larger studies usually agree more, but how many features would be selected again then cannot be estimated "
+        "from these samples."
     ]
 
 
@@ -405,7 +431,8 @@ def validation_sentences(facts: ValidationFacts) -> list[str]:
     if facts.mean is None:
         return predicts(facts)[1]
     others = [_comparison(row) for row in _baselines(facts) if row.method != COVARIATES_ALONE]
-    return [*_scored(facts), *_added(facts), *_rests_on("validation", facts), *others, *_of_sizes(facts)]
+    grown = _with_more_samples(facts)
+    return [*_scored(facts), *_added(facts), *_rests_on("validation", facts), *others, *_of_sizes(facts), *grown]
 
 
 def _of_related(facts: RelatedFacts | Unknown) -> list[str]:

@@ -357,6 +357,10 @@ class TrustSection(Section):
         (), components.sizes, "sizes of the set that the validation compares", default_text="none",
         option=Option("--sizes", "N", int, action="extend")
     )
+    growth: bool = setting(
+        False, check_bool, "with the validation, also forecast the prediction with more samples: 60 more ensembles",
+        option=Option("--growth", parse=bool)
+    )
     max_supported: int = setting(
         MAX_SUPPORTED, _positive, "the most features that `max_size: supported` allows",
         option=Option("--max-supported", "N", int)

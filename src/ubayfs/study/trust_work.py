@@ -14,6 +14,7 @@ import numpy as np
 
 from ..constraints.sizes import has_data_driven_size
 from ..decision.selection import Selection
+from ..decision.workflow import Decision
 from ..ensemble.checkpoint import identity
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
@@ -24,7 +25,7 @@ from ..trust.ensembles import collect_halves
 from ..trust.front import Front, front
 from ..trust.gene_sets import gene_sets_of
 from ..trust.procedure import Procedure
-from ..trust.related import favored_beforehand, related_of, sized_in_parts, supported_size
+from ..trust.related import SizedInParts, favored_beforehand, related_of, sized_in_parts, supported_size
 from ..trust.repeats import processes_for
 from ..trust.reproducibility import reproducibility_of
 from ..trust.shuffled_votes import collect_shuffled_votes
@@ -32,6 +33,7 @@ from ..trust.trust import Trust, higher, level_for
 from .resolve import ResolvedStudy
 
 if TYPE_CHECKING:
+    from ..trust.growth import Growth
     from ..trust.validation import Validation
 
 # Nodes of branch and bound for each point of a front: the same on every machine.
@@ -194,13 +196,18 @@ class TrustWork:
                 self.trust = replace(self.trust, halves=halves)
 
     def validate(self) -> None:
-        """Validate the sets that this procedure selects on folds, unless that was done."""
+        """Validate the sets that this procedure selects on folds, unless that was done; forecast, if that is asked."""
         earlier = self.trust.validation
         if earlier is None or not earlier.complete:
             digest = decision_digest(self.study, self.evidence)
             validation = self._part("validation", "folds", "folds", _validated, digest[:12], study=self.study)
             if validation is not None and validation.n_done:
                 self.trust = replace(self.trust, validation=validation, validated=digest)
+        validation, growth = self.trust.validation, self.trust.growth
+        wanted = self.study.study.trust.growth and not (growth is not None and growth.complete)
+        if validation is not None and wanted:
+            growth = self._part("growth", "parts", "parts", _grown, study=self.study, validation=validation)
+            self.trust = replace(self.trust, growth=growth)
 
     def _part(
         self, part: str, label: str, unit: str, work: Callable[..., Any], digest: str = "", **settings: Any
@@ -267,7 +274,27 @@ def _validated(
     section = study.study.trust
     folds: dict[str, Any] = {"cv": section.cv, "n_repeats": section.n_repeats, "sizes": section.sizes or None}
     options = Options(**folds, random_state=random_state, n_jobs=n_jobs, on_progress=on_progress)
-    procedure = Procedure.from_arguments(data, ensemble)
-    most, n_shuffles = section.max_supported, section.n_shuffles
-    decision, decide_for = sized_in_parts(procedure, study.decision, most, n_shuffles, study.prior)
+    procedure, decision, decide_for = _procedure(data, ensemble, study)
     return validate_procedure(procedure, decision, options, study.prior, decide_for, checkpoint)
+
+
+def _grown(
+    data: Any,
+    ensemble: Mapping[str, Any],
+    study: ResolvedStudy,
+    validation: Validation,
+    checkpoint: Path | None = None,
+    **options: Any,
+) -> Growth:
+    from ..trust.growth import growth_of
+
+    procedure, decision, decide_for = _procedure(data, ensemble, study)
+    return growth_of(procedure, decision, study.prior, decide_for, validation, **options)
+
+
+def _procedure(
+    data: Any, ensemble: Mapping[str, Any], study: ResolvedStudy
+) -> tuple[Procedure, Decision, SizedInParts | None]:
+    """Return what is repeated, and what sets the size in parts of the samples."""
+    procedure, section = Procedure.from_arguments(data, ensemble), study.study.trust
+    return procedure, *sized_in_parts(procedure, study.decision, section.max_supported, section.n_shuffles, study.prior)

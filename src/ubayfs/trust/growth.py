@@ -34,7 +34,7 @@ from .prediction_metrics import METRICS
 from .predictors import RIDGE, as_predictors
 from .procedure import Procedure, take_samples
 from .related import SizedInParts
-from .repeats import Repeats
+from .repeats import Repeats, processes_for
 from .validation import OURS, Validation
 
 SHARES = (0.25, 0.5, 0.8)  # of all samples, to learn from
@@ -92,6 +92,11 @@ class Growth:
     n_asked: int
     half_width: float
     failures: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether all repeats were done or tried."""
+        return self.n_done + len(self.failures) == self.n_asked
 
     @property
     def line(self) -> tuple[float, float]:
@@ -154,8 +159,8 @@ def growth_of(
     predictors = as_predictors(RIDGE, data.target.task)
     evaluation = FoldEvaluation(procedure, decision, knowledge, decide_for, predictors, (), ())
     folds = _parts(data, n_repeats, np.random.SeedSequence(**seed_of(random_state, None)))
-    n_threads = min(threads_for(n_jobs), len(folds))
-    repeats = Repeats("parts", len(folds), n_jobs, as_progress(on_progress, "parts"), n_threads)
+    n_threads, n_processes = min(threads_for(n_jobs), len(folds)), processes_for(n_jobs, procedure, len(folds))
+    repeats = Repeats("parts", len(folds), n_jobs, as_progress(on_progress, "parts"), n_threads, n_processes)
     outcomes, failures = run_folds(evaluation, folds, repeats, None)
     return Growth(
         validation.main_metric,

@@ -19,6 +19,7 @@ from ..exceptions import Advice, EnsembleError, InputError
 from .ensembles import HalfEnsembles, different_settings
 from .gene_sets import ARRAYS as GENE_SETS_ARRAYS
 from .gene_sets import GeneSets
+from .growth import Growth
 from .procedure import counted_work
 from .related import ARRAYS as RELATED_ARRAYS
 from .related import Related
@@ -58,6 +59,8 @@ class Trust:
     validated : str
     reproducibility : Reproducibility or None
         Of the decision, by `halves`.
+    growth : Growth or None
+        Of the same decision as the validation.
     gene_sets : GeneSets or None
         Gene sets with their association with the target; of the data.
     problems : dict of str to str
@@ -70,6 +73,7 @@ class Trust:
     validation: Validation | None = None
     validated: str = ""
     reproducibility: Reproducibility | None = None
+    growth: Growth | None = None
     gene_sets: GeneSets | None = None
     problems: Mapping[str, str] = field(default_factory=dict)
 
@@ -103,7 +107,7 @@ class Trust:
             related = replace(related, shuffled_votes=votes.beside(evidence))
         level = "none" if halves is None else "quick" if validation is None else self.level
         kept = replace(self, related=related, halves=halves, validation=validation, gene_sets=gene_sets)
-        return replace(kept, level=level, reproducibility=None)
+        return replace(kept, level=level, growth=None if validation is None else self.growth, reproducibility=None)
 
     def encode(self) -> bytes:
         """Return the content of a file that :meth:`load` reads: arrays and JSON, no pickle."""
@@ -117,6 +121,7 @@ class Trust:
             "level": self.level,
             "related": about,
             "gene_sets": sets,
+            "growth": None if self.growth is None else self.growth.to_dict(),
             "validation": validation,
             "validated": self.validated,
         }
@@ -132,7 +137,7 @@ class Trust:
             parts.setdefault(part, {})[key] = array
         try:
             validation, level, about = metadata["validation"], metadata["level"], metadata.get("related")
-            sets = metadata.get("gene_sets")
+            sets, growth = metadata.get("gene_sets"), metadata.get("growth")
             if validation is not None and Validation.of_earlier_version(validation):
                 validation, level = None, "quick"
                 Advice("validation_outdated", {"path": str(path)}).warn()
@@ -142,6 +147,7 @@ class Trust:
                 HalfEnsembles.from_arrays(parts["halves"]) if parts["halves"] else None,
                 None if validation is None else Validation.from_dict(validation),
                 metadata["validated"],
+                growth=None if growth is None else Growth.from_dict(growth),
                 gene_sets=None if sets is None else GeneSets.from_record(sets, parts["gene_sets"]),
             )
         except (InputError, KeyError, TypeError, ValueError) as error:
