@@ -29,7 +29,7 @@ def made_trust(selection, n_splits=6, cv=3, n_repeats=2, sizes=(1, 2, 4)):
         names, selection.mask, n, agreement(*chosen, n), chosen.mean(axis=(0, 1)), ranges, n_splits
     )
     validation = made_validation(names, cv, n_repeats, sizes)
-    return Trust("full", related, halves, validation, "", reproducibility, made_gene_sets(selection))
+    return Trust("full", related, halves, validation, "", reproducibility, gene_sets=made_gene_sets(selection))
 
 
 def made_gene_sets(selection):
