@@ -102,7 +102,9 @@ def render_xlsx(
         head = [column.heading for column in table.columns]
         rows_of = [[_value(*pair) for pair in zip(row, table.columns, strict=True)] for row in table.rows]
         sheets[_unused(table.caption, sheets)] = [*([head] if any(head) else []), *rows_of]
-    return _workbook({**sheets, **{name: list(rows) for name, rows in (more or {}).items()}})
+    return _workbook(
+        {**sheets, **{name: [[*map(_rounded, row)] for row in rows] for name, rows in (more or {}).items()}}
+    )
 
 
 def _value(cell: Cell, column: Column) -> Any:
@@ -117,7 +119,8 @@ def _rounded(value: Any) -> Any:
 
 def _unused(caption: str, names: Iterable[str]) -> str:
     """Return a caption as the name of one more sheet."""
-    name = re.sub(r"[\[\]:*?/\\']", " ", caption)[:_LONGEST_NAME].strip()
+    name = re.sub(r"[\[\]:*?/\\']", " ", caption)
+    name = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME + 1].rpartition(" ")[0] or name[:_LONGEST_NAME]
     numbered = (f"{name[: _LONGEST_NAME - 3]} {i}" for i in range(2, 100))
     taken = {other.lower() for other in names}
     return next(each for each in (name, *numbered) if each.lower() not in taken)
