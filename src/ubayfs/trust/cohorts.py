@@ -105,6 +105,8 @@ def collect_for_pooling(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from ubayfs.trust.cohorts import collect_for_pooling
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 40))
     >>> sent = collect_for_pooling(X, X[:, 0] > 0, n_models=20, n_vote_shuffles=2, n_splits=2, selector="fisher")
@@ -310,7 +312,9 @@ def leave_one_site_out(selection: Selection) -> SiteAgreement:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from ubayfs import collect_evidence, decide, pool_evidence
+    >>> from ubayfs.trust.cohorts import leave_one_site_out
     >>> rng, sites = np.random.default_rng(0), {}
     >>> for name in ("Graz", "Lund", "Oslo"):
     ...     X = rng.normal(size=(60, 40))
