@@ -48,6 +48,7 @@ def test_arguments_of_the_workflow_are_keys():
     by_name = {"weights", "prior", "constraints", "blocks", "trust_in_lists"}
     assert set(SECTIONS["decision"]().arguments()) == set(Decision.names()) - by_name
     of_the_data = {"X", "y", "task", "groups", "missing", "max_missing", "target", "layer", "adjust_for"}
+    of_the_data |= {"measured"}
     not_of_the_study = of_the_data | {"on_progress", "checkpoint", "part"}
     assert set(SECTIONS["evidence"]().arguments()) == set(signature(collect_evidence).parameters) - not_of_the_study
 

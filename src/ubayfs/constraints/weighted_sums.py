@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -110,6 +110,16 @@ def with_costs(constraint: Constraint, costs: Mapping[str, float] | None) -> Con
     if constraint.kind != "cost_budget" or arguments.get("costs") is not None or not costs:
         return constraint
     return replace(constraint, arguments=tuple((arguments | {"costs": tuple(costs.items())}).items()))
+
+
+def without_costs_of(constraint: Constraint, measured: Collection[str]) -> Constraint:
+    """Return a constraint with a budget in which features that are measured anyway have no cost."""
+    arguments = dict(constraint.arguments)
+    costs = arguments.get("costs") if constraint.kind == "cost_budget" and measured else None
+    if not costs or not isinstance(costs[0], tuple):
+        return constraint
+    kept = tuple(pair for pair in costs if pair[0] not in measured)
+    return replace(constraint, arguments=tuple((arguments | {"costs": kept}).items()))
 
 
 def _rows_of_user(context: Context, A: Any, b: Any, rho: Any, blocks: Any) -> Inequalities:

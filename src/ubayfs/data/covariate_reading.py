@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Mask, as_array, did_you_mean, made_names, refuse_lazy
+from .._arguments import Array, Mask, as_array, check_names, did_you_mean, made_names, refuse_lazy
 from ..exceptions import Advice, InputError
 from .anndata_object import Parts, check_aligned, is_anndata
 from .covariates import Covariate, Covariates
@@ -22,12 +22,14 @@ from .target import check_length
 _MOST_LEVELS, _SAMPLES_PER_LEVEL = 12, 5
 
 
-def take_covariates(parts: Parts, adjust_for: Any) -> tuple[Parts, Covariates | None]:
-    """Take covariates out of a table, or read those that are given beside it.
+def take_covariates(parts: Parts, adjust_for: Any, measured: Any = ()) -> tuple[Parts, Covariates | None]:
+    """Take covariates out of a table, or read those that are given beside it; `measured` are columns, too.
 
     Samples without a value of a covariate are left out of all parts, with a note; columns that are covariates are no
     features any more.
     """
+    if named := check_names("measured", measured):
+        return _with_measured(parts, adjust_for, named)
     if adjust_for is None:
         return parts, None
     refuse_lazy("adjust_for", adjust_for)
@@ -60,6 +62,24 @@ def take_covariates(parts: Parts, adjust_for: Any) -> tuple[Parts, Covariates | 
         if before.levels is None and len(item.levels or ()) > 2
     ]
     return parts, Covariates(items, tuple(notes))
+
+
+def _with_measured(parts: Parts, adjust_for: Any, measured: tuple[str, ...]) -> tuple[Parts, Covariates | None]:
+    """Take covariates out of a table, among them features that are measured anyway."""
+    given = () if adjust_for is None else _as_names(adjust_for, parts)
+    if given is None:
+        rule = "names columns of X, so that adjust_for must name columns of X, too."
+        raise InputError.of("measured", rule, measured)
+    if both := [name for name in measured if name in given]:
+        raise InputError.of("measured", f"has {both[0]!r}, which is in adjust_for, too; name it once.", both[0])
+    try:
+        parts, covariates = take_covariates(parts, [*given, *measured])
+    except InputError as error:
+        if error.value in measured:
+            error.argument, rule = "measured", str(error.rule)
+            raise InputError.of("measured", rule, error.value) from None
+        raise
+    return parts, covariates and replace(covariates, measured=tuple(dict.fromkeys(measured)))
 
 
 def named_in(X: Any, names: Sequence[str], n_features: int) -> list[str]:

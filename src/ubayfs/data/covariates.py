@@ -43,6 +43,7 @@ class Covariates:
 
     items: tuple[Covariate, ...]
     notes: tuple[Advice, ...] = ()  # how they were read
+    measured: tuple[str, ...] = ()  # those that are features of a panel already, which others are to be added to
 
     @property
     def names(self) -> list[str]:

@@ -81,6 +81,7 @@ class FeatureData:
         missing: str = "error",
         max_missing: float = MAX_MISSING,
         adjust_for: Any = None,
+        measured: Any = (),
     ) -> FeatureData:
         """Read and check a table.
 
@@ -88,7 +89,7 @@ class FeatureData:
         ----------
         X : array-like, DataFrame, sparse matrix, AnnData or path of a .npy file, of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
-        task, groups, target, layer, missing, max_missing, adjust_for
+        task, groups, target, layer, missing, max_missing, adjust_for, measured
             As in :func:`~ubayfs.collect_evidence`.
 
         Notes
@@ -105,7 +106,7 @@ class FeatureData:
         if isinstance(X, str | os.PathLike):
             path = os.path.abspath(os.fsdecode(X))
             X = map_table(path)
-        parts, covariates = take_covariates(parts_of(X, y, groups, target, layer), adjust_for)
+        parts, covariates = take_covariates(parts_of(X, y, groups, target, layer), adjust_for, measured)
         path = path if parts.values is X else None
         y, groups = parts.y, parts.groups
         for name, labeled in (("y", y), ("groups", groups)):

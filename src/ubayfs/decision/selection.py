@@ -113,6 +113,11 @@ class Selection(ShownAsCard):
         return self.best.features
 
     @property
+    def panel(self) -> tuple[str, ...]:
+        """Names of the features that are measured anyway, and of those that are chosen beside them."""
+        return (*(() if self.posterior is None else self.posterior.evidence.measured), *self.features)
+
+    @property
     def indices(self) -> Ints:
         """Positions of the chosen features, ascending."""
         return self.best.indices

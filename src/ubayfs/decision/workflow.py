@@ -34,7 +34,7 @@ from .._arguments import (
 from ..constraints import Constraint, ConstraintSystem, as_constraints, resolve, sizes
 from ..constraints.links import unlikely_constraints
 from ..constraints.utility import Utility, check_importance, log_admissibility, priced
-from ..constraints.weighted_sums import with_costs
+from ..constraints.weighted_sums import with_costs, without_costs_of
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import collect_evidence
@@ -211,7 +211,9 @@ class Decision:
         names, counts = posterior.feature_names, posterior.counts
         data = None if X is None else FeatureData.from_fit(X, names, *posterior.evidence.reading)
         if system is None:
-            system = resolve(self._constraints(posterior.knowledge), names, self.blocks, data)
+            measured = posterior.evidence.measured
+            demands = [without_costs_of(each, measured) for each in self._constraints(posterior.knowledge)]
+            system = resolve(demands, names, self.blocks, data)
         # A price in votes becomes a relaxation here, as it depends on the total of votes and weights.
         system = priced(system, posterior.evidence.n_models, posterior.total, self.constraint_strength)
         # Evidence from another ensemble does not know which columns are constant; the data do.

@@ -58,6 +58,7 @@ def collect_evidence(
     missing: str = "error",
     max_missing: float = MAX_MISSING,
     adjust_for: Any = None,
+    measured: Any = (),
 ) -> Evidence:
     """Run elementary selectors on subsamples of the data and collect the feature sets that they select.
 
@@ -120,6 +121,10 @@ def collect_evidence(
         Covariates are never features. `fisher` and `mrmr` adjust exactly, by partial correlations, `lasso` and `wide`
         by covariates in their models. Other selectors get the samples of each run without what covariates explain
         there, which is an approximation. Samples without a value of a covariate are left out. See docs/features.md.
+    measured : str or sequence of str, optional
+        Features that are measured anyway, such as those of a panel that exists: columns of X by name. They are part of
+        every set (``selection.panel``), cost nothing and need no place: what is selected is added to them. Features
+        count for what they add to these, as with `adjust_for`.
 
     Returns
     -------
@@ -158,6 +163,7 @@ def collect_evidence(
     if y is None and target is None and task is None and not isinstance(X, FeatureData):
         _check_target_optional(selectors)
     reading: dict[str, Any] = {"missing": missing, "max_missing": max_missing, "adjust_for": adjust_for}
+    reading["measured"] = measured
     data = as_data(X, y, task=task, groups=groups, target=target, layer=layer, **reading)
     settings = ensemble_settings(data, selectors, n_models, train_size, n_features_per_model)
     part_entry = {} if part is None else part_settings(part, n_models, random_state)
@@ -217,6 +223,7 @@ def ensemble_settings(
     if data.covariates is not None:
         on_residuals = [selector.name for selector in selectors if not selector.adjusts]
         settings |= {"adjust_for": data.covariates.names, "on_residuals": on_residuals}
+        settings |= {"measured": list(data.covariates.measured)} if data.covariates.measured else {}
     return settings
 
 

@@ -238,6 +238,12 @@ class Evidence(ShownAsCard):
         return tuple(dict.fromkeys(name for part in parts for name in part.get("adjust_for", ())))
 
     @property
+    def measured(self) -> tuple[str, ...]:
+        """Names of the features that are measured anyway, to which others are added."""
+        parts = self.settings.get("parts", [self.settings])
+        return tuple(dict.fromkeys(name for part in parts for name in part.get("measured", ())))
+
+    @property
     def reading(self) -> tuple[str | None, tuple[str, ...]]:
         """How X was read that the evidence is of: the rule for missing values, if any, and covariates."""
         return self.settings.get("missing"), self.adjust_for

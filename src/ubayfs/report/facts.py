@@ -517,6 +517,7 @@ class DataFacts:
     n_constant: int | None = None
     constant: Names = ()  # the first of them
     missing: MissingFact | None = None
+    measured: Names = ()  # anyway; they are among `adjust_for`
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,7 @@ def data_facts(selection: Selection, data: FeatureData | None, study: Mapping[st
         follow_up=median_follow_up(target.time, target.event) if target is not None and survival else None,
         groups=None if data is None or data.groups is None else len(np.unique(data.groups)),
         adjust_for=() if evidence is None else tuple(evidence.adjust_for),
+        measured=() if evidence is None else evidence.measured,
         n_constant=None if source is None else len(constant),
         constant=tuple(constant[:_LISTED].tolist()),
         missing=_missing_fact(data),

@@ -98,8 +98,11 @@ def _lead(facts: ReportFacts) -> str:
     groups = f" in {counted(data.groups, 'group')}" if data.groups else ""
     samples = f" on {counted(n_samples, 'sample')}{groups}" if n_samples else ""
     votes = "" if ensemble is None else f"{counted(ensemble.n_models, 'model')} voted{samples}. "
-    covariates = data.adjust_for
+    covariates = [name for name in data.adjust_for if name not in data.measured]
     adjusted = f"Adjusted for {listing(covariates, len(covariates))}. " if covariates else ""
+    if data.measured:
+        these = listing(data.measured, len(data.measured))
+        adjusted += f"They are added to {these}, measured anyway, and count for what they add. "
     # That a hard constraint holds says nothing: no set that violates one is ever selected.
     always = facts.constraints and all(entry.is_hard and entry.holds for entry in facts.constraints)
     return (target + votes + adjusted + ("" if always else constraints_hold(facts.constraints))).rstrip()

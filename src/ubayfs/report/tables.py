@@ -477,6 +477,7 @@ def data(facts: DataFacts) -> tuple[Table, ...]:
             **({task.counts_title: listing(shares, _LISTED)} if shares else {}),
             **({task.numbers_title: _range(spread)} if spread else {}),
             "Median follow-up": rounded(facts.follow_up) if facts.follow_up is not None else "",
+            "Measured anyway": listing(facts.measured, len(facts.measured)),
             "Adjusted for": listing(facts.adjust_for, len(facts.adjust_for)),
             "Groups": f"{facts.groups:,}; samples of one group stay together" if facts.groups is not None else "",
             "Constant features": named + (f" and {more:,} more" if more else ""),

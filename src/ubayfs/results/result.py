@@ -370,5 +370,12 @@ def _reduced(table: Table, result: Result) -> pd.DataFrame:
             f"{table.path} has no column {absent[0]!r}, which was selected: it is not the table of this selection, so "
             "that no reduced table can be made of it."
         )
-    staying = {*chosen, *target_columns(section.target), section.groups, *section.adjust_for, *table.annotations}
+    staying = {
+        *chosen,
+        *target_columns(section.target),
+        section.groups,
+        *section.adjust_for,
+        *section.measured,
+        *table.annotations,
+    }
     return table.frame[[name for name in table.frame.columns if name in staying or matches(name, section.ignore)]]

@@ -21,7 +21,7 @@ from .._problems import CountedReport, Path, below, collect_errors
 from ..constraints import ConstraintSystem, resolve
 from ..constraints.links import unlikely_constraints
 from ..constraints.sizes import SUPPORTED, has_data_driven_size, with_supported
-from ..constraints.weighted_sums import with_costs
+from ..constraints.weighted_sums import with_costs, without_costs_of
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..decision.problem import knowledge_advice, size_advice
@@ -169,9 +169,11 @@ class _Resolver:
             rule = "are other budgets than that of a cost_budget among the constraints; add one, which has the costs."
             problems(("outputs", "front_budgets"), rule)
         sized = with_supported(study.constraints, study.trust.max_supported)  # until p-values give the number
+        measured = study.data.measured
+        priced = [without_costs_of(with_costs(constraint, knowledge.costs), measured) for constraint in sized]
         constraints = [
             expand_constraint(entry, self.names, self.block_names, below(problems, "constraints", i, entry.kind))
-            for i, entry in enumerate(with_costs(constraint, knowledge.costs) for constraint in sized)
+            for i, entry in enumerate(priced)
         ]
         constraints += unlikely_constraints(knowledge.unlikely)
         system = check_constraints(constraints, names, blocks, has_valid_blocks, data, problems)

@@ -91,6 +91,10 @@ class DataSection(Section):
         (), components.texts, "covariates, such as age or batch; features are scored after adjusting for them",
         kw_only=True, default_text="none", option=Option("--adjust-for", action="extend")
     )
+    measured: tuple[str, ...] = setting(
+        (), components.texts, "features that are measured anyway: what is selected is added to them, for what it adds",
+        kw_only=True, default_text="none", option=Option("--measured", action="extend")
+    )
     ignore: tuple[str, ...] = setting(
         (), components.texts, "columns that are not features, by name or pattern", default_text="none",
         option=Option("--ignore", action="extend")
@@ -166,7 +170,7 @@ class DataSection(Section):
         """Return the arguments of :func:`ubayfs.tables.read_files` for files relative to a folder."""
         at = self.with_paths(lambda path: str(folder / path))
         arguments = {name: getattr(at, name) for name in self.LAYOUT}
-        roles = (self.target, self.groups, self.adjust_for)
+        roles = (self.target, self.groups, self.adjust_for, self.measured)
         return arguments | {"keep": self.keep or rules.default_keep(self.missing), "roles": roles}
 
 

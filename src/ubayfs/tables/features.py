@@ -36,6 +36,7 @@ def read_features(
     task: str | None = None,
     groups: str | None = None,
     adjust_for: str | Iterable[str] = (),
+    measured: str | Iterable[str] = (),
     ignore: str | Iterable[str] = (),
     missing: str = "error",
     max_missing: float = MAX_MISSING,
@@ -59,6 +60,8 @@ def read_features(
         Column of patients, animals, subjects...: all samples of one stay together.
     adjust_for : str or iterable of str
         Columns of covariates; features count for what they add to these. Samples without a value are left out.
+    measured : str or iterable of str
+        Features that are measured anyway; others count for what they add to these, too.
     ignore : str or iterable of str
         Columns that are not features: names, or patterns such as ``"id*"``. A pattern spares target and groups.
     missing : {'error', 'available', 'drop_rows', 'drop_columns', 'median'}
@@ -89,7 +92,11 @@ def read_features(
     unordered = ordered is None or (isinstance(ordered, Mapping) and not ordered)
     ordered = {} if unordered else check_orders("ordered", ordered)
     roles = None if target is None else as_target("target", target)
-    targets, covariates = target_columns(roles), list(adjust_for)
+    measured = check_names("measured", measured)
+    targets, covariates = target_columns(roles), [*adjust_for, *measured]
+    if absent := [name for name in measured if name not in table.frame.columns]:
+        table = table.noted(*(Problem(_absent(table, "measured feature", name), ("measured",)) for name in absent))
+        covariates = [name for name in covariates if name not in absent]
     table, names, categories = _in_roles(table, roles, task, groups, covariates, ignore, ordered)
     names, values, wrong = _numbers(table, names)
     gaps = Gaps.from_table(values, np.array(names, dtype=object), missing, max_missing)
@@ -125,6 +132,8 @@ def read_features(
             adjust_for=described[covariates] if covariates else None,
         )
         about = () if data.covariates is None else covariate_advice(data.covariates, data.target)
+        if data.covariates is not None:
+            data = replace(data, covariates=replace(data.covariates, measured=measured))
         levels = {position: categories[name] for position, name in enumerate(names) if name in categories}
         return replace(
             data,

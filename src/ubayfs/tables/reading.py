@@ -49,6 +49,7 @@ def read_data(
     task: str | None = None,
     groups: str | None = None,
     adjust_for: str | Iterable[str] = (),
+    measured: str | Iterable[str] = (),
     ignore: str | Iterable[str] = (),
     ordered: Mapping[str, Sequence[str]] | None = None,
     keep: str | None = None,
@@ -76,7 +77,7 @@ def read_data(
     id : str, optional
         Column of the sample ids or, with features in rows, of the names of the features. Default: the first column,
         where ids are needed; a single table with samples in rows needs none.
-    target, task, groups, adjust_for, ignore, ordered, missing, max_missing
+    target, task, groups, adjust_for, measured, ignore, ordered, missing, max_missing
         See :func:`ubayfs.tables.read_features`.
     keep : {"all", "any"}, optional
         Samples that all files have, or that any of them has. Default: all, or any with ``missing="available"``.
@@ -128,9 +129,10 @@ def read_data(
     table = read_files(
         path, samples=samples, features_in=features_in, id=id, keep=keep or default_keep(missing), encoding=encoding,
         duplicates=duplicates, below_detection=below_detection, features=features, sheet=sheet,
-        samples_sheet=samples_sheet, roles=(target, groups, adjust_for),
+        samples_sheet=samples_sheet, roles=(target, groups, adjust_for, measured),
     )  # fmt: skip
     roles: dict[str, Any] = {"target": target, "task": task, "groups": groups, "adjust_for": adjust_for}
+    roles["measured"] = measured
     return read_features(table, ignore=ignore, ordered=ordered, missing=missing, max_missing=max_missing, **roles)
 
 

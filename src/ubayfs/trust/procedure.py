@@ -27,7 +27,7 @@ from ..selectors.registry import SELECTORS
 
 # Arguments of collect_evidence that are settings of evidence, and those that say how the data are read.
 ENSEMBLE = ("selector", "n_models", "train_size", "n_features_per_model")
-_READING = ("task", "groups", "target", "layer", "missing", "max_missing", "adjust_for")
+_READING = ("task", "groups", "target", "layer", "missing", "max_missing", "adjust_for", "measured")
 ENSEMBLE_ARGUMENTS = (*ENSEMBLE, *_READING)
 # Cost of a value that a run sees: of filters, which do all runs at once, of the lasso, which does so in about eight
 # times the time (docs/appendix.md), of other selectors of ours, of all else.
@@ -90,6 +90,8 @@ def data_of_evidence(selection: Selection, X: Any, y: Any = None, **reading: Any
         way_out = "Use leave_one_site_out and reproducibility_of_sites of ubayfs.trust.cohorts."
         raise InputError.of("selection", f"{rule} {way_out}")
     settings = settings.get("parts", [settings])[0]
+    if settings.get("measured") and not isinstance(X, FeatureData):
+        reading["measured"] = settings["measured"]
     data = as_data(X, y, task=settings.get("task"), missing=settings.get("missing") or "error", **reading)
     if not np.array_equal(data.feature_names, selection.feature_names):
         raise InputError.of("X", "has other features than the selection; pass the data of its evidence.")

@@ -27,8 +27,8 @@ from ..view.parts import badge, notice, table, text
 from ..view.sections import check_names, choices, key_field, label, meaning
 
 Files = tuple[Mapping[str, str] | list[str], str | None]  # data tables, and the sample sheet
-_ROLES = ("target", "groups", "adjust_for", "task", "missing", "ignore")  # what is asked first
-_OF_COLUMNS = ("target", "groups", "adjust_for", "ignore")  # their values are names of columns
+_ROLES = ("target", "groups", "adjust_for", "measured", "task", "missing", "ignore")  # what is asked first
+_OF_COLUMNS = ("target", "groups", "adjust_for", "measured", "ignore")  # their values are names of columns
 _READING = ("encoding", "id", "sheet", "samples_sheet")  # without these a file may not be read at all
 _OFTEN = {"encoding": ("latin-1",)}  # values that often help where any is allowed
 _FILES = ("path", "samples")  # drawn as a list of files

@@ -28,7 +28,8 @@ _LABELS = {
     "samples_sheet": "Excel sheet that describes the samples",
     "ignore": "Columns that are not features", "features": "Feature names that are dates", "missing": "Missing values",
     "duplicates": "Names that occur several times", "below_detection": "Values below detection",
-    "groups": "Groups of samples", "adjust_for": "Covariates to adjust for", "ordered": "Ordered scales",
+    "groups": "Groups of samples", "adjust_for": "Covariates to adjust for",
+    "measured": "Features measured anyway", "ordered": "Ordered scales",
 }  # fmt: skip
 
 _SURVIVAL = re.compile(r"time:\s*([^,]*[^,\s])\s*,\s*event:\s*([^,]*[^,\s])")
