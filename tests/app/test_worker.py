@@ -235,9 +235,11 @@ def test_plots_come_with_the_answer_and_are_those_of_its_report(bench):
     assert "ROC" not in shown
     bench.request("trust", level="full").result(SECONDS)  # while the level quick waits for a pause, or is known
     until(bench, lambda: isinstance(bench.answer.latest.trust.validation, ValidationFacts))
-    held_out = bench.answer.latest.trust.validation.plot
-    assert (held_out.kind, len(held_out.series[0].x)) == ("roc", 101)
-    assert "ROC curve of held-out samples" in plots(stage, held_out, "class")
+    validation = bench.answer.latest.trust.validation
+    assert (validation.plot.kind, len(validation.plot.series[0].x)) == ("roc", 101)
+    shown = plots(stage, validation, "class")
+    assert "ROC curve of held-out samples" in shown
+    assert f"AUC {validation.mean:.2f} (" in shown
 
 
 def saved_page(bench):

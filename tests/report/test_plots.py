@@ -61,10 +61,10 @@ def test_halves_are_divided_at_the_median_and_have_kaplan_meier_curves():
     plot = plot_of(data_of(Survival(time, event), x=[0.1, 0.2, 0.3, 0.4, 6.0, 7.0, 8.0, 9.0]))
     low, high = plot.series
     assert (plot.kind, plot.cut) == ("halves", 3.2)
-    assert (low.name, low.n, low.x, low.y) == ("up to the median", 4, (0, 1, 4, 6), (1, 0.75, 0.375, 0))
-    assert (high.name, high.n, high.x, high.y) == ("above the median", 4, (0, 3, 7, 8), (1, 0.75, 0.375, 0.375))
+    assert (low.name, low.n, low.x, low.y) == ("lower half", 4, (0, 1, 4, 6), (1, 0.75, 0.375, 0))
+    assert (high.name, high.n, high.x, high.y) == ("upper half", 4, (0, 3, 7, 8), (1, 0.75, 0.375, 0.375))
     svg = plot_svg(plot)
-    assert "median times: up to the median 4, above the median 7" in svg
+    assert "median times: lower half 4, upper half 7" in svg
     assert svg.count("<polyline") == 2 * 2  # and their signs
 
 
@@ -142,7 +142,7 @@ def test_pairs_that_models_selected_together_have_one_plot():
     assert [plot.kind for plot in single] == ["classes", "classes"]
     assert (pair.kind, pair.features, [each.n for each in pair.series]) == ("pair", ("x0", "x2"), [30, 30])
     assert pair.series[1].y == pytest.approx(data.X[30:, 2], rel=1e-3)
-    assert "together with x2 by 40 of 60 votes" in effect(both[0])
+    assert "selected with x2 by 40 of 60 votes" in effect(both[0])
     assert "x1" not in effect(both[0])  # too few
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from .._plain import listing
 from ..exceptions import MissingDependencyError, UBayFSError
 from ..plotting import DISPLAYS
+from ..trust.prediction_metrics import interval_text, metric_name
 from . import tables
 from .document import Card, Cell, Column, Document, Figure, Listing, Plate, Section, Table
 from .facts import Answer, ChosenFeature, Fact, Summary, ValidationFacts
@@ -144,8 +145,9 @@ def _plates(summary: Summary, key: str) -> tuple[Plate, ...]:
     target, about = target_words(summary.data.target), summary.trust.validation
     if key == "chosen":
         return feature_plates(summary.chosen, summary.plots, target)
-    plot = about.plot if key == "validation" and isinstance(about, ValidationFacts) else None
-    return () if plot is None else (held_out_plate(plot, target),)
+    if key != "validation" or not isinstance(about, ValidationFacts):
+        return ()
+    return held_out_plates(about, target)
 
 
 def feature_plates(chosen: Iterable[ChosenFeature], plots: Iterable[Plot], target: str) -> tuple[Plate, ...]:
@@ -160,9 +162,12 @@ def feature_plates(chosen: Iterable[ChosenFeature], plots: Iterable[Plot], targe
     )
 
 
-def held_out_plate(plot: Plot, target: str) -> Plate:
-    """Return what is predicted of held-out samples."""
-    return Plate(HELD_OUT[plot.kind], "on held-out samples", plot, target)
+def held_out_plates(about: ValidationFacts, target: str) -> tuple[Plate, ...]:
+    """Return what is predicted of held-out samples, if that is known."""
+    if about.plot is None:
+        return ()
+    score = f"{metric_name(about.metric)} {interval_text(about.mean, about.lower, about.upper)}"
+    return (Plate(HELD_OUT[about.plot.kind], f"{score}, on held-out samples", about.plot, target),)
 
 
 def _figures(summary: Summary, key: str) -> tuple[Figure, ...]:

@@ -157,7 +157,7 @@ def effect(member: ChosenFeature) -> str:
     >>> effect(replace(bent, bend=Bend("difference", 1.1, "ill")))
     'U-shaped: low or high in ill (d 1.10); on average higher in ill (d 0.40)'
     >>> effect(replace(bent, effect_clear=False, votes_for=(VotesFor(41, None), VotesFor(39, "b"))))
-    'no clear difference (d 0.40); by 41 of 80 votes U-shaped; together with b by 39 of 80 votes'
+    'no clear difference (d 0.40); by 41 of 80 votes U-shaped; selected with b by 39 of 80 votes'
     """
     straight, clear = _straight(member)
     curve = next((each.votes for each in member.main_votes if each.with_ is None), None)
@@ -167,7 +167,7 @@ def effect(member: ChosenFeature) -> str:
     elif curve is not None:
         parts.append(f"by {curve:,} of {member.count:,} votes U-shaped")
     parts += [
-        f"together with {each.with_} by {each.votes:,} of {member.count:,} votes"
+        f"selected with {each.with_} by {each.votes:,} of {member.count:,} votes"
         for each in member.main_votes
         if each.with_ is not None
     ]

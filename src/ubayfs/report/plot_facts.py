@@ -21,7 +21,7 @@ from .relations import middle_distance
 if TYPE_CHECKING:
     from ..trust.validation import Validation
 
-HALVES, ENDS, RISKS = ("up to the median", "above the median"), ("middle half", "both ends"), ("low risk", "high risk")
+HALVES, ENDS, RISKS = ("lower half", "upper half"), ("middle half", "both ends"), ("low risk", "high risk")
 _MOST_STEPS = 120  # of a curve of shares without event
 _MOST_LEVELS = 6
 _MOST_POINTS = 120

@@ -289,7 +289,7 @@ def _roc(plot: Plot, _: str) -> str:
     x, y = _Scale(0.0, 1.0, _LEFT, _WIDTH - _RIGHT), _Scale(0.0, 1.0, bottom, top)
     parts = _axes(x, y, "1 - specificity", "sensitivity")
     parts.append(_line([(x(0), y(0)), (x(1), y(1))], _SOFT, _DASHES[1], 1.2))
-    parts.append(_line(_at(x, y, curve), _color(0), "", 2.5))
+    parts.append(_line([(x(0), y(0)), *_at(x, y, curve)], _color(0), "", 2.5))
     at = float(np.interp(0.1, curve.x, curve.y))
     title = f"ROC curve of held-out samples: sensitivity {at:.2f} at a specificity of 0.90; dashed: guessing"
     return _page(title, height, parts)

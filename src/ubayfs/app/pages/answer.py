@@ -248,9 +248,9 @@ def _rules(bench: ExpertSession) -> Markup:
 def _plots(bench: ExpertSession) -> Markup:
     answer = bench.answer
     validation = None if answer.latest is None else answer.latest.trust.validation
-    held_out = validation.plot if isinstance(validation, ValidationFacts) else None
+    known = validation if isinstance(validation, ValidationFacts) else None
     target = target_words(bench.state.study.data.target)
-    page = _of_stage(bench, "plots", lambda stage: parts.plots(stage, held_out, target))
+    page = _of_stage(bench, "plots", lambda stage: parts.plots(stage, known, target))
     if isinstance(validation, Unknown) and validation.state == "missing":
         page += paragraph(
             "What is predicted of held-out samples is drawn here once it is found out how well it predicts."

@@ -16,12 +16,11 @@ from ..._plain import cost_text, counted, listing, price_text
 from ...knowledge.scale import VOTES
 from ...report import tables
 from ...report.blocks import cards_html, plates_html, table_html
-from ...report.content import fact_cards, feature_plates, held_out_plate
+from ...report.content import fact_cards, feature_plates, held_out_plates
 from ...report.document import Cell, Column, Table
-from ...report.facts import Alternative, ChosenFeature, ConstraintFact, Fact, SizeScore, gain_text
+from ...report.facts import Alternative, ChosenFeature, ConstraintFact, Fact, SizeScore, ValidationFacts, gain_text
 from ...report.feature_sentences import NONE_LEFT_OUT, dropout_sentences, marks_of
 from ...report.genes import gene_address
-from ...report.plots import Plot
 from ...report.sentences import constraint_state
 from ...report.svg import heat_svg
 from ...report.tables import Field
@@ -132,10 +131,10 @@ def word_box(feature: str, stated: Any) -> Markup:
     ).format(feature, text(feature), inner)
 
 
-def plots(stage: PlotsStage, held_out: Plot | None, target: str) -> Markup:
+def plots(stage: PlotsStage, validation: ValidationFacts | None, target: str) -> Markup:
     """Return a plot of each member, what is predicted of held-out samples if that is known, and a heat map."""
     plates = feature_plates(stage.chosen, stage.plots, target)
-    plates += () if held_out is None else (held_out_plate(held_out, target),)
+    plates += () if validation is None else held_out_plates(validation, target)
     if not plates:
         return paragraph("Plots need a target of numbers, survival times, or at most eight classes.")
     heat = "" if stage.heat is None else f'<h3>{HEAT}</h3><div class="scroll">{heat_svg(stage.heat)}</div>'
