@@ -166,7 +166,8 @@ def expand_constraint(constraint: Constraint, names: Names, block_names: Names, 
     with collect_errors(report):
         changed = replace(constraint, arguments=tuple((arguments | expanded).items()))
         made = _built(constraint.kind, arguments_of(changed))
-        note = "; ".join(_written(arguments[name]) for name, value in expanded.items() if arguments[name] != value)
+        written = [name for name, value in expanded.items() if name != "costs" and arguments[name] != value]
+        note = "; ".join(_written(arguments[name]) for name in written)  # costs may be of a thousand features
         return replace(made, from_prior=constraint.from_prior, note=constraint.note or note)
     return None
 
