@@ -47,7 +47,8 @@ from .._arguments import Array, Floats, Ints, Mask
 from ..data.categories import indicators
 from ..data.covariates import basis_of, outside
 from ..data.feature_data import FeatureData
-from ..data.ranks import target_columns
+from ..data.matrix import feature_chunks
+from ..data.ranks import centered_ranks, target_columns
 from ..data.target import CLASSIFICATION, Target
 
 # What a U-shape must be the more significant by, so that looking for it costs the others little.
@@ -57,6 +58,8 @@ _CLEAR = 0.05  # largest p-value of a U-shape that is named
 _FEWEST_PRESENT = 4
 # Entries of a block of statistics: shuffles x scores x columns.
 _BLOCK = 1 << 24
+# Of these, entries that are worked on at a time, so that they stay in the cache.
+_CACHE_ENTRIES = 1 << 18
 # Columns and scores whose length falls below this share are constant up to rounding.
 _NOTHING = 1e-9
 
@@ -163,15 +166,23 @@ class Shuffled(NamedTuple):
         d = int(np.linalg.matrix_rank(residuals)) if target.joint else 0
         parts, plain = _parts(residuals, d, target.single), sampling.basis.shape[1] == 1
         scores = np.empty((n_shuffles, parts.shape[1], sampling.n), dtype=np.float32)
-        orders = np.empty((0 if plain else n_shuffles, sampling.n), dtype=np.int32)
-        for number, order in enumerate(sampling.shuffles(n_shuffles, rng)):
-            if not plain:
-                orders[number] = order
-            # Shuffled scores are orthogonal to the constant, but not to covariates.
-            scores[number] = (
-                parts[order] if plain else _parts(outside(sampling.basis, residuals[order]), d, target.single)
-            ).T
-        return cls(parts.T[None], scores, d, orders, 1.0 - (sampling.basis**2).sum(axis=1))
+        orders = np.empty((n_shuffles, sampling.n), dtype=np.int32)
+        for row, order in zip(orders, sampling.shuffles(n_shuffles, rng), strict=True):
+            row[:] = order
+        room = 1.0 - (sampling.basis**2).sum(axis=1)
+        if plain:  # shuffled scores are orthogonal to the constant, but not to covariates
+            for shuffled, places in zip(scores, orders, strict=True):
+                shuffled[:] = parts[places].T
+            return cls(parts.T[None], scores, d, orders[:0], room)
+        n_columns = residuals.shape[1]
+        for some in feature_chunks(n_shuffles, max(1, _CACHE_ENTRIES // residuals.size)):
+            left = outside(sampling.basis, np.hstack([residuals[places] for places in orders[some]]))
+            if n_columns == d == 1:
+                scores[some, 0] = _unit(left).T
+                continue
+            for shuffled, columns in zip(scores[some], np.split(left, left.shape[1] // n_columns, axis=1), strict=True):
+                shuffled[:] = _parts(columns, d, target.single).T
+        return cls(parts.T[None], scores, d, orders, room)
 
     def both(self, robust: bool) -> Iterator[tuple[Array, Array | None]]:
         """Yield the scores of the data and those of the shuffles, each with the shares of samples if `robust`.
@@ -387,15 +398,18 @@ class FeatureTests:
         nu = np.full(x.shape[1], self.sampling.n - self.sampling.basis.shape[1])
         both = []
         for scores, shares in self.shuffled.both(self.robust):
-            flat, T = scores.reshape(-1, self.sampling.n), []
-            for part in (x, _unit(square)):
-                products = (flat @ part.astype(flat.dtype)).reshape(*scores.shape[:2], -1)
-                each = _squares(products, self.shuffled.d)
-                if shares is not None:
-                    each /= _inflation(shares, part**2)
-                T.append(_tests(each, self.shuffled.d))
+            flat, parts = scores.reshape(-1, self.sampling.n), (x, _unit(square))
+            T = np.empty((len(parts), len(self.d), len(scores), x.shape[1]), dtype=flat.dtype)
+            for some in feature_chunks(x.shape[1], max(1, _CACHE_ENTRIES // len(flat))):
+                for tests, columns in zip(T, parts, strict=True):
+                    part = columns[:, some]
+                    products = (flat @ part.astype(flat.dtype)).reshape(*scores.shape[:2], -1)
+                    each = _squares(products, self.shuffled.d)
+                    if shares is not None:
+                        each /= _inflation(shares, part**2)
+                    tests[:, :, some] = _tests(each, self.shuffled.d)
             factor = np.append(self.factor, _U_SHAPE * self.factor)
-            both.append(Statistics(np.concatenate(T), np.tile(self.d, 2), nu, factor))
+            both.append(Statistics(T.reshape(-1, *T.shape[2:]), np.tile(self.d, 2), nu, factor))
         return both[0], both[1]
 
     def u_shaped(self, columns: Ints) -> Mask:
@@ -470,13 +484,11 @@ class FeatureTests:
 
     def _scores(self, values: Floats, present: Any, basis: Floats) -> Floats:
         """Return the scores of columns over present samples, orthogonal to a basis and of length one."""
-        from scipy.stats import rankdata
-
         if self.covariates is not None:
             values = outside(_span(self.covariates[present]), values - values.mean(axis=0))
             largest = np.abs(values).max(axis=0, initial=0.0)
             values = np.round(values / np.where(largest > 0, largest, 1.0), 10)  # ties stay ties
-        ranks = self._reduced(rankdata(values, axis=0), present)
+        ranks = self._reduced(centered_ranks(values), present)
         ranks = ranks - ranks.mean(axis=0)
         residuals = outside(basis, ranks)
         residuals[:, np.linalg.norm(residuals, axis=0) <= _NOTHING * np.linalg.norm(ranks, axis=0)] = 0.0
