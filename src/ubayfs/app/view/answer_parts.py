@@ -137,7 +137,10 @@ def plots(stage: PlotsStage, validation: ValidationFacts | None, target: str) ->
     plates += () if validation is None else held_out_plates(validation, target)
     if not plates:
         return paragraph("Plots need a target of numbers, survival times, or at most eight classes.")
-    heat = "" if stage.heat is None else f'<h3>{HEAT}</h3><div class="scroll">{heat_svg(stage.heat)}</div>'
+    heat = ""
+    if stage.heat is not None:
+        scrolled = f'<div class="scroll" tabindex="0" role="group" aria-label="{HEAT}">'
+        heat = f"<h3>{HEAT}</h3>{scrolled}{heat_svg(stage.heat)}</div>"
     return block(plates_html(plates) + heat)
 
 
