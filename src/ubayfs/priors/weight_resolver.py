@@ -71,7 +71,7 @@ def pool_experts(experts: Mapping[str, Any], *, pool: str = "mean") -> Experts:
     experts : mapping of str to weights
         What each states, by the names of the experts, in any form that :func:`decide` takes.
     pool : {"mean", "lowest"}, default "mean"
-        How their votes become one weight. An expert who says nothing of a feature gives it the default weight;
+        How the votes of experts are combined. An expert who says nothing of a feature gives it the default weight;
         "unlikely" counts 0 votes, and an ``exclude`` of price 0.5 times the share of experts who say it.
 
     Returns

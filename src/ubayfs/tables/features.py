@@ -69,7 +69,7 @@ def read_features(
         drop the rows or the feature columns that have any; or as 'available', with medians of the samples of a run
         where a selector needs complete data. Groups must be complete.
     max_missing : float in [0, 1]
-        With 'available' and 'median', features of which a larger share is missing leave.
+        With 'available' and 'median', features with more than this share missing are dropped.
     ordered : mapping of str to sequence of str, optional
         Columns of ordered scales and all their labels, lowest first: ``{"stage": ["I", "II", "III", "IV"]}``.
 

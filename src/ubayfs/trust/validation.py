@@ -1,4 +1,4 @@
-"""Validation: how well chosen sets predict samples that had no part in choosing them, beside simpler ways to choose."""
+"""Validation: how well selected sets predict held-out samples, compared with simpler ways to select."""
 
 from __future__ import annotations
 
