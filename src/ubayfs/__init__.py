@@ -31,6 +31,7 @@ _MOVED = {
     "Question": "explain.questions",
     "Related": "trust.related",
     "Reproducibility": "trust.reproducibility",
+    "SecondTable": "trust.second_table",
     "Selection": "decision",
     "Validation": "trust.validation",
 }

@@ -318,6 +318,10 @@ CODES: dict[str, Row] = {
         "{names} explain {share:.0%} of the target. Little is left for features to explain, and what is found may be "
         "chance. Check whether samples of each class, or the whole range of the target, occur at all levels."
     ),
+    "scale_differs": _warned(
+        "{names}: the second table has another scale or unit than the first. Give both the same, such as the same "
+        "normalization; else the predictor of the first table does not fit the second."
+    ),
     "missing_letters": _warned(
         "some letters are drawn as boxes, since no font of this machine has them ({letters}); install one that does, "
         "such as Noto Sans CJK."

@@ -2,6 +2,7 @@
 
   ubayfs validate study.yaml
   ubayfs validate cells.csv --target diagnosis --max-size 10 -o scores.csv
+  ubayfs validate results --on other.csv       the finished set of a result on an independent second table
 
 Ensemble and decision are repeated in every fold; simpler ways to select are compared on the same folds. Ctrl-C ends the
 work, and the folds that are done are used. With --checkpoint the same command resumes from them.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ from . import options
 from .console import advice_as_values, echo, watched
 
 if TYPE_CHECKING:
+    from ..trust.second_table import SecondTable
     from ..trust.validation import Validation
 
 
@@ -30,6 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--checkpoint", type=Path, metavar="DIRECTORY", help="store finished folds there; the same command resumes"
+    )
+    parser.add_argument(
+        "--on", type=Path, metavar="TABLE", help="measure the set of a result, the first argument, on this second table"
     )
     parser.add_argument("--force", action="store_true", help="replace a file that exists")
 
@@ -47,6 +53,9 @@ def run(arguments: argparse.Namespace) -> None:
     from .steps import check_has_samples, echo_advice
 
     _check_output(arguments.output, arguments.force)
+    if arguments.on is not None:
+        _on_second_table(arguments.source, arguments.on, arguments.output)
+        return
     study = options.requested_study(arguments)
     check_has_samples(study, "ubayfs validate")
     resolved = resolve_study(study)
@@ -61,6 +70,24 @@ def run(arguments: argparse.Namespace) -> None:
         echo(f"\nWrote {arguments.output}")
 
 
+def _on_second_table(result: Path, table: Path, output: Path | None) -> None:
+    """Measure the finished set of a result on a second table, which is read like the first."""
+    from ..results import StoredResult
+    from ..results.finishing import check_fingerprint
+    from ..trust.second_table import predict_second_table
+
+    stored = StoredResult(result)
+    selection, study = stored.selection, stored.study
+    data = study.read_data()
+    check_fingerprint(study, data, stored.evidence)
+    other = replace(study, data=replace(study.data, path=str(table.absolute())), origin=None)
+    found = predict_second_table(selection.features, data, other.read_data())
+    echo(str(found))
+    if output is not None:
+        _write(found, output)
+        echo(f"\nWrote {output}")
+
+
 def _check_output(path: Path | None, force: bool) -> None:
     from ..exceptions import InputError
 
@@ -72,12 +99,14 @@ def _check_output(path: Path | None, force: bool) -> None:
         raise InputError(f"{path} exists already. Choose another name, or replace it with --force.")
 
 
-def _write(validation: Validation, path: Path) -> None:
+def _write(validation: Validation | SecondTable, path: Path) -> None:
     from .._files import save_content
     from ..exceptions import InputError
+    from ..trust.validation import Validation
 
     if path.suffix.lower() == ".csv":
-        text = validation.scores.to_csv(index=False)
+        scores = validation.scores if isinstance(validation, Validation) else validation.table()
+        text = scores.to_csv(index=False)
     else:
         text = json.dumps(validation.to_dict(), ensure_ascii=False)
     save_content(path, text.encode("utf-8"), InputError)

@@ -17,9 +17,10 @@ from ..priors.base import Posterior
 from ..priors.list_trust import learn_trust
 from ..trust.assess import Assessment
 from ..trust.front import Front
-from ..trust.prediction_metrics import method_name, metric_name
+from ..trust.prediction_metrics import interval_text, method_name, metric_name
 from ..trust.related import LARGEST_Q, Related
 from ..trust.reproducibility import Reproducibility
+from ..trust.second_table import SecondTable
 from ..trust.validation import Validation
 from .blocks import NOTEBOOK, cards_html
 from .content import fact_cards
@@ -224,6 +225,17 @@ def _assessment(assessment: Assessment) -> tuple[Card, ...]:
     return Card(f"{n}: what other samples would say"), *fact_cards(three_facts(trust))
 
 
+def _second_table(found: SecondTable) -> Card:
+    columns: dict[str, Cells] = {
+        "measure": [metric_name(score.metric) for score in found.scores],
+        "predictor": [score.predictor for score in found.scores],
+        "score": [interval_text(score.value, score.lower, score.upper) for score in found.scores],
+    }
+    learned = f"The predictor learned from {counted(found.n_samples, 'sample')} of the first table; interval of 95 %."
+    title = f"{counted(len(found.features), 'feature')} on {counted(found.n_new, 'sample')} of a second table"
+    return Card(title, "", _table(columns), (learned, *(f"Note: {each}" for each in found.advice)))
+
+
 _CARDS: dict[type[Any], Callable[[Any], Card | tuple[Card, ...]]] = {
     Selection: _selection,
     Evidence: _evidence,
@@ -233,5 +245,6 @@ _CARDS: dict[type[Any], Callable[[Any], Card | tuple[Card, ...]]] = {
     Related: _related,
     Reproducibility: _reproducibility,
     Assessment: _assessment,
+    SecondTable: _second_table,
     Front: lambda front: Card(FRONT, tables=front_table(front)),
 }

@@ -32,6 +32,7 @@ from .predictors import RIDGE, as_predictors
 from .procedure import Procedure, check_repeatable, data_of_evidence, ensemble_of, shuffled
 from .related import SizedInParts, sized_in_parts
 from .repeats import Repeats, processes_for
+from .second_table import SecondTable, predict_second_table, read_second_table
 from .validation import OF_COVARIATES, Validation, sample_predictions, sample_risks
 
 # What seeds of a repeat are for, in their keys.
@@ -60,7 +61,10 @@ def validate(
     n_jobs: int | None = None,
     on_progress: Progress | bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-) -> Validation:
+    X_new: Any = None,
+    y_new: Any = None,
+    groups_new: Any = None,
+) -> Validation | SecondTable:
     """Estimate how well the selected features predict held-out samples, in comparison with simpler ways to select.
 
     In each of `cv` folds, `n_repeats` times, ensemble and decision are repeated on the training part, with the settings
@@ -103,10 +107,13 @@ def validate(
         whenever runs or folds are finished. When it returns False, the folds that are done make the result.
     checkpoint : path of a directory, optional
         Every finished fold is stored there, and the same call continues from there, also with more repeats.
+    X_new, y_new, groups_new : optional
+        An independent second table, a frame whose columns are matched by name. Then nothing is repeated: the finished
+        set, with a predictor that learns from all samples of X, is measured on it.
 
     Returns
     -------
-    validation : Validation
+    validation : Validation, or SecondTable with `X_new`
         Folds that could not be done, for example because hard constraints contradict each other there, are left out
         and listed in `failures`.
 
@@ -141,7 +148,13 @@ def validate(
     check_repeatable(selection)
     reading = {"groups": groups, "adjust_for": adjust_for, "target": target, "layer": layer, "max_missing": max_missing}
     data = data_of_evidence(selection, X, y, **reading)
-    return validate_selection(selection, data, options, selector, checkpoint)
+    if X_new is None:
+        return validate_selection(selection, data, options, selector, checkpoint)
+    new = read_second_table(selection.features, data, X_new, y_new, groups_new)
+    found = predict_second_table(selection.features, data, new, predictor)
+    for advice in found.advice:
+        advice.warn()
+    return found
 
 
 def validate_selection(
