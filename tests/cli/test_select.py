@@ -479,7 +479,7 @@ def test_select_draws_each_figure_once(folder, run, counted):
     ]  # only what is not hard has a figure of prices
     done = run("select", "cells.csv", *options, "--figures", "png", "--figures", "svg", "-o", "out")
     assert done.code == 0, done.err
-    drawn = set(DISPLAYS) - {"survival", "blocks"}  # there are neither times nor blocks
+    drawn = set(DISPLAYS) - {"survival", "blocks", "gene_sets"}  # there are no times, blocks or gene sets
     assert counted["drawn"] == dict.fromkeys(drawn, 1)
     assert counted["rendered"] == {"png": len(drawn), "svg": len(drawn)}
     page = (folder / "out" / "report.html").read_text(encoding="utf-8")
