@@ -133,6 +133,11 @@ class Stages:
         """Go on with another state; facts of the data if they are read anew, and all that is wrong with them."""
         self.state = state
         self._forget()
+        key = ("cohorts",) if state.study.cohorts is not None else ("data", "sites")
+        if state.study.cohorts is not None or state.study.data.sites is not None:
+            self.data, problems = None, Problems()
+            problems(key, "is of several sites: use `ubayfs select`; the report has what each site found.")
+            return ReadFacts(), problems
         if not state.study.data.files[0]:
             self.data = None
             return ReadFacts(), Problems()

@@ -28,6 +28,7 @@ class Covariate:
     name: str
     values: Floats  # numbers, or codes of levels, of shape (n_samples,)
     levels: tuple[str, ...] | None = None  # of a category, in the order of their codes
+    is_site: bool = False  # whether its levels are sites, whose ensembles are pooled
 
     @property
     def columns(self) -> Floats:
@@ -59,6 +60,15 @@ class Covariates:
     def basis(self) -> Floats:
         """What is left out of features: an orthonormal basis of constant and covariates, (n_samples, rank)."""
         return basis_of(self.design)
+
+    def with_sites(self, name: str | None) -> Covariates:
+        """Return the same with one of them as the sites of the samples."""
+        return replace(self, items=tuple(replace(item, is_site=item.name == name) for item in self.items))
+
+    @property
+    def site(self) -> Covariate | None:
+        """The sites that samples are of, if these are pooled."""
+        return next((item for item in self.items if item.is_site), None)
 
     @property
     def strata(self) -> Ints | None:

@@ -224,6 +224,8 @@ def ensemble_settings(
         on_residuals = [selector.name for selector in selectors if not selector.adjusts]
         settings |= {"adjust_for": data.covariates.names, "on_residuals": on_residuals}
         settings |= {"measured": list(data.covariates.measured)} if data.covariates.measured else {}
+        if data.covariates.site is not None:
+            settings["sites"] = data.covariates.site.name
     return settings
 
 

@@ -96,6 +96,17 @@ def pool_evidence(evidence: Mapping[str, Evidence], *, rule: str = "concordant",
     return pooled
 
 
+def averaged_with_sites(whole: Evidence, sites: Mapping[str, Evidence]) -> Evidence:
+    """Return evidence of the samples of all sites together with their own ensembles, on the scale of logarithms."""
+    sites = dict(sorted(sites.items()))
+    pooled = _Pool(sites, "concordant", "size", features=whole.feature_names).evidence()
+    shares = [np.log1p(100 * each.counts / max(each.n_models, 1) / _HALF) for each in (whole, pooled)]
+    votes = np.minimum(whole.n_models / 100 * _HALF * np.expm1(np.mean(shares, axis=0)), whole.n_models)
+    settings = {**whole.settings, "n_models": whole.n_models}
+    together = replace(whole, votes=votes, settings=settings, failures=())
+    return replace(together, cohorts=sites, notes=(*whole.notes, *_notes(together, sites, "size")))
+
+
 @dataclass(frozen=True)
 class CohortTable:
     """What sites found of the same features: row c is site c."""
@@ -282,7 +293,7 @@ class _Pool:
 
 def _pool_of(evidence: Evidence) -> _Pool:
     """Return the sites of pooled evidence, and how they were pooled."""
-    about = evidence.settings["pooling"]
+    about = evidence.settings.get("pooling", {"rule": "concordant", "weights": "size"})
     return _Pool(evidence.cohorts, about["rule"], about["weights"], features=evidence.feature_names)
 
 
@@ -343,7 +354,7 @@ def _check_common(evidence: Mapping[str, Evidence]) -> None:
 
 def _notes(pooled: Evidence, sites: Mapping[str, Evidence], weights: str) -> tuple[Advice, ...]:
     """Return what must be known: sites whose directions oppose the others, features whose directions conflict."""
-    pool, notes = _Pool(sites, "concordant", weights), []
+    pool, notes = _Pool(sites, "concordant", weights, features=pooled.feature_names), []
     w = pool.site_weights[:, None] * pool.measured
     signed = w * pool.directions * np.log1p(pool.votes / _HALF)
     for number, (name, evidence) in enumerate(sites.items()):

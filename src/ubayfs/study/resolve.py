@@ -40,6 +40,7 @@ from ..priors.knowledge import LEARNED, PriorKnowledge, pooled
 from ..priors.weight_resolver import WeightResolver
 from ..priors.weights import Expert, Weights
 from ..selectors import as_selector, check_task
+from ..trust.procedure import check_sites
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import AFTER_TABLES, Problems
@@ -275,6 +276,9 @@ class _Resolver:
             return
         for error in subsample_errors(data, section.train_size):
             problems(("data", "target") if error.argument == "y" else ("evidence", "train_size"), error.rule)
+        if study.data.sites is not None:
+            with collect_errors(problems, ("data", "sites")):
+                check_sites(data, section.train_size)
         if data.constant.all():
             rule = "every feature has the same value in all samples, so that there is nothing to select."
             problems(("data", "path"), rule)

@@ -149,6 +149,11 @@ class DataSection(Section):
         None, rules.check_orders, "columns of ordered scales with all their labels, lowest first", default_text="none",
         details="such as `stage: [I, II, III, IV]`; other columns of words are categories without order"
     )
+    sites: str | None = setting(
+        None, as_text, "column of hospitals, studies...; each has an ensemble, too, and all are pooled",
+        details="features are adjusted for it, and count less where sites contradict each other in direction",
+        kw_only=True, default_text="none", option=Option("--sites")
+    )
 
     # Keys that say how the files become one table; the others are roles of its columns.
     LAYOUT: ClassVar[tuple[str, ...]] = (
@@ -170,7 +175,8 @@ class DataSection(Section):
         """Return the arguments of :func:`ubayfs.tables.read_files` for files relative to a folder."""
         at = self.with_paths(lambda path: str(folder / path))
         arguments = {name: getattr(at, name) for name in self.LAYOUT}
-        roles = (self.target, self.groups, self.adjust_for, self.measured)
+        covariates = (*self.adjust_for, *filter(None, [self.sites]))
+        roles = (self.target, self.groups, covariates, self.measured)
         return arguments | {"keep": self.keep or rules.default_keep(self.missing), "roles": roles}
 
 

@@ -22,6 +22,7 @@ from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_per_model
 from ..ensemble.progress import Progress
 from ..exceptions import InputError, StudyError, repr_of
+from ..trust.cohorts import collect_sites
 from .components import FAMILIES
 from .constraint_terms import plain_constraint, read_constraints
 from .diagnostics import AFTER_FILE, Origin, Problems
@@ -202,6 +203,10 @@ class Study:
         """Run the ensemble, or a part of it, on data as :meth:`read_data` returns them."""
         settings = {**self.evidence.arguments(), "selector": self.selector}
         settings["n_features_per_model"] = self.features_per_model(data.n_features)
+        if self.data.sites is not None:
+            if part is not None:
+                raise InputError.of("part", "cannot be combined with data.sites: votes of all runs are pooled.")
+            return collect_sites(data, **settings, on_progress=on_progress, checkpoint=checkpoint)
         return collect_evidence(data, **settings, on_progress=on_progress, checkpoint=checkpoint, part=part)
 
     def decide(self, evidence: Evidence, data: Any = None) -> Selection:

@@ -41,6 +41,7 @@ def read_features(
     missing: str = "error",
     max_missing: float = MAX_MISSING,
     ordered: Mapping[str, Sequence[str]] | None = None,
+    sites: str | None = None,
 ) -> FeatureData:
     """Take features, target, groups and covariates out of a table.
 
@@ -72,6 +73,8 @@ def read_features(
         With 'available' and 'median', features with more than this share missing are dropped.
     ordered : mapping of str to sequence of str, optional
         Columns of ordered scales and all their labels, lowest first: ``{"stage": ["I", "II", "III", "IV"]}``.
+    sites : str, optional
+        Column of hospitals, studies...; a covariate whose levels have ensembles of their own, too.
 
     Returns
     -------
@@ -93,7 +96,9 @@ def read_features(
     ordered = {} if unordered else check_orders("ordered", ordered)
     roles = None if target is None else as_target("target", target)
     measured = check_names("measured", measured)
-    targets, covariates = target_columns(roles), [*adjust_for, *measured]
+    check_text("sites", sites)
+    covariates = [*adjust_for, *(name for name in [sites] if name and name not in adjust_for), *measured]
+    targets = target_columns(roles)
     if absent := [name for name in measured if name not in table.frame.columns]:
         table = table.noted(*(Problem(_absent(table, "measured feature", name), ("measured",)) for name in absent))
         covariates = [name for name in covariates if name not in absent]
@@ -114,6 +119,12 @@ def read_features(
     )
     unused = group_advice({name: column for name, column in telling.items() if name not in {*names, *described}})
     complete = True
+    if sites is not None:
+        named = [f"{value:g}" if isinstance(value, float) else str(value) for value in described[sites]]
+        described = described.assign(**{sites: named})
+        if len(set(named)) < 2:
+            rule = f"{sites!r} holds one site only ({named[0]}), so that there is nothing to pool. Leave sites out."
+            raise TableError(table.path, [Problem(rule, ("sites",))])
     if gaps is not None:
         described = described[gaps.rows]
         values = values if gaps.rows.all() else values[gaps.rows]
@@ -138,6 +149,7 @@ def read_features(
         return replace(
             data,
             X=with_levels(data.X, levels),
+            covariates=None if data.covariates is None else data.covariates.with_sites(sites),
             feature_names=np.array(names, dtype=object),
             missing=None if gaps is None else missing,
             notes=(*table.notes, *about, *unused, *(() if gaps is None else gaps.notes)),

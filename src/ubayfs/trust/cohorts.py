@@ -13,6 +13,7 @@ together, as in :mod:`ubayfs.trust.reproducibility`; m is its mean over K sites,
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -38,17 +39,25 @@ from ..data.feature_data import FeatureData
 from ..decision.selection import Selection
 from ..ensemble.collect import as_data, collect_evidence
 from ..ensemble.evidence import Evidence
-from ..ensemble.pooling import cohort_table, left_out, pooled_halves
+from ..ensemble.pooling import averaged_with_sites, cohort_table, left_out, pooled_halves
 from ..ensemble.progress import Progress, as_progress
 from ..ensemble.site import Directions, RepeatedVotes, Site, directions
 from ..exceptions import EnsembleError, InputError
 from .ensembles import HalfEnsembles, collect_halves
-from .procedure import Procedure, check_varies, plan_halves, shuffled, take_samples
+from .procedure import (
+    MOST_AT_A_SITE,
+    Procedure,
+    check_sites,
+    check_varies,
+    parts_of_sites,
+    plan_halves,
+    shuffled,
+    take_samples,
+)
 from .repeats import EnsembleRepeats
 from .reproducibility import Reproducibility, reproducibility_of
 
 MIN_VOTES_SENT, N_REPEATS = 5, 20
-_MOST_FEATURES = 20  # of a model; twice the usual number
 # Variance of an agreement that does not shrink with the size of the set.
 _BETWEEN = 0.01
 
@@ -123,7 +132,7 @@ def collect_for_pooling(
     reading = {"task", "groups", "target", "layer", "missing", "max_missing", "adjust_for"} & arguments.keys()
     data = as_data(X, y, **{name: arguments.pop(name) for name in reading})
     if n_features_per_model is None:
-        n_features_per_model = max(1, min(_MOST_FEATURES, data.n_features // 4))
+        n_features_per_model = max(1, min(MOST_AT_A_SITE, data.n_features // 4))
     ensemble = {**arguments, "n_features_per_model": n_features_per_model}
     train_size = Procedure.from_arguments(data, ensemble).settings["train_size"]
     if n_splits:
@@ -226,6 +235,28 @@ def _sent(whole: Evidence, repeats: RepeatedVotes, least: int) -> Evidence:
     settings = {**whole.settings, "n_models": whole.n_models}
     none = sparse.csr_array((0, whole.n_features), dtype=bool)
     return Evidence(none, whole.feature_names, whole.constant, settings=settings, votes=votes, site=site)
+
+
+# -- sites in one table ------------------------------------------------------------------------------------------------
+
+
+def collect_sites(data: FeatureData, *, on_progress: Progress | bool | None = None, **arguments: Any) -> Evidence:
+    """Run an ensemble on one table, adjusted for the site of its samples, and one at each site, and average votes.
+
+    `arguments` are those of :func:`~ubayfs.collect_evidence`. InputError, before any run, if an ensemble cannot be run
+    at a site, as where its target is constant.
+    """
+    check_sites(data, Procedure.from_arguments(data, arguments).settings["train_size"])
+    checkpoint = arguments.pop("checkpoint", None)
+    whole = collect_evidence(data, **arguments, on_progress=on_progress, checkpoint=checkpoint)
+    own = {**arguments, "n_features_per_model": max(1, min(MOST_AT_A_SITE, data.n_features // 4))}
+    sites = {}
+    for number, (label, part) in enumerate(parts_of_sites(data).items()):
+        at = None if checkpoint is None else Path(checkpoint) / f"site-{number}"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the whole table they were said
+            sites[label] = collect_evidence(part, **own, checkpoint=at)
+    return averaged_with_sites(whole, sites)
 
 
 # -- what sites say of each other --------------------------------------------------------------------------------------

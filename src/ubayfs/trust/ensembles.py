@@ -84,7 +84,7 @@ class HalfEnsembles:
                     {**more, "feature_names": about["feature_names"]},
                     {
                         name: arrays[key]
-                        for name in ("indptr", "indices", "constant", "carriers")
+                        for name in ("indptr", "indices", "constant", "carriers", "votes")
                         if (key := f"{i}_{name}") in arrays
                     },
                 )

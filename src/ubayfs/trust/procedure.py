@@ -34,6 +34,8 @@ ENSEMBLE_ARGUMENTS = (*ENSEMBLE, *_READING)
 _JOINT, _LASSO, _PER_RUN, _FOREIGN = 1, 8, 50, 500
 # Samples of a class in each half: subsamples need as many to differ in it.
 _FEWEST_IN_A_HALF = 2
+# Features of a model at a site that is pooled with others, at most; twice the usual number.
+MOST_AT_A_SITE = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +166,31 @@ def take_samples(data: FeatureData, samples: Mask) -> FeatureData:
     covariates = None if data.covariates is None else data.covariates.take(samples)
     parts: dict[str, Any] = {"target": data.target.take(samples), "groups": groups, "covariates": covariates}
     return replace(data, X=X, sample_names=names, path=None, **parts)
+
+
+def parts_of_sites(data: FeatureData) -> dict[str, FeatureData]:
+    """Return the data of each site of one table, adjusted for the other covariates."""
+    covariates = data.covariates
+    site = None if covariates is None else covariates.site
+    assert covariates is not None
+    assert site is not None
+    others = tuple(item for item in covariates.items if item is not site)
+    rest = replace(data, covariates=replace(covariates, items=others) if others else None)
+    return {label: take_samples(rest, site.values == code) for code, label in enumerate(site.levels or ())}
+
+
+def check_sites(data: FeatureData, train_size: float) -> None:
+    """Raise unless an ensemble can be run at each of at least two sites."""
+    parts = parts_of_sites(data)
+    if len(parts) < 2:
+        raise InputError.of("sites", f"must hold at least two sites; got {len(parts)}.")
+    for label, part in parts.items():
+        try:
+            check_varies(part.target, f"the samples of {label}")
+            plan_subsamples(part, train_size)
+        except InputError as error:
+            rule = f"holds {label} ({part.n_samples} samples), where no ensemble can be run: {error} Leave it out."
+            raise InputError.of("sites", rule, label) from error
 
 
 def check_varies(target: Target, where: str) -> None:

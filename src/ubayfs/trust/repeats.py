@@ -12,8 +12,8 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from pickle import PicklingError
 from queue import SimpleQueue
@@ -27,13 +27,15 @@ from ..data.feature_data import FeatureData
 from ..ensemble.checkpoint import Checkpoint, as_directory, identity
 from ..ensemble.collect import check_ensemble, gather, run_ensemble, seed_of
 from ..ensemble.evidence import Evidence, check_failures
+from ..ensemble.pooling import averaged_with_sites
 from ..ensemble.progress import Progress, as_progress
+from ..ensemble.site import Site
 from ..ensemble.workers import as_finished, blas_limit, restored_filters, threads_for
 from ..exceptions import Advice, EnsembleError, InputError, UBayFSWarning
-from .procedure import Procedure, is_built_in
+from .procedure import MOST_AT_A_SITE, Procedure, check_varies, is_built_in, parts_of_sites
 
 _KIND, _VERSION = "ubayfs repeated ensembles", 1
-ARRAYS = r"about|counts|directions|n_models|shares|squares|samples|[0-9]+_(indptr|indices|constant|carriers)"
+ARRAYS = r"about|counts|directions|n_models|shares|squares|samples|[0-9]+_(indptr|indices|constant|carriers|votes)"
 # Children of the seed; those of the runs of the evidence itself are below MOST_MODELS.
 _KEYS = {"vote_shuffles": 2**31, "splits": 2**31 + 1}
 
@@ -101,6 +103,19 @@ class Repeats:
     def ensemble(self, procedure: Procedure, data: FeatureData, seed: Mapping[str, Any], **about: Any) -> Evidence:
         """Run an ensemble on other data of the same features; `about` is added to its settings."""
         settings = {**procedure.settings, "seed": seed, "n_samples": data.n_samples, **about}
+        evidence = self._runs(procedure, data, settings)
+        if data.covariates is None or data.covariates.site is None:
+            return evidence
+        own = {**settings, "n_features_per_model": max(1, min(MOST_AT_A_SITE, data.n_features // 4))}
+        sites = {}
+        for label, part in parts_of_sites(data).items():
+            with suppress(InputError):  # too few of a class in this part of the samples
+                check_varies(part.target, label)
+                found = self._runs(procedure, part, {**own, "n_samples": part.n_samples})
+                sites[label] = replace(found, site=Site.of(part, np.flatnonzero(found.counts)))
+        return replace(averaged_with_sites(evidence, sites), cohorts={}, notes=()) if len(sites) > 1 else evidence
+
+    def _runs(self, procedure: Procedure, data: FeatureData, settings: Mapping[str, Any]) -> Evidence:
         n_jobs = self.n_jobs if self.n_workers == 1 else 1
         outcomes = run_ensemble(data, procedure.selectors, settings, n_jobs, self._watch)
         if self.stopped:
