@@ -126,9 +126,10 @@ def figure_seconds(frame: pd.DataFrame) -> Drawing | None:
             part = table[table["method"] == method]
             at = [data.index(name) for name in part["data"]]
             ax.hlines(at, part["ours"], part["paper"], color="0.75", linewidth=1.0, zorder=0)
-            ax.plot(part["ours"], at, linestyle="none", marker="o", markersize=4.5, color=BLUE)
             noise = part["noise"].to_numpy(dtype=bool)
-            ax.plot(part["ours"][noise], np.array(at)[noise], linestyle="none", marker="X", markersize=6.0, color=BLUE)
+            for marker, which in (("o", ~noise), ("X", noise)):
+                places = np.array(at)[which]
+                ax.plot(part["ours"][which], places, linestyle="none", marker=marker, markersize=4.5, color=BLUE)
             ax.plot(
                 part["paper"], at, linestyle="none", marker="o", markersize=4.5, color=BLACK, markerfacecolor="white"
             )
