@@ -54,6 +54,15 @@ def test_seconds_are_taken_on_every_size(monkeypatch):
     assert sizes == [(40, 20), (40, 50), (80, 20), (80, 50)]
 
 
+def test_elimination_by_forests_may_take_all_features():
+    sizes = {}
+    for number in range(3):
+        for one in run("rfe", "redundant", number):
+            sizes.setdefault(one.setting["selector"], []).append(one.scores["per_model"])
+    assert set(sizes["linear support vector machine"]) == {16.0}
+    assert max(sizes["random forests"]) > 16
+
+
 def test_every_kind_of_task_is_run():
     kinds = {task.method.partition("+")[0] for task in discussion.tasks(Scale())}
     assert kinds == {"mixed", "strength", "generations", "seconds", "noise", "rfe"}

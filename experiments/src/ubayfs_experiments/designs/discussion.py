@@ -139,10 +139,18 @@ def _noise(task: Task, method: str, dataset: Dataset, split: Split, seed: np.ran
 
 def _rfe(task: Task, method: str, dataset: Dataset, split: Split, seed: np.random.SeedSequence) -> list[Outcome]:
     X, y, found = dataset.X[split.train], dataset.y[split.train], []
-    selectors: Mapping[str, Any] = {"linear support vector machine": "rfe", "random forests": rfe_by_forests}
-    for name, selector in selectors.items():
+    wanted = dataset.source.n_select
+
+    def by_forests(X: Any, y: Any, n_features: int, rng: np.random.Generator) -> Any:
+        return rfe_by_forests(X, y, wanted, rng)  # which may be all, so that the ensemble allows all
+
+    selectors: Mapping[str, tuple[Any, int]] = {
+        "linear support vector machine": ("rfe", wanted),
+        "random forests": (by_forests, X.shape[1]),
+    }
+    for name, (selector, most) in selectors.items():
         start = time.process_time()
-        evidence = collected(selector, dataset, X, y, SETTINGS[RFE]["n_models"], seed)
+        evidence = collected(selector, dataset, X, y, SETTINGS[RFE]["n_models"], seed, most)
         features = _features(decided(evidence, dataset, constraints_of(dataset)["standard"], "exact", seed))
         right = ubayfs.metrics.feature_f1(list(features), list(dataset.relevant or ()))
         size = float(evidence.counts.sum()) / SETTINGS[RFE]["n_models"]

@@ -137,15 +137,16 @@ def collected(
     y: NDArray[np.int64],
     n_models: int,
     seed: np.random.SeedSequence,
+    n_select: int | None = None,
 ) -> ubayfs.Evidence:
-    """Run the ensemble of experiment 2 on some rows of a data set."""
+    """Run the ensemble of experiment 2 on some rows of a data set; `n_select` in place of the paper's b_MS."""
     evidence: ubayfs.Evidence = quiet(ubayfs.collect_evidence)(
         X,
         y,
         selector=selector,
         n_models=n_models,
         train_size=SETTINGS["train_size"],
-        n_features_per_model=dataset.source.n_select,
+        n_features_per_model=dataset.source.n_select if n_select is None else n_select,
         random_state=state_of(seed),
         n_jobs=1,
     )
