@@ -220,6 +220,14 @@ def test_requests(bench):
         ask("nonsense")
 
 
+def test_sizes_have_the_cost_of_their_best_sets_where_there_is_a_budget(bench):
+    assert [point.cost for point in bench.request("sizes", sizes=[1, 2]).result(SECONDS)] == [None, None]
+    bench.add_rule({"cost_budget": {"costs": dict.fromkeys(NAMES, 2.5), "budget": 100.0}})
+    until(bench, answered(bench))
+    shown = bench.request("sizes", sizes=[1, 2]).result(SECONDS)
+    assert [point.cost for point in shown] == [2.5, 5.0]
+
+
 def test_plots_come_with_the_answer_and_are_those_of_its_report(bench):
     """What the page Answer draws: effects, plots, a heat map, and held-out predictions once these are asked for."""
     stage, (version, page) = bench.answer.plots, saved_page(bench)

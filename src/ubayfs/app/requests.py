@@ -36,18 +36,21 @@ def sizes(stages: Stages, sizes: Iterable[int]) -> list[SizePoint]:
     constraints = tuple(constraint for constraint in decision.constraints if constraint.kind != "max_size")
     depends_on = (utility.theta, utility.selectable, utility.constraint_strength, constraints)
     best: dict[int, Any] = stages.best_sets.get((*depends_on, Blocks.of(decision.blocks), stages.data), dict)
+    system = utility.system
+    budgets = [rows for part in system.parts if part.kind == "cost_budget" and len(rows := system.rows_of(part))]
     limits = [utility.system.rows_of(part) for part in utility.system.parts if part.kind == "max_size"]
     rows = np.setdiff1d(np.arange(utility.system.n_inequalities), np.concatenate([*limits, np.empty(0, dtype=int)]))
     free = replace(utility, system=utility.system.take(rows))
     solutions, _, _ = best_of_sizes(selection, free, wanted - best.keys())
     best |= dict.fromkeys(wanted - best.keys())
     best |= {int(solution.chosen.sum()): (solution.chosen, float(free(solution.chosen)[0])) for solution in solutions}
+    prices = [system.A[rows][:, : free.n_features].toarray().sum(axis=0) for rows in budgets]
     points = []
     for size in sorted(size for size in wanted if best[size] is not None):
         chosen, value = best[size]
         at_least = None if related is None else related.of(np.flatnonzero(chosen).tolist()).at_least
         votes = (value - free.constraint_strength) * selection.posterior.total  # less what violated wishes cost
-        points.append(SizePoint(size, votes, at_least))
+        points.append(SizePoint(size, votes, at_least, float(prices[0][chosen].sum()) if prices else None))
     return points
 
 

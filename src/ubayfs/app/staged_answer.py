@@ -124,8 +124,9 @@ class StagedAnswer:
 
 @dataclass(frozen=True)
 class SizePoint:
-    """The highest score, in votes, that sets of one size reach, and how many members are related, at least."""
+    """The highest score, in votes, that sets of one size reach, how many members are related, at least, and cost."""
 
     size: int
     votes: float
     related: int | None
+    cost: float | None = None  # where there is a budget

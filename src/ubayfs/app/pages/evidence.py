@@ -53,6 +53,7 @@ def draw_evidence(bench: ExpertSession) -> None:
                     for key in _FURTHER_KEYS:
                         key_field(bench, "evidence", key)
                     key_field(bench, "decision", "min_votes")
+                    key_field(bench, "decision", "differ_by")
 
 
 # -- running -----------------------------------------------------------------------------------------------------------

@@ -214,6 +214,7 @@ def size_table(points: Sequence[SizePoint], scores: Sequence[SizeScore], now: in
     columns: list[Field[SizePoint]] = [
         (Column("Features", True), lambda r: f"{r.size}{' (now)' if r.size == now else ''}"),
         (Column("Votes", True), lambda r: f"{r.votes:,.0f}"),
+        (Column("Cost", True), lambda r: "" if r.cost is None else f"{r.cost:g}"),
         (Column("Related, at least", True), lambda r: "" if r.related is None else f"{r.related}"),
         (Column("On held-out samples", True), lambda r: by_size.get(r.size, "")),
     ]

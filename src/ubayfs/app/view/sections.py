@@ -24,6 +24,7 @@ _LABELS = {
     "id": "Column of the ids", "features_in": "Features are in", "n_models": "Models", "n_jobs": "Processes",
     "train_size": "Part of the samples", "n_features_per_model": "Features per model",
     "min_votes": "Votes that a selected feature needs",
+    "differ_by": "Features that other sets lack, at least",
     "max_missing": "Largest share of missing values", "keep": "Samples of several files", "sheet": "Excel sheet",
     "samples_sheet": "Excel sheet that describes the samples",
     "ignore": "Columns that are not features", "features": "Feature names that are dates", "missing": "Missing values",
