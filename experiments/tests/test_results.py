@@ -29,16 +29,10 @@ def test_they_are_one_table_and_what_is_made_of_it():
     assert sum((RESULTS / name).stat().st_size for name in files) < 5e6
 
 
-# Run where time allows; the report lists what was not.
-LATER = ("discussion",)
-
-
 def test_every_cell_is_complete_but_those_of_data_that_are_not_public():
     expected = {task.name for one in EXPERIMENTS.values() for task in one.tasks(Scale()) if task.data != "p53"}
     cells = store.cells(RESULTS)
-    absent = expected - {cell["name"] for cell in cells}
-    assert {cell["name"] for cell in cells} <= expected
-    assert {name.split("/")[0] for name in absent} <= set(LATER)
+    assert {cell["name"] for cell in cells} == expected
     assert all(cell["done"] == cell["n_splits"] for cell in cells)
 
 
@@ -47,7 +41,7 @@ def test_a_run_can_be_resumed_from_them():
     settings = {name: one.settings for name, one in EXPERIMENTS.items()}
     store.check_run(RESULTS, runner.SEED, False, settings)
     done = store.done_splits(RESULTS, work)
-    assert all(len(done[task.name]) == task.n_splits for task in work if task.experiment not in LATER)
+    assert all(len(done[task.name]) == task.n_splits for task in work)
 
 
 @pytest.mark.parametrize("name", ["1a", "2_against_paper", "2-paper", "optimizers_compared", "controls_compared"])

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ubayfs.report import Document, Section, render_document
 
+from ..analysis.protocols import BOTH, OURS, THEIRS
 from ..analysis.tables import GUIDED, TO_THE_LETTER
 from ..files import write_file
 from ..store import pack
@@ -102,6 +103,9 @@ def _key_figures(content: Content) -> tuple[tuple[str, str, str], ...]:
     if len(content.comparison):
         unknown = int(content.verdicts["verdict"].str.startswith("unknown").sum()) if len(content.verdicts) else 0
         figures.append((len(content.verdicts), "figures differ from the paper", f"{unknown} of unknown cause"))
+    if len(content.frames["2-paper"]):
+        near = int(content.protocols["agrees"].isin([BOTH, OURS, THEIRS]).sum())
+        figures.append((near, "agree with our or the authors' protocol", f"of {len(content.comparison)}"))
     if len(content.claims):
         holds = int((content.claims["verdict"] == "holds").sum())
         in_part = int((content.claims["verdict"] == "holds in part").sum())

@@ -49,6 +49,7 @@ def protocol_section(content: Content) -> Section:
         f"Of the paper's {len(table)} figures, {counts.get(BOTH, 0)} agree with both protocols, "
         f"{counts.get(THEIRS, 0)} with theirs alone, {counts.get(OURS, 0)} with ours alone (or theirs has none), "
         f"{counts.get(NEITHER, 0)} with neither; {counts.get(NOT_RUN, 0)} were not run.",
+        *_elimination(content),
     )
     by_method = [
         (look_of(row["method"]).label, *(str(row[key]) for key in ("figures", "theirs", "ours", "either")))
@@ -74,6 +75,24 @@ def protocol_section(content: Content) -> Section:
         ),
     )  # fmt: skip
     return Section("protocols", "Two protocols", sentences, tables)
+
+
+def _elimination(content: Content) -> tuple[str, ...]:
+    """Say what recursive elimination by forests returns, where it was run."""
+    frame = content.frames["discussion"]
+    runs = frame[frame["kind"] == "rfe"] if len(frame) else frame
+    if runs.empty:
+        return ()
+    means = runs.groupby(["data", "selector"], sort=False, as_index=False)[["per_model", "feature_f1"]].mean()
+    parts = [
+        f"{row['data']}, {row['selector']} {number(row['per_model'], 1)} features per model, "
+        f"F1 {number(row['feature_f1'])}"
+        for row in means.to_dict("records")
+    ]
+    return (
+        "RFE of experiment 1 is by random forests in the scripts, and a model may keep all features, so that it cannot "
+        f"be compared with ours: {'; '.join(parts)}.",
+    )
 
 
 def _figure(row: Any, whose: str) -> str:
