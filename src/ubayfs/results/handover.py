@@ -68,8 +68,9 @@ def write_handover(result: StoredResult, path: Path, with_data: bool = False) ->
         outputs = replace(result.study.outputs, directory=_NEXT)
         if not with_data:  # a table of selected features is data, too
             outputs = replace(outputs, reduced_table=False)
-        data = result.study.data.with_paths(lambda source: f"{_DATA}/{names[source]}")
-        study = replace(result.study, data=data, outputs=outputs, folder=folder)
+        moved_path = {source: f"{_DATA}/{name}" for source, name in names.items()}.__getitem__
+        data, trust = result.study.data.with_paths(moved_path), result.study.trust.with_paths(moved_path)
+        study = replace(result.study, data=data, trust=trust, outputs=outputs, folder=folder)
         write_atomically(folder / _SCRIPT, _script(study, result).encode())
         written = result.summary
         summary = replace(written, study={**(written.study or {}), **study.to_dict()})
@@ -88,7 +89,7 @@ def _put_data(result: StoredResult, folder: Path, with_data: bool) -> dict[str, 
     """Copy the data to a folder, or name them there; return the name of each file by its path in the study."""
     study = result.study
     names: dict[str, str] = {}
-    for source in study.data.files:
+    for source in (*study.data.files, *study.trust.files):
         name = Path(source).name
         names.setdefault(source, name if name not in names.values() else f"{len(names)}-{name}")
     if with_data:

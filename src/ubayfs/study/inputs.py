@@ -96,7 +96,8 @@ def read_tables(
         for word, names in source.weights.lists if isinstance(source.weights, Weights) else ():
             if isinstance(names, str) and (rows := files.rows(names, (*at, word))) is not None:
                 lists[names] = replace(rows, aliases=aliases)
-    return StudyTables(table, features, knowledge, lists, blocks, aliases, files.gene_sets(aliases))
+    gene_sets = None if data is False else files.gene_sets(aliases)  # compared with the target, which is in the data
+    return StudyTables(table, features, knowledge, lists, blocks, aliases, gene_sets)
 
 
 def read_data(

@@ -249,7 +249,9 @@ class Study:
     def moved_to(self, folder: Path | None) -> Study:
         """Return the study with its paths relative to another folder; None: absolute ones, which hold anywhere."""
         old, folder = Path(os.path.abspath(self.folder)), folder and Path(os.path.abspath(folder))
-        parts: dict[str, Any] = {key: getattr(self, key) for key in ("data", "cohorts", "prior", "blocks", "outputs")}
+        parts: dict[str, Any] = {
+            key: getattr(self, key) for key in ("data", "cohorts", "prior", "blocks", "trust", "outputs")
+        }
         for key, part in parts.items():
             if isinstance(part, WithFiles):
                 parts[key] = part.with_paths(lambda path: moved_path(path, old, folder))
@@ -259,7 +261,7 @@ class Study:
     def inputs(self) -> tuple[str, ...]:
         """Paths of the files that the study reads."""
         block_files = self.blocks.files if isinstance(self.blocks, WithFiles) else ()
-        return (*self.data.files, *self.prior.files, *block_files)
+        return (*self.data.files, *self.prior.files, *block_files, *self.trust.files)
 
 
 def moved_path(path: str, old: Path, new: Path | None) -> str:
