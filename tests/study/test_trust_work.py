@@ -240,3 +240,14 @@ def test_what_the_most_allows_is_checked_before_any_work(resolved):
     constraints = (max_size("supported", **hard), min_size(5, **hard))
     with pytest.raises(InputError, match="max-size 3"):
         changed(resolved, constraints=constraints, trust=TrustSection(max_supported=3))
+
+
+def test_measured_features_of_a_table_are_not_missed(resolved):
+    (resolved.study.folder / "known.csv").write_text("feature,weight\na,likely\nb,likely\nz,likely\n")
+    prior = replace(resolved.study.prior, table="known.csv")
+    data = replace(resolved.study.data, measured=("a",))
+    asked = changed(resolved, prior=prior, data=data)
+    (note,) = [note for note in asked.notes if "known.csv" in str(note)]
+    assert "z" in str(note.facts)
+    assert "'a'" not in str(note.facts)
+    assert asked.knowledge == {"b": "likely"}

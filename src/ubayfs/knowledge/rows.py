@@ -10,7 +10,7 @@ import fnmatch
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -84,6 +84,10 @@ class Knowledge:
     unknown: str = "skip"
     header: tuple[str, ...] = field(default=(), repr=False)
     unused: tuple[str, ...] = field(default=(), repr=False)
+
+    def without(self, features: Collection[str]) -> Knowledge:
+        """Return the rows that are not about some features, such as those that are measured anyway."""
+        return replace(self, rows=tuple(row for row in self.rows if row.feature not in features)) if features else self
 
     def require(self, *columns: str) -> None:
         """Raise unless there are these columns."""

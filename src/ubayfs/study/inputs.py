@@ -86,7 +86,11 @@ def read_tables(
     sources: dict[str, PriorSection | Expert] = {"": prior, **(prior.experts or {})}
     places: dict[str, Path] = {name: ("prior", "experts", name) if name else ("prior",) for name in sources}
     tables = {name: files.table(source, places[name], "weight") for name, source in sources.items()}
-    knowledge = {name: replace(rows, unknown=prior.unknown, aliases=aliases) for name, rows in tables.items() if rows}
+    knowledge = {
+        name: replace(rows.without(study.data.measured), unknown=prior.unknown, aliases=aliases)
+        for name, rows in tables.items()
+        if rows
+    }
     if "" in knowledge and any(with_costs(constraint, {"": 0.0}) is not constraint for constraint in study.constraints):
         _check_costs(knowledge[""], problems)
     blocks = files.block_rows()
