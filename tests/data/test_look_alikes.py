@@ -84,6 +84,23 @@ def test_repeats_are_found_from_a_share_of_two_thirds_on(rng, task, n_patients, 
         assert ("look_alikes" in codes(X, target, **settings)) is found
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_measurements_of_mice_are_found_with_fewer_mice(data_dir, seed):
+    table = pd.read_csv(data_dir / "MPE.csv.gz")
+    mouse = pd.read_csv(data_dir / "groups" / "MPE.csv")["mouse"].to_numpy()
+    kept = np.random.default_rng(seed).choice(np.unique(mouse), 29, replace=False)
+    part = table[np.isin(mouse, kept)]
+    assert "look_alikes" in codes(part.drop(columns="y").to_numpy(), part["y"].to_numpy())
+
+
+@pytest.mark.parametrize("name", ["BCW", "COL", "HD", "alt/HD_longbeach", "multiclass/KHAN"])
+def test_other_real_tables_do_not_look_alike(data_dir, rng, name):
+    table = pd.read_csv(data_dir / f"{name}.csv.gz")
+    rows = np.sort(rng.choice(len(table), int(0.8 * len(table)), replace=False))
+    X, y = table.iloc[rows, :-1].to_numpy(float), table.iloc[rows, -1].to_numpy()
+    assert "look_alikes" not in codes(X, y)
+
+
 def test_the_advice_has_numbers_and_a_way_out(rng):
     X, y, patient = repeats(rng, 20, 4, 0.8)
     (advice,) = FeatureData.from_table(X, y).advice

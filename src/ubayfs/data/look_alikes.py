@@ -24,7 +24,9 @@ _FEWEST_FEATURES, _FEWEST_SAMPLES = 20, 20
 # Neighbors that a sample has at most: so many, and this share of all samples.
 _MOST_NEIGHBORS, _SHARE_OF_NEIGHBORS = 20, 5
 _GAP = 1.2  # how much farther the next sample is than the farthest of a closed cluster
-_FEWEST_ALIKE = 0.25  # share of samples in closed clusters
+# Share of samples in closed clusters. Subsamples of 80 % of 11 real matrices without repeats have at most 0.15;
+# 15 measurements each of 37 mice have 0.27, and 0.22 to 0.30 with 80 % of the mice.
+_FEWEST_ALIKE = 0.2
 _FEWEST_MEMBERS = 12  # of all closed clusters: in small tables of correlated features some are closed by chance
 # Ties must leave this share of the variance of ranks: two halves of equal values do. Where a value is more frequent,
 # samples differ in a few features, and the distance to the next one with another difference is far by itself.
@@ -172,7 +174,7 @@ def _closed(neighbors: Ints, ratios: Floats, numbers: Ints) -> list[list[int]]:
 
 
 def look_alike_advice(X: Array, target: Target, constant: Array, sample_names: Array | None) -> tuple[Advice, ...]:
-    """Return advice if a quarter of the samples, or more, are in closed clusters; see :func:`look_alikes`."""
+    """Return advice if a fifth of the samples, or more, are in closed clusters; see :func:`look_alikes`."""
     if len(X) < _FEWEST_SAMPLES or (~constant).sum() < _FEWEST_FEATURES:
         return ()
     clusters, n_compared = look_alikes(X, target, constant)
