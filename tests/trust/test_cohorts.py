@@ -178,8 +178,26 @@ def test_swapped_classes_are_noticed_and_nothing_is_flipped(sites):
     assert (table.concordance[:N_TRUE] < 1).all()
 
 
+def test_seldom_is_a_site_of_noise_taken_for_swapped():
+    """About 5 of 100 poolings name one, whatever the number of sites; sites judged alone at 5 % would be 15 or more."""
+    factors, sites = np.random.default_rng(0).normal(size=(5, P)), []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(40, 5)) @ factors + rng.normal(size=(40, P))  # features are correlated
+        sites.append(collect_for_pooling(X, np.tile([0, 1], 20), **SETTINGS, n_splits=0))
+    rng = np.random.default_rng(1)
+    for n_sites in (2, 5):
+        alarms = 0
+        for _ in range(60):
+            chosen = rng.choice(len(sites), n_sites, replace=False)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                alarms += bool(opposed(pool_evidence({f"{i}": sites[i] for i in chosen})))
+        assert alarms <= 6
+
+
 def test_sites_without_signal_are_seldom_taken_for_swapped():
-    """One of 20 by chance, of those that oppose."""
+    """Although the others agree with each other: one of 40 by chance."""
     alarms = 0
     good = {name: collect_for_pooling(*hospital(seed), **SETTINGS, n_splits=0) for seed, name in enumerate("AB")}
     for seed in range(20):
@@ -188,7 +206,7 @@ def test_sites_without_signal_are_seldom_taken_for_swapped():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             alarms += "N" in opposed(pool_evidence({**good, "N": noise}))
-    assert alarms <= 4
+    assert alarms <= 2
 
 
 def test_what_needs_pooled_evidence_says_so(sites):
