@@ -389,6 +389,7 @@ constraints:
   - require: a
 """
 PER_MODEL = "evidence.n_features_per_model"
+LASSO = "evidence: {selector: [fisher, {name: lasso, min_penalty: 0.01}, lasso]}\n"
 HARD = "constraints: [{max_size: {n: 5, rho: hard}}]\ndecision: {min_votes: 2}\nevidence: {selector: fisher}\n"
 
 
@@ -409,6 +410,15 @@ def test_a_study_of_an_earlier_version_is_read_with_its_defaults(load):
     assert default_advice(study) == ()
 
 
+def test_a_lasso_of_an_earlier_version_is_the_path_wherever_it_stands(load):
+    study = load(MINIMAL + LASSO + "versions: {ubayfs: 0.2.1}\n")
+    assert study.selector == ["fisher", Lasso(order="entry", min_penalty=0.01), Lasso(order="entry")]
+    assert [advice.facts["key"] for advice in version_advice(study)][-1] == "evidence.selector.order"
+    chosen = load(MINIMAL + "evidence: {selector: {name: lasso, order: weight}}\nversions: {ubayfs: 0.2.1}\n")
+    assert chosen.selector == "lasso"
+    assert "evidence.selector.order" not in [advice.facts["key"] for advice in version_advice(chosen)]
+
+
 def test_what_a_study_of_an_earlier_version_states_is_taken(load):
     study = load(MINIMAL + HARD + "versions: {ubayfs: 0.2.1}\n")
     assert (study.constraints, study.decision.min_votes, study.evidence.selector) == ((max_size(5),), 2, "fisher")
@@ -426,6 +436,7 @@ def test_what_a_study_of_an_earlier_version_states_is_taken(load):
         (MINIMAL, ["decision.min_votes", "evidence.selector", PER_MODEL]),
         (MINIMAL + SOFT, ["constraints.rho", "decision.min_votes", "evidence.selector", PER_MODEL]),
         (MINIMAL + HARD, [PER_MODEL]),
+        (MINIMAL + "evidence: {selector: lasso}\n", ["decision.min_votes", "evidence.selector.order", PER_MODEL]),
     ],
 )
 def test_a_study_without_a_version_has_the_present_defaults_and_names_them(load, text, keys):
@@ -437,12 +448,12 @@ def test_a_study_without_a_version_has_the_present_defaults_and_names_them(load,
     if "must_link" in text:
         assert study.constraints[:2] == (max_size(5), must_link(["a", "b"]))
     assert study.decision.min_votes in (1, 2)
-    assert study.evidence.selector == ("fisher" if "fisher" in text else DEFAULT_SELECTOR)
+    assert study.evidence.selector == next((name for name in ("fisher", "lasso") if name in text), DEFAULT_SELECTOR)
     assert default_advice(load(text + f"versions: {{ubayfs: {ubayfs.__version__}}}\n")) == ()
 
 
 def test_a_study_of_an_earlier_version_is_written_so_that_it_reads_the_same(load):
-    for text in (MINIMAL + SOFT, MINIMAL + HARD, MINIMAL):
+    for text in (MINIMAL + SOFT, MINIMAL + HARD, MINIMAL, MINIMAL + "evidence: {selector: [tree, lasso]}\n"):
         for version in ("", "versions: {ubayfs: 0.2.1}\n"):
             study = load(text + version)
             for versions in ({}, {"ubayfs": "0.2.1"}, {"ubayfs": ubayfs.__version__}):

@@ -15,6 +15,8 @@ from .. import __version__
 from .._plain import relaxation
 from ..constraints import KINDS
 from ..exceptions import Advice
+from ..selectors import Lasso
+from .components import Named
 from .schema import SECTIONS
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ Release = tuple[int, int]
 RHO = "constraints.rho"
 _ALWAYS_HARD = ("require", "exclude")
 PER_MODEL = "evidence.n_features_per_model"
+# Which lasso the selector of that name is, alone or in a list.
+ORDER = "evidence.selector.order"
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ FORMER_DEFAULTS: dict[str, FormerDefault] = {
     RHO: FormerDefault((0, 3), 1),
     "decision.min_votes": FormerDefault((0, 3), 0),
     "evidence.selector": FormerDefault((0, 3), "mrmr"),
+    ORDER: FormerDefault((0, 3), "entry"),
     PER_MODEL: FormerDefault((0, 2), 10, "10, or all features if there are fewer"),
 }
 
@@ -57,10 +62,12 @@ def present_default(key: str) -> Any:
 
     >>> {key: (row.former, present_default(key)) for key, row in FORMER_DEFAULTS.items()}
     {'constraints.rho': (1, 'hard'), 'decision.min_votes': (0, 1), 'evidence.selector': ('mrmr', 'wide'),
-     'evidence.n_features_per_model': (10, None)}
+     'evidence.selector.order': ('entry', 'weight'), 'evidence.n_features_per_model': (10, None)}
     """
     if key == RHO:
         return relaxation(KINDS["max_size"].parameters["rho"].default)
+    if key == ORDER:
+        return Lasso.order
     section, _, name = key.partition(".")
     return SECTIONS[section].defaults()[name]
 
@@ -113,6 +120,9 @@ def _stated(study: Mapping[Any, Any], defaults: Mapping[str, Any]) -> dict[Any, 
                 entries = list(completed[section])
                 entries[place] = constraint_with_rho(entries[place], default)
                 completed[section] = entries
+            elif key == ORDER:
+                evidence = completed[section]
+                completed[section] = {**evidence, "selector": _lasso_with_order(evidence["selector"], default)}
             else:
                 completed[section] = {**(completed.get(section) or {}), name: default}
     return completed
@@ -125,8 +135,27 @@ def _places(study: Mapping[Any, Any], key: str) -> Iterator[Any]:
     if key == RHO:
         entries = content if isinstance(content, list | tuple) else ()
         yield from (position for position, entry in enumerate(entries) if constraint_with_rho(entry, 1) is not entry)
+    elif key == ORDER:
+        if isinstance(content, Mapping) and any("order" not in lasso for lasso in _lassos(content.get("selector"))):
+            yield section
     elif content is None or (isinstance(content, Mapping) and name not in content):
         yield section
+
+
+def _lassos(selector: Any) -> list[Mapping[Any, Any]]:
+    """Return the lassos among the selectors of a study, with the settings that are stated."""
+    entries = selector if isinstance(selector, list | tuple) else [selector]
+    stated = [
+        {"name": one} if isinstance(one, str) else one.plain() if isinstance(one, Named) else one for one in entries
+    ]
+    return [one for one in stated if isinstance(one, Mapping) and one.get("name") == Lasso.name]
+
+
+def _lasso_with_order(selector: Any, order: str) -> Any:
+    """Return a selector, or several, as a file has them, with the order of each lasso that states none."""
+    if isinstance(selector, list | tuple):
+        return [_lasso_with_order(entry, order) for entry in selector]
+    return {"order": order, **_lassos(selector)[0]} if _lassos(selector) else selector
 
 
 def constraint_with_rho(entry: Any, rho: Any) -> Any:
@@ -223,6 +252,8 @@ def _takes(study: Study, key: str, value: Any, n_features: int | None = None) ->
     if key == RHO:
         stated = [constraint.rho for constraint in study.constraints if isinstance(constraint.rho, float)]
         return value in map(relaxation, stated)
+    if key == ORDER:
+        return any(lasso.get("order", Lasso.order) == value for lasso in _lassos(study.evidence.selector))
     section, _, name = key.partition(".")
     taken = getattr(getattr(study, section), name)
     all_of_fewer = key == PER_MODEL and n_features is not None and taken == n_features < value
