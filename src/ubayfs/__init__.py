@@ -37,8 +37,12 @@ _MOVED = {
 }
 _REPLACED = {
     "Noise": "trust.related.Related",
+    "attribution": "explain.attribution",
+    "comparison": "results.comparison.compare",
     "estimate_noise": "estimate_related",
     "reproduce": "estimate_reproducibility",
+    "summary": "report.summary",
+    "workflow": "decision.workflow",
 }
 
 
