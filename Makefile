@@ -29,7 +29,7 @@ FOR_TESTS := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE=
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
 
-demo: $(VENV)/.installed-cli  ## Which genes tell whether p53 is mutated? Writes demo_output/ in about a minute
+demo: $(VENV)/.installed-cli  ## Which genes predict whether p53 is mutated? Writes demo_output/ in about a minute
 	$(BIN)/ubayfs demo --output demo_output --force
 
 app: $(VENV)/.installed-app  ## Open the demo study in the browser; studies are kept in app_output/

@@ -7,7 +7,9 @@ when the pictures are older than the package.
 from __future__ import annotations
 
 import argparse
+import csv
 import io
+import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 import ubayfs
+from ubayfs.demo import ANSWER
 
 from .browser import Server, Window, served, window
 from .timing import REPOSITORY
@@ -39,11 +42,27 @@ def save_page(page: Any, path: Path) -> None:
     save(Image.open(io.BytesIO(page.screenshot())), path)
 
 
+def answer_rows(result: Path) -> list[list[str]]:
+    """Return the answer as the first page of the app shows it: each feature with reason, votes and weight."""
+    members = json.loads((result / "summary.json").read_text())["chosen"]
+    numbers = [
+        [member["feature"], *member["reasons"], f"{member['count']:g}", f"{member['weight']:.0f}"] for member in members
+    ]
+    return [["feature", "reason", "votes", "weight"], *numbers]
+
+
+def write_answer(result: Path) -> None:
+    """Store the answer in the package."""
+    with open(REPOSITORY / "src" / "ubayfs" / "demo" / ANSWER, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(answer_rows(result))
+
+
 def report_pictures(seen: Window, folder: Path) -> None:
     """Run the demo, and take the opening of its report and the figure of votes."""
     from ubayfs.cli.main import main
 
     main(["demo", "-o", str(folder), "--force"])
+    write_answer(folder / "results")
     page = seen.browser.new_page(viewport={"width": 1000, "height": 900})
     page.goto((folder / "results" / "report.html").as_uri())
     save_page(page, IMAGES / "report.png")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ubayfs.cli.main import main
-from ubayfs.demo import FILES
+from ubayfs.demo import FILES, answer
 from ubayfs.results import StoredResult
 
 
@@ -45,6 +45,11 @@ def test_it_tells_what_the_votes_alone_select_and_what_the_list_adds(demo):
     brought_in = set(result.selection.features) - set(by_votes)
     assert brought_in
     assert not any(f"{name} (" in line for name in brought_in)
+
+
+def test_the_stored_answer_of_the_first_page_of_the_app_is_that_of_the_demo(demo):
+    chosen = StoredResult(demo.folder / "results").summary.chosen
+    assert answer() == [(one.feature, *one.reasons, one.count, round(one.weight)) for one in chosen]
 
 
 def test_what_it_proposes_works(demo, run, blank_figures, monkeypatch):

@@ -37,7 +37,7 @@ def test_file_tables_and_names_are_three_lists(command, folder, run):
         ["line 3, data.target", "line 9, prior.table"],
         ["line 8, prior.weights.features['mean Radius']", "line 12, constraints[1].require.features[1]"],
     ]
-    then = ["Tables, and the names in them, are checked once", "Names are compared with the tables once", ""]
+    then = ["Tables, and the names in them, are checked after", "Names are compared with the tables after", ""]
     mended = [("mrmrr", "mrmr"), ("n_model:", "n_models:"), ("-8", "8")], [("diagnosys", "diagnosis"), ("nowhere", "w")]
     Path("w.csv").write_text("feature,weight\nmean area,likely\n", encoding="utf-8")
     text = WRONG
@@ -48,7 +48,7 @@ def test_file_tables_and_names_are_three_lists(command, folder, run):
         lines = done.err.splitlines()
         assert lines[0] == f"ubayfs {command}: wrong.yaml has {len(places)} problems:"
         assert [line.partition(": ")[0].removeprefix("- wrong.yaml, ") for line in lines[1 : len(places) + 1]] == places
-        assert lines[len(places) + 1 :] == ([f"{checked_later} these are mended."] if checked_later else [])
+        assert lines[len(places) + 1 :] == ([f"{checked_later} these are fixed."] if checked_later else [])
         for wrong, right in mended[phase] if phase < 2 else ():
             text = text.replace(wrong, right)
     assert "Did you mean 'mean radius'?" in lines[1]
@@ -72,7 +72,7 @@ def test_wrong_options_are_one_list(command, folder, run):
         assert f"\n- {place}" in done.err
     done = run(command, "cells.csv", "--target", "diagnosys", "--require", "zz")
     target = "--target: cells.csv: there is no column 'diagnosys' to be the target. Did you mean 'diagnosis'?\n"
-    assert done.err.startswith(f"ubayfs {command}: {target}Names are compared with the tables once this is mended.")
+    assert done.err.startswith(f"ubayfs {command}: {target}Names are compared with the tables after this is fixed.")
     assert run(command, "cells.csv", "--target", "diagnosis", "--require", "zz").err.startswith(
         f"ubayfs {command}: --require: 'zz' is not a feature."
     )

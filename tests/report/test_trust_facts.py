@@ -281,7 +281,7 @@ def test_the_legend_says_whether_q_counts_the_list(selection):
 def test_a_set_that_is_larger_than_the_data_support_says_so():
     for more, words in (({}, "The data"), ({"without_list": 1}, "The data and your list")):
         lines = facts_of(with_related(n_supported=6, **more))[1]["sentences"]
-        assert lines[1].startswith(f"{words} support 6 features; the other 4 places are filled")
+        assert lines[1].startswith(f"{words} support 6 features. The other 4 are in the set by score alone")
     assert not any("support" in line for line in facts_of(with_related())[1]["sentences"])
 
 

@@ -120,8 +120,8 @@ outputs: {figures: [gif, png, bmp]}
 @pytest.mark.parametrize(
     ("wrong", "then"),
     [
-        ("evidence: {n_models: 0}", "Tables, and the names in them, are checked once this is mended."),
-        ("prior: {table: none.csv}", "Names are compared with the tables once this is mended."),
+        ("evidence: {n_models: 0}", "Tables, and the names in them, are checked after this is fixed."),
+        ("prior: {table: none.csv}", "Names are compared with the tables after this is fixed."),
         ("constraints: [{require: [aera]}]", None),
     ],
 )

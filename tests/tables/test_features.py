@@ -259,7 +259,7 @@ def test_what_is_the_same_with_many_columns_is_said_once(table):
     found = problems(table(text), target="y")
     assert found.count("?!") == 1
     assert "column 'x1': '?!' in line 2 is not a number: correct it" in found
-    assert "So it is in 'x2', 'x3', 'x4' and 4 more." in found
+    assert "The same holds for 'x2', 'x3', 'x4' and 4 more." in found
 
 
 def test_missing_values_with_their_place_and_the_ways_out(table):

@@ -244,10 +244,10 @@ def _supported(facts: RelatedFacts) -> list[str]:
     if n is None:
         return []
     data = "The data support" if facts.without_list is None else "The data and your list support"
-    places = "the other place is" if k - n == 1 else f"the other {k - n} places are"
+    other = "other one is" if k - n == 1 else f"other {k - n} are"
     return [
-        f"{data} {counted(n, 'feature')}; {places} filled: of any larger number, over one in five would be unrelated "
-        "(best guess)."
+        f"{data} {counted(n, 'feature')}. The {other} in the set by score alone: of any larger number, over one in "
+        "five would be unrelated (best guess)."
     ]
 
 

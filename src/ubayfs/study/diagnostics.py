@@ -16,8 +16,8 @@ _SHOWN = 50
 _CHARACTERS = 5000
 
 # A study is checked in three phases; each lists all of its mistakes, and says what is checked after it.
-AFTER_FILE = "Tables, and the names in them, are checked once {these} mended."
-AFTER_TABLES = "Names are compared with the tables once {these} mended."
+AFTER_FILE = "Tables, and the names in them, are checked after {these} fixed."
+AFTER_TABLES = "Names are compared with the tables after {these} fixed."
 
 
 def study_error(message: str) -> StudyError:

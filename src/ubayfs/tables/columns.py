@@ -142,7 +142,9 @@ def number_problems(table: Table, names: Sequence[str]) -> tuple[list[Problem], 
     for (way_out, about), columns in mixed.items():
         apart = columns if len(columns) <= _MOST_APART else columns[:1]
         further = [name for name, _ in columns[len(apart) :]]
-        more = f" So it is in {listed([repr(name) for name in further[:3]], 3, len(further))}." if further else ""
+        more = (
+            f" The same holds for {listed([repr(name) for name in further[:3]], 3, len(further))}." if further else ""
+        )
         problems += [Problem(f"{message}: {way_out}.{more}", (about,)) for _, message in apart]
     return problems, {name for columns in mixed.values() for name, _ in columns}
 

@@ -97,7 +97,7 @@ def _heading(bench: ExpertSession) -> Markup:
     lead = "Your change is being applied ..." if older else proved
     page = Markup('<h1>{}</h1><p class="names">{}</p><p class="lead" role="status">{}</p>')
     title = headline(len(best.features), facts.n_features)
-    return page.format(text(title), text(listing(best.features, _MOST_NAMED)), text(lead))
+    return page.format(text(title), text(listing([member.feature for member in best.chosen], _MOST_NAMED)), text(lead))
 
 
 def _blocked(bench: ExpertSession) -> tuple[Markup, tuple[str, ...]]:
@@ -225,7 +225,7 @@ def _draw_trust(bench: ExpertSession) -> None:
     with panel("How far can it be trusted?"):
         follow(bench, make, "answer")
         note = html("", tag="p").classes("note").props("role=status")
-        more = button("Find out how well it predicts", find_out)
+        more = button("Test how well it predicts", find_out)
 
     @refreshed(bench, "answer", "progress", "status")
     def refresh() -> None:
@@ -252,9 +252,7 @@ def _plots(bench: ExpertSession) -> Markup:
     target = target_words(bench.state.study.data.target)
     page = _of_stage(bench, "plots", lambda stage: parts.plots(stage, known, target))
     if isinstance(validation, Unknown) and validation.state == "missing":
-        page += paragraph(
-            "What is predicted of held-out samples is drawn here once it is found out how well it predicts."
-        )
+        page += paragraph("A test of how well the set predicts adds a plot of the predictions for held-out samples.")
     return page
 
 

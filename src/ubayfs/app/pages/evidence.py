@@ -149,11 +149,11 @@ def _most(bench: ExpertSession) -> Markup:
         return paragraph("There are no votes yet.", "empty")
     names, votes = facts.feature_names, np.asarray(votes)
     most = np.argsort(-votes, kind="stable")[:_SHOWN]
-    top = max(int(votes.max()), 1)
-    rows = [(names[i], int(votes[i]), Cell(bar=votes_bar(int(votes[i]), most=top))) for i in most if votes[i] > 0]
+    n_models = bench.evidence.n_models
+    rows = [(names[i], int(votes[i]), Cell(bar=votes_bar(int(votes[i]), most=n_models))) for i in most if votes[i] > 0]
     n_voted = int((votes > 0).sum())
     caption = f"{n_voted:,} of {len(votes):,} features have votes; the {len(rows)} with the most"
-    return table(["Feature", "Votes", "Share"], rows, caption, numeric=[1])
+    return table(["Feature", "Votes", "Share of the models"], rows, caption, numeric=[1])
 
 
 # -- selectors ---------------------------------------------------------------------------------------------------------

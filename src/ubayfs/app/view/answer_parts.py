@@ -88,8 +88,7 @@ def member_table(
     columns: list[Field[ChosenFeature]] = [
         (Column("Feature"), lambda r: _name(r, effects.get(r.feature, ""))),
         (Column("Because of"), lambda r: Cell(badges=(*r.reasons, *marks_of(r))) if r.reasons else WAITING),
-        (Column("Votes"), lambda r: Cell(bar=votes_bar(r.count or 0, _weight(r, stated), most))),
-        (Column(f"of {n_models:,}", True), lambda r: f"{r.count or 0:,}"),
+        (Column(f"Votes of {n_models:,}"), lambda r: _votes(r, _weight(r, stated), most)),
         (Column("You say"), lambda r: Cell(slot=word_box(r.feature, stated.get(r.feature, (None, ""))[0]))),
         *tables.again_columns(members),
         (tables.REPLACEMENT[0], tables.REPLACEMENT[1] if ready else lambda r: WAITING),
@@ -110,6 +109,11 @@ def _name(member: ChosenFeature, effect: str) -> Cell:
     same = f"identical to {listing(member.identical_to, 3)}" if member.identical_to else ""
     notes = tuple(line for line in (effect, member.why, same) if line)
     return Cell(member.feature, notes=notes, link=gene_address(member.gene))
+
+
+def _votes(member: ChosenFeature, weight: float, most: float) -> Cell:
+    count = member.count or 0
+    return Cell(f"{count:,}", bar=votes_bar(count, weight, most))
 
 
 def _weight(member: ChosenFeature, stated: Stated) -> float:

@@ -8,19 +8,16 @@ from urllib.parse import quote
 from markupsafe import Markup
 from nicegui import ui
 
-from ...report.document import Bar, Cell
+from ...demo import answer
+from ...report.document import Cell
 from ..library import Library
 from ..study_facts import StudyEntry
 from .fields import heading
 from .frame import button, outer_frame
 from .live import html, line, show_message
-from .parts import table, text
+from .parts import table, text, votes_bar
 
-# Of the answer to the demo: votes of the models, and those that the list of targets of p53 adds.
-_EXAMPLE = (
-    ("BAX", "data", 0.8, 0.2), ("CDKN1A", "data", 0.47, 0.2), ("31563_at", "data", 0.36, 0.0),
-    ("PPM1D", "weight", 0.09, 0.2), ("MDM2", "weight", 0.09, 0.2), ("DDB2", "weight", 0.08, 0.2),
-)  # fmt: skip
+_SHOWN = 7  # features of the answer to the demo
 
 
 def draw_studies(library: Library) -> None:
@@ -29,14 +26,14 @@ def draw_studies(library: Library) -> None:
         with ui.element("div").classes("hero"):
             with ui.element("div"):
                 about = (
-                    "Choose a table. State what you know and what a practical set must look like. Many models vote, "
+                    "Open a table. State what you know and what a practical set must look like. Many models vote, "
                     "and the best set follows each change of mind."
                 )
                 heading("Which features should you measure?", about)
                 with ui.element("div").classes("row"):
                     button("New study", lambda _: _begin(library), classes="main large")
                     button("Take the tour with the demo study", lambda _: _tour(library))
-                line("The demo asks which of 10,100 genes tell whether p53 is mutated in 50 cell lines.")
+                line("The demo asks which of 10,100 genes predict whether p53 is mutated in 50 cell lines.")
             with ui.element("figure").classes("panel"):
                 html(_example())
         studies = library.studies()
@@ -49,11 +46,14 @@ def draw_studies(library: Library) -> None:
 
 def _example() -> Markup:
     """Return a part of the answer to the demo."""
+    best = answer()
+    most = max(votes + weight for _, _, votes, weight in best)
     rows = [
-        (name, Cell(badges=(reason,)), Cell(bar=Bar(votes, stated, f"{votes:.0%} of the models")))
-        for name, reason, votes, stated in _EXAMPLE
+        (name, Cell(badges=(reason,)), Cell(f"{votes:g}", bar=votes_bar(votes, weight, most)))
+        for name, reason, votes, weight in best[:_SHOWN]
     ]
-    caption = "What comes out: a set, and why each feature is in it. Solid: votes of models; hatched: what you state."
+    shown = f"The answer to the demo, {_SHOWN} of {len(best)} features"
+    caption = f"{shown}. Solid: votes of 100 models; hatched: what you state."
     return table(["Feature", "Because of", "Votes"], rows, caption, wide=True)
 
 
