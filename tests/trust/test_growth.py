@@ -27,7 +27,7 @@ def test_a_curve_of_the_assumed_form_is_continued_exactly():
     for factor in FACTORS:
         told = growth.forecast(factor)
         expected = a + b / np.sqrt(factor * 100)
-        half = np.hypot(0.1, (expected - growth.means[-1]) / 2)
+        half = np.hypot(0.1, (expected - growth.means[-1]) / 2) * (1 + 0.15 * np.log2(factor))
         assert (told.value, told.lower, told.upper) == pytest.approx(
             (expected, expected - half, min(expected + half, 1))
         )

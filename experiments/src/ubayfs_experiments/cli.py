@@ -50,6 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return OK
 
 
+_TABLES = {"calibration": "calibration fresh"} | {name: name for name in ("growth", "questions", "trial")}
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands; nothing heavy is imported for it."""
     parser = argparse.ArgumentParser(
@@ -61,7 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
     reported = commands.add_parser("report", help="write the tables and the report (one HTML file) of a run")
     tables = [
         commands.add_parser(name, help=f"print the tables of `run {runs}`, or put them in a page")
-        for name, runs in (("calibration", "calibration fresh"), ("questions", "questions"), ("trial", "trial"))
+        for name, runs in _TABLES.items()
     ]
     for command in tables:
         command.add_argument("--page", type=Path, metavar="FILE", help="Markdown page whose tables are replaced")

@@ -5,9 +5,10 @@ fitted by a straight line in :math:`n^{-1/2}`, with weights 1, 1 and 2, that doe
 
 .. math:: s(n) = a + b\, n^{-1/2}, \qquad b \le 0.
 
-With f times all N samples the score is s(f N), in a range of :math:`\pm\sqrt{h^2 + ((s(f N) - \bar s_{0.8}) / 2)^2}`,
-where h is half the width of the interval of the validation and :math:`\bar s_{0.8}` the mean at four fifths: what is
-extrapolated may be wrong by half. The range was calibrated on planted truth (docs/calibration.md).
+With f times all N samples the score is s(f N), in a range of :math:`\pm(1 + 0.15 \log_2 f)
+\sqrt{h^2 + ((s(f N) - \bar s_{0.8}) / 2)^2}`, where h is half the width of the interval of the validation and
+:math:`\bar s_{0.8}` the mean at four fifths: what is extrapolated may be wrong by half. The first factor was chosen on
+planted truth (docs/calibration.md): signals that no part of the samples shows may be found with more.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ SHARES = (0.25, 0.5, 0.8)  # of all samples, to learn from
 _WEIGHTS = (1.0, 1.0, 2.0)
 N_REPEATS = 20
 FACTORS = (1.0, 1.5, 2.0, 4.0)  # times as many samples
+_WIDER = 0.15  # for each doubling of the samples
 _CV = 5  # one of so many parts is the test part
 _ASSIGN, _DRAW, _FOLD = range(3)
 
@@ -112,7 +114,7 @@ class Growth:
         metric, (a, b) = METRICS[self.metric], self.line
         n = factor * self.n_samples
         value = min(a + b / math.sqrt(n), metric.high)
-        half = math.hypot(self.half_width, (value - self.means[-1]) / 2)
+        half = math.hypot(self.half_width, (value - self.means[-1]) / 2) * (1 + _WIDER * max(math.log2(factor), 0.0))
         return Forecast(factor, round(n), value, max(value - half, metric.low), min(value + half, metric.high))
 
     @property

@@ -13,10 +13,13 @@ from ubayfs.exceptions import InputError
 from ..data.simulated import KINDS, TARGETS
 from ..designs import calibration, fresh
 from ..designs.calibration import FEATURES, SIZES
+from .growth import growth_table
 from .questions import questions_table
 from .trial import TABLES as TRIAL
 
-EXPERIMENTS = {"calibration": (calibration.NAME, fresh.NAME), "questions": ("questions",), "trial": ("trial",)}
+EXPERIMENTS = {"calibration": (calibration.NAME, fresh.NAME)} | {
+    name: (name,) for name in ("growth", "questions", "trial")
+}
 DESIGN = ["size", "target", "kind"]
 METRICS = {"two classes": "the AUC", "numbers": "R2", "survival": "the C-index"}
 SURE = 0.01  # p-value of a design in which more is wrong than may be
@@ -230,8 +233,15 @@ QUESTIONS: Tables = {
         ("per question", _number(3), ("per_question",)),
     ]),
 }  # fmt: skip
-BY_EXPERIMENT = {"calibration": TABLES, "questions": QUESTIONS, "trial": TRIAL}
-_ALL: Tables = TABLES | QUESTIONS | TRIAL
+GROWTH: Tables = {
+    "growth": (growth_table, [
+        ("times the samples", "{:g}".format, ("factor",)), _SETS, ("gain expected", _number(3), ("gain",)),
+        ("true gain", _number(3), ("true_gain",)), ("width of the range", _number(2), ("width",)),
+        ("missed", _share, ("missed",)),
+    ]),
+}  # fmt: skip
+BY_EXPERIMENT = {"calibration": TABLES, "growth": GROWTH, "questions": QUESTIONS, "trial": TRIAL}
+_ALL: Tables = TABLES | GROWTH | QUESTIONS | TRIAL
 
 
 def markdown(name: str, frame: pd.DataFrame) -> str:
