@@ -12,7 +12,7 @@ import numpy as np
 import ubayfs
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.plotting import HalvesDisplay
-from ubayfs.trust.ensembles import collect_halves
+from ubayfs.trust.halves import collect_halves
 from ubayfs.trust.reproducibility import reproducibility_of
 
 rng = np.random.default_rng(1)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from survivals import harrell, planted
-from ubayfs.data.hazards import kaplan_meier
+from ubayfs.data.survival_curves import kaplan_meier
 from ubayfs.exceptions import InputError
 from ubayfs.metrics import concordance_index
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from ubayfs import Evidence
 from ubayfs.data.blocks import sets_matrix
-from ubayfs.trust.ensembles import HalfEnsembles
 from ubayfs.trust.gene_sets import GeneSets
+from ubayfs.trust.halves import HalfEnsembles
 from ubayfs.trust.related import Bounds, Related
 from ubayfs.trust.reproducibility import Reproducibility, agreement
 from ubayfs.trust.trust import Trust

@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ._arguments import FeatureIndex, Mask, RandomState, by_name, check_int, mask_of, refuse_lazy, unknown_argument
 from .constraints.sizes import SUPPORTED, as_size
-from .data.anndata_object import is_anndata, parts_of
 from .data.blocks import Blocks
 from .data.categories import has_text
 from .data.feature_data import FeatureData
 from .data.mapped_array import map_table
 from .data.missing import MAX_MISSING
+from .data.parts import is_anndata, parts_of
 from .decision.workflow import Decision, collect_evidence, decide, with_max_size
 from .ensemble.progress import Progress
 from .exceptions import InputError

@@ -20,9 +20,9 @@ from .constraints.utility import as_marks
 from .data.categories import columns_of
 from .data.correlation import absolute_correlations
 from .data.feature_data import FeatureData
-from .data.hazards import kaplan_meier
 from .data.ordered_pairs import OrderedPairs
 from .data.survival import Survival
+from .data.survival_curves import kaplan_meier
 from .exceptions import InputError, repr_of
 
 __all__ = ["Stability", "concordance_index", "feature_f1", "jaccard", "redundancy_rate", "stability"]

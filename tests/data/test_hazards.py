@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from survivals import planted, usable_pairs
-from ubayfs.data.hazards import CoxPoint, RiskSets, fit_cox, kaplan_meier
+from ubayfs.data.hazards import CoxPoint, RiskSets, fit_cox
 from ubayfs.data.ordered_pairs import OrderedPairs
+from ubayfs.data.survival_curves import kaplan_meier
 from ubayfs.exceptions import UBayFSError
 
 

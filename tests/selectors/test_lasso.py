@@ -29,7 +29,7 @@ from ubayfs.selectors.adjusted import without_covariates
 from ubayfs.selectors.base import CURVE, STRAIGHT, UNSAID
 from ubayfs.selectors.category_numbers import numbers_of_several
 from ubayfs.selectors.threads import column_threads
-from ubayfs.trust.ensembles import HalfEnsembles
+from ubayfs.trust.halves import HalfEnsembles
 from ubayfs.trust.repeats import ARRAYS
 
 TASKS = ("binary", "multiclass", "multilabel", "regression", "survival")

@@ -9,7 +9,7 @@ from ubayfs import collect_evidence, decide, estimate_reproducibility, max_size,
 from ubayfs._arguments import as_seed_sequence
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.decision.workflow import Decision
-from ubayfs.trust.ensembles import collect_halves
+from ubayfs.trust.halves import collect_halves
 from ubayfs.trust.procedure import ensemble_of
 
 HARD = np.inf

@@ -12,7 +12,7 @@ from ubayfs.ensemble.pooling import cohort_table, pooled_halves
 from ubayfs.ensemble.site import directions
 from ubayfs.exceptions import EnsembleError, EnsembleWarning, InputError
 from ubayfs.trust.cohorts import collect_for_pooling, leave_one_site_out, reproducibility_of_sites
-from ubayfs.trust.ensembles import collect_halves
+from ubayfs.trust.halves import collect_halves
 from ubayfs.trust.procedure import take_samples
 
 P, N_TRUE = 60, 4

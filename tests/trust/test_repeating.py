@@ -26,7 +26,7 @@ from ubayfs import (
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.decision.workflow import Decision
 from ubayfs.exceptions import EnsembleError, InfeasibleError, InputError
-from ubayfs.trust.ensembles import collect_halves
+from ubayfs.trust.halves import collect_halves
 from ubayfs.trust.procedure import ensemble_of
 from ubayfs.trust.reproducibility import agreement, reproducibility_of
 

@@ -8,14 +8,15 @@ from repeating import reproduced, validated
 from survivals import planted
 from ubayfs import Survival, max_size
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.data.hazards import kaplan_meier
+from ubayfs.data.survival_curves import kaplan_meier
 from ubayfs.exceptions import InputError
 from ubayfs.metrics import concordance_index
 from ubayfs.plotting import ReportData, SurvivalDisplay
 from ubayfs.trust.estimators import CoxRidge, ResidualForest
 from ubayfs.trust.folds import assign_folds
+from ubayfs.trust.halves import draw_half, plan_halves
 from ubayfs.trust.predictors import PREDICTION
-from ubayfs.trust.procedure import draw_half, plan_halves, shuffled
+from ubayfs.trust.procedure import shuffled
 from ubayfs.trust.related import related_of
 from ubayfs.trust.trust import Trust
 from ubayfs.trust.validation import Validation, sample_risks

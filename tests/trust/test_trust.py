@@ -12,7 +12,7 @@ from ubayfs.data.feature_data import FeatureData
 from ubayfs.decision.workflow import collect_evidence
 from ubayfs.exceptions import EnsembleError, InputError, UBayFSWarning
 from ubayfs.selectors.registry import SELECTORS
-from ubayfs.trust.ensembles import collect_halves
+from ubayfs.trust.halves import collect_halves
 from ubayfs.trust.related import Related, related_of
 from ubayfs.trust.trust import Trust, level_for
 from ubayfs.trust.validation import Validation

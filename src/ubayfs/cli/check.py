@@ -67,7 +67,7 @@ def _data(resolved: ResolvedStudy) -> list[str]:
     import numpy as np
 
     from .._plain import listing
-    from ..data.hazards import median_follow_up
+    from ..data.survival_curves import median_follow_up
     from ..report.sentences import target_words
 
     section, data = resolved.study.data, resolved.data

@@ -14,8 +14,8 @@ import numpy as np
 
 from .._arguments import Array, Mask, as_array, check_names, did_you_mean, made_names, refuse_lazy
 from ..exceptions import Advice, InputError
-from .anndata_object import Parts, check_aligned, is_anndata
 from .covariates import Covariate, Covariates
+from .parts import Parts, check_aligned, is_anndata
 from .target import check_length
 
 # Whole numbers with at most so many values, of which each has at least so many samples on average, are categories.

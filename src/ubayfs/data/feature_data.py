@@ -15,7 +15,6 @@ import numpy as np
 from .._arguments import Array, FeatureIndex, Ints, Mask, made_names
 from ..exceptions import Advice, InputError
 from .advice import class_advice, identical_advice, outlier_advice
-from .anndata_object import check_aligned, is_anndata, parts_of
 from .blocks import Blocks
 from .categories import Levels, category_notes, columns_of, levels_of, with_levels
 from .covariate_reading import check_not_features, named_in, take_covariates
@@ -25,6 +24,7 @@ from .look_alikes import group_advice, identical_row_advice, look_alike_advice
 from .mapped_array import TableFile, hash_values, map_table
 from .matrix import feature_chunks, read_matrix
 from .missing import FILLS, MAX_MISSING, Gaps, check_missing, samples_of
+from .parts import check_aligned, is_anndata, parts_of
 from .reading_rules import names_groups, target_columns
 from .sparse_columns import SparseColumns
 from .target import Target, read_groups, read_target

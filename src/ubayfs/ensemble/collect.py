@@ -16,10 +16,10 @@ from numpy.random import SeedSequence
 
 from .. import __version__
 from .._arguments import Array, Mask, RandomState, as_seed_sequence, by_name, check_int, check_real
-from ..data.anndata_object import parts_of
 from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
+from ..data.parts import parts_of
 from ..exceptions import Advice, InputError
 from ..selectors.adapters import as_selector, check_task, describe, kind_of, selectors_for
 from ..selectors.base import ElementarySelector

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._plain import counted
 from ..decision.selection import Selection
-from ..trust.ensembles import HalfEnsembles
+from ..trust.halves import HalfEnsembles
 from ..trust.reproducibility import Reproducibility
 from .base import Display, ReportData, top_features
 from .style import BLACK, BLUE, GREY, SKY, beside, label_lines

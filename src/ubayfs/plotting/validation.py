@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._plain import counted, rounded
-from ..data.hazards import kaplan_meier
+from ..data.survival_curves import kaplan_meier
 from ..decision.selection import Selection
 from ..exceptions import InputError
 from ..trust.prediction_metrics import interval_text, method_name, metric_name

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arguments import Array, FeatureIndex, Floats, Ints, Mask
 from ..data.feature_data import FeatureData
-from ..data.hazards import kaplan_meier
+from ..data.survival_curves import kaplan_meier
 from ..plotting.base import average_ranks
 from ..plotting.profile import Grouping, can_be_grouped
 from ..trust.prediction_metrics import ROC_GRID

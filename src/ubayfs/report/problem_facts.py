@@ -15,7 +15,7 @@ from .._plain import decode, number, plain, relaxation
 from ..constraints.utility import log_row_admissibility, score_tolerance
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
-from ..data.hazards import median_follow_up
+from ..data.survival_curves import median_follow_up
 from ..decision.problem import FeatureSet, Violation
 from ..decision.selection import Selection
 from ..ensemble.evidence import Evidence

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arguments import FeatureIndex, by_name, check_feature_names
 from .._plain import number, plain
-from ..data.anndata_object import is_anndata
+from ..data.parts import is_anndata
 from ..decision.selection import Selection, check_selection
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError

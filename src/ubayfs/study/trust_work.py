@@ -21,9 +21,9 @@ from ..ensemble.progress import Progress
 from ..exceptions import Advice, EnsembleError, InputError, UBayFSError
 from ..selectors.adapters import as_selector
 from ..trust.cohorts import halves_of_sites
-from ..trust.ensembles import collect_halves
 from ..trust.front import Front, front
 from ..trust.gene_sets import gene_sets_of
+from ..trust.halves import collect_halves
 from ..trust.procedure import Procedure
 from ..trust.related import SizedInParts, favored_beforehand, related_of, sized_in_parts, supported_size
 from ..trust.repeats import processes_for

@@ -43,14 +43,13 @@ from ..ensemble.pooling import averaged_with_sites, cohort_table, left_out, pool
 from ..ensemble.progress import Progress, as_progress
 from ..ensemble.site import Directions, RepeatedVotes, Site, directions
 from ..exceptions import EnsembleError, InputError
-from .ensembles import HalfEnsembles, collect_halves
+from .halves import HalfEnsembles, collect_halves, plan_halves
 from .procedure import (
     MOST_AT_A_SITE,
     Procedure,
     check_sites,
     check_varies,
     parts_of_sites,
-    plan_halves,
     shuffled,
     take_samples,
 )

@@ -13,12 +13,12 @@ from .._arguments import Ints, Mask
 from ..data.categories import with_levels
 from ..data.feature_data import FeatureData
 from ..data.sparse_columns import SparseColumns
-from ..data.target import TASKS, Target, plain
+from ..data.target import Target, plain
 from ..decision.selection import Selection, check_selection
 from ..decision.workflow import Decision
 from ..ensemble.collect import as_data, check_ensemble, collect_evidence, ensemble_settings
 from ..ensemble.evidence import Evidence
-from ..ensemble.subsampling import SubsamplePlan, plan_subsamples
+from ..ensemble.subsampling import plan_subsamples
 from ..exceptions import InputError
 from ..selectors.adapters import as_selector, describe
 from ..selectors.base import ElementarySelector
@@ -32,8 +32,6 @@ ENSEMBLE_ARGUMENTS = (*ENSEMBLE, *_READING)
 # Cost of a value that a run sees: of filters, which do all runs at once, of the lasso, which does so in about eight
 # times the time (docs/appendix.md), of other selectors of ours, of all else.
 _JOINT, _LASSO, _PER_RUN, _FOREIGN = 1, 8, 50, 500
-# Samples of a class in each half: subsamples need as many to differ in it.
-_FEWEST_IN_A_HALF = 2
 # Features of a model at a site that is pooled with others, at most; twice the usual number.
 MOST_AT_A_SITE = 20
 
@@ -223,50 +221,6 @@ def shuffled(target: Target, groups: Ints | None, rng: np.random.Generator) -> T
     giver = np.arange(len(first))
     giver[constant] = rng.permutation(giver[constant])
     return target.take(np.where(constant[groups], first[giver[groups]], source))
-
-
-def draw_half(plan: SubsamplePlan, rng: np.random.Generator) -> Mask:
-    """Split the samples into halves, with the strata and whole groups of subsamples; True for the first half.
-
-    Both halves of a stratum differ by at most one sample (or group), and so do both halves altogether.
-
-    >>> plan = SubsamplePlan(np.array([0, 0, 0, 0, 1, 1, 1]), np.array([2, 1]))
-    >>> draw_half(plan, np.random.default_rng(0))
-    array([False,  True, False,  True, False, False,  True])
-    """
-    strata = rng.permutation(len(plan.takes))[plan.strata]
-    order = np.lexsort((rng.random(len(strata)), strata))
-    first = np.zeros(len(strata), dtype=bool)
-    # Every second one along the strata; which half has one more is drawn.
-    first[order[rng.integers(2) :: 2]] = True
-    return first if plan.unit_of_row is None else first[plan.unit_of_row]
-
-
-def plan_halves(data: FeatureData, train_size: float) -> SubsamplePlan:
-    """Return the strata and groups that halves respect; InputError if a class or subsamples have too few for halves."""
-    if data.target.strata is not None and not TASKS[data.target.task].fewest_events:
-        name, size, shown = smallest_class(data)
-        fewest = 2 * _FEWEST_IN_A_HALF if data.groups is None else 2
-        if size < fewest:
-            rule = f"has {shown} of class {name!r}, but halves of the samples need at least {fewest} of each class."
-            way_out = "Merge it with another class, or collect more."
-            raise InputError.of("y" if data.groups is None else "groups", f"{rule} {way_out}")
-    if data.groups is not None and (n_groups := len(np.unique(data.groups))) < 4:
-        rule = f"has {n_groups} groups, but halves of the samples need at least 4, two in each. Collect more."
-        raise InputError.of("groups", rule)
-    try:
-        plan = plan_subsamples(data, train_size)
-        # Halves have nearly the same strata in any split: one split shows whether subsamples of them can be drawn.
-        half = draw_half(plan, np.random.default_rng(0))
-        for samples in (half, ~half):
-            size = int(plan_subsamples(take_samples(data, samples), train_size).takes.sum())
-            if data.groups is None and size < (fewest := TASKS[data.target.task].fewest_in_subsample):
-                rule = f"has {data.n_samples} samples, and subsamples of their halves {size}: with fewer than {fewest}"
-                raise InputError.of("y", f"{rule} every feature correlates perfectly with the target. Collect more.")
-    except InputError as error:
-        rule = f"does not do for halves of the samples: {error}"
-        raise InputError.of(error.argument or "train_size", rule, error.value) from error
-    return plan
 
 
 def smallest_class(data: FeatureData) -> tuple[Any, int, str]:

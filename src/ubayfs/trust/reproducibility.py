@@ -49,7 +49,7 @@ from ..ensemble.progress import Progress
 from ..exceptions import Advice, InputError, OptimizationError
 from ..explain.attribution import Reason, attribution
 from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
-from .ensembles import HalfEnsembles, check_same_ensemble, collect_halves
+from .halves import HalfEnsembles, check_same_ensemble, collect_halves
 from .procedure import check_repeatable, data_of_evidence, ensemble_of, take_samples
 from .repeats import check_usable, repeats_advice
 from .stand_ins import stand_in_agreement

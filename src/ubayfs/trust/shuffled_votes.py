@@ -18,7 +18,7 @@ from ..data.feature_data import FeatureData
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
 from ..exceptions import EnsembleError, InputError
-from .ensembles import different_settings
+from .halves import different_settings
 from .procedure import check_varies, shuffled
 from .repeats import EnsembleRepeats
 

@@ -16,10 +16,10 @@ import numpy as np
 from .._files import ReadBytes, encode_record, load_record, read_bytes
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, EnsembleError, InputError
-from .ensembles import HalfEnsembles, different_settings
 from .gene_sets import ARRAYS as GENE_SETS_ARRAYS
 from .gene_sets import GeneSets
 from .growth import Growth
+from .halves import HalfEnsembles, different_settings
 from .procedure import counted_work
 from .related import ARRAYS as RELATED_ARRAYS
 from .related import Related

@@ -16,8 +16,8 @@ from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.target import Target
 from ubayfs.exceptions import EnsembleError, EnsembleWarning, InputError
 from ubayfs.trust import repeats
-from ubayfs.trust.ensembles import HalfEnsembles, collect_halves
-from ubayfs.trust.procedure import Procedure, draw_half, plan_halves, shuffled, take_samples
+from ubayfs.trust.halves import HalfEnsembles, collect_halves, draw_half, plan_halves
+from ubayfs.trust.procedure import Procedure, shuffled, take_samples
 from ubayfs.trust.repeats import processes_for
 
 SMALL = {"selector": "fisher", "n_models": 8, "n_features_per_model": 2}

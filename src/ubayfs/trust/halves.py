@@ -1,4 +1,4 @@
-"""Ensembles that are repeated on halves of the samples; their sets are stored."""
+"""Halves of the samples: how they are drawn, and the ensembles on them, whose sets are stored."""
 
 from __future__ import annotations
 
@@ -12,15 +12,63 @@ import numpy as np
 
 from .._arguments import Array, Mask, RandomState, freeze
 from ..data.feature_data import FeatureData
+from ..data.target import TASKS
 from ..ensemble.checkpoint import differences, identifying
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
+from ..ensemble.subsampling import SubsamplePlan, plan_subsamples
 from ..exceptions import EnsembleError, InputError
-from .procedure import check_varies, draw_half, plan_halves, take_samples
+from .procedure import check_varies, smallest_class, take_samples
 from .repeats import EnsembleRepeats
 
 Pair = tuple[Evidence, Evidence]
 _ABOUT = "about"
+# Samples of a class in each half: subsamples need as many to differ in it.
+_FEWEST_IN_A_HALF = 2
+
+
+def draw_half(plan: SubsamplePlan, rng: np.random.Generator) -> Mask:
+    """Split the samples into halves, with the strata and whole groups of subsamples; True for the first half.
+
+    Both halves of a stratum differ by at most one sample (or group), and so do both halves altogether.
+
+    >>> plan = SubsamplePlan(np.array([0, 0, 0, 0, 1, 1, 1]), np.array([2, 1]))
+    >>> draw_half(plan, np.random.default_rng(0))
+    array([False,  True, False,  True, False, False,  True])
+    """
+    strata = rng.permutation(len(plan.takes))[plan.strata]
+    order = np.lexsort((rng.random(len(strata)), strata))
+    first = np.zeros(len(strata), dtype=bool)
+    # Every second one along the strata; which half has one more is drawn.
+    first[order[rng.integers(2) :: 2]] = True
+    return first if plan.unit_of_row is None else first[plan.unit_of_row]
+
+
+def plan_halves(data: FeatureData, train_size: float) -> SubsamplePlan:
+    """Return the strata and groups that halves respect; InputError if a class or subsamples have too few for halves."""
+    if data.target.strata is not None and not TASKS[data.target.task].fewest_events:
+        name, size, shown = smallest_class(data)
+        fewest = 2 * _FEWEST_IN_A_HALF if data.groups is None else 2
+        if size < fewest:
+            rule = f"has {shown} of class {name!r}, but halves of the samples need at least {fewest} of each class."
+            way_out = "Merge it with another class, or collect more."
+            raise InputError.of("y" if data.groups is None else "groups", f"{rule} {way_out}")
+    if data.groups is not None and (n_groups := len(np.unique(data.groups))) < 4:
+        rule = f"has {n_groups} groups, but halves of the samples need at least 4, two in each. Collect more."
+        raise InputError.of("groups", rule)
+    try:
+        plan = plan_subsamples(data, train_size)
+        # Halves have nearly the same strata in any split: one split shows whether subsamples of them can be drawn.
+        half = draw_half(plan, np.random.default_rng(0))
+        for samples in (half, ~half):
+            size = int(plan_subsamples(take_samples(data, samples), train_size).takes.sum())
+            if data.groups is None and size < (fewest := TASKS[data.target.task].fewest_in_subsample):
+                rule = f"has {data.n_samples} samples, and subsamples of their halves {size}: with fewer than {fewest}"
+                raise InputError.of("y", f"{rule} every feature correlates perfectly with the target. Collect more.")
+    except InputError as error:
+        rule = f"does not do for halves of the samples: {error}"
+        raise InputError.of(error.argument or "train_size", rule, error.value) from error
+    return plan
 
 
 @dataclass(frozen=True, eq=False)
