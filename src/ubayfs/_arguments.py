@@ -85,7 +85,7 @@ def by_name(*order: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 raise InputError(f"{name} {rule}", argument=named[0], rule=rule)
             for argument in kwargs:
                 if argument not in parameters and not checks_others:
-                    raise unknown_argument(name, argument, [known for known in parameters if known != "self"])
+                    raise unknown_argument(name, argument, [other for other in parameters if other != "self"])
             return function(*args, **kwargs)
 
         return call
@@ -93,7 +93,7 @@ def by_name(*order: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return decorate
 
 
-def unknown_argument(function: str, argument: str, known: Sequence[str]) -> InputError:
+def unknown_argument(function: str, argument: str, parameters: Sequence[str]) -> InputError:
     """Return the error of an argument that a function does not have, with the one that is meant, or with all.
 
     >>> print(unknown_argument("decide", "max_features", ["evidence", "max_size"]))
@@ -103,13 +103,13 @@ def unknown_argument(function: str, argument: str, known: Sequence[str]) -> Inpu
     """
     same = next((names for names in _SAME_ARGUMENT if argument in names), ())
     # A name that only looks alike, such as train_size for max_size, is not meant.
-    meant = next((name for name in same if name in known), None) if same else nearest(argument, known)
-    hint = f"It takes {', '.join(known)}." if meant is None else f"Did you mean {meant!r}?"
+    meant = next((name for name in same if name in parameters), None) if same else nearest(argument, parameters)
+    hint = f"It takes {', '.join(parameters)}." if meant is None else f"Did you mean {meant!r}?"
     rule = f"has no argument {argument!r}. {hint}"
     return InputError(f"{function} {rule}", argument=argument, rule=rule)
 
 
-def did_you_mean(name: object, known: Iterable[object]) -> str:
+def did_you_mean(name: object, candidates: Iterable[object]) -> str:
     """Return a hint such as ``" Did you mean 'radius'?"``, or an empty string.
 
     Examples
@@ -121,13 +121,13 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     >>> did_you_mean("zzz", ["radius", "area"])
     ''
     """
-    close = nearest(name, known)
+    close = nearest(name, candidates)
     return "" if close is None else f" Did you mean {close!r}?"
 
 
-def nearest(name: object, known: Iterable[object]) -> str | None:
-    """Return the known name that `name` was most likely meant to be, or None."""
-    names = [str(k) for k in known]
+def nearest(name: object, candidates: Iterable[object]) -> str | None:
+    """Return the candidate that `name` was most likely meant to be, or None."""
+    names = [str(candidate) for candidate in candidates]
     # Nothing is nearer than the same letters, whatever their case and what separates words.
     for same in (str.casefold, _letters):
         wanted = same(str(name))
@@ -137,7 +137,7 @@ def nearest(name: object, known: Iterable[object]) -> str | None:
     return next(iter(difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)), None)
 
 
-def feature_hint(name: str, known: Iterable[object]) -> str:
+def feature_hint(name: str, candidates: Iterable[object]) -> str:
     """Return a hint to a feature that may be meant; a short name that is nearly right is the name of something else.
 
     Nearly right is a name of at least five letters with the same digits: SESN1 is not SSNA1, nor SERPINE1 SERPINE2.
@@ -151,7 +151,7 @@ def feature_hint(name: str, known: Iterable[object]) -> str:
     >>> feature_hint("TP53", ["x0", "x1"])
     " The features of an array are 'x0', 'x1', ...: pass a DataFrame (in a pipeline: set_output(transform='pandas'))."
     """
-    names = [str(candidate) for candidate in known]
+    names = [str(candidate) for candidate in candidates]
     if names and names == made_names(len(names)).tolist():
         return (
             " The features of an array are 'x0', 'x1', ...: pass a DataFrame (in a pipeline: "
@@ -225,10 +225,10 @@ def check_bool(name: str, value: Any) -> bool:
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     """Return `value` if it is one of `choices`, or raise naming them and the nearest one."""
-    known = sorted(choices)
-    if not isinstance(value, str) or value not in known:
-        hint = did_you_mean(value, known) if isinstance(value, str) else ""
-        raise InputError.of(name, f"must be one of {', '.join(map(repr, known))}; got {repr_of(value)}.{hint}", value)
+    allowed = sorted(choices)
+    if not isinstance(value, str) or value not in allowed:
+        hint = did_you_mean(value, allowed) if isinstance(value, str) else ""
+        raise InputError.of(name, f"must be one of {', '.join(map(repr, allowed))}; got {repr_of(value)}.{hint}", value)
     return value
 
 

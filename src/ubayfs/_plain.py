@@ -67,10 +67,15 @@ def _fields_of(value: Any) -> dict[str, Any]:
 
 def _key(field: Field[Any]) -> str:
     """Return what a field is called in plain types: names such as ``with`` have an underscore in Python."""
-    return field.name.removesuffix("_")
+    return str(field.metadata.get(_WRITTEN, field.name.removesuffix("_")))
 
 
-_ABSENT, _FORMER = "absent", "former"
+_ABSENT, _FORMER, _WRITTEN = "absent", "former", "written"
+
+
+def written_as(key: str) -> dict[str, str]:
+    """Return the metadata of a field that has another key in plain types."""
+    return {_WRITTEN: key}
 
 
 def absent_if_none() -> Any:
@@ -165,9 +170,9 @@ def _renamed(kind: Any, content: Mapping[str, Any]) -> dict[str, Any]:
 @lru_cache
 def _fields(kind: Any) -> tuple[dict[str, Any], dict[str, str], set[str]]:
     """Return types and names of the fields of a dataclass, and the keys of those without a default."""
-    hints, known = get_type_hints(kind), fields(kind)
-    required = {_key(field) for field in known if field.default is field.default_factory is MISSING}
-    return {_key(field): hints[field.name] for field in known}, {_key(field): field.name for field in known}, required
+    hints, names = get_type_hints(kind), {_key(field): field.name for field in fields(kind)}
+    required = {_key(field) for field in fields(kind) if field.default is field.default_factory is MISSING}
+    return {key: hints[name] for key, name in names.items()}, names, required
 
 
 def _damaged(place: str, rule: str, value: Any) -> InputError:

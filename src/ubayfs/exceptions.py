@@ -102,7 +102,7 @@ def printable(text: str) -> str:
     >>> print(printable("gene\x1b[31m"))
     gene\x1b[31m
     """
-    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _UNPRINTABLE.sub(lambda sign: sign[0].encode("unicode_escape").decode(), text)
 
 
 class UBayFSError(Exception):

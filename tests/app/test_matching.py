@@ -14,7 +14,7 @@ def test_every_name_is_in_one_group():
     found = match("TP53 KRAS\n- ENSG00000141510.2; tp53\n2-Sep, 1-Mar, FOO12\nspaced,<b>x</b>", FEATURES)
     assert found.features == ["TP53", "KRAS", "ENSG00000141510.18", " spaced ", "<b>x</b>"]
     assert found.translated == {"ENSG00000141510.2": "ENSG00000141510.18"}
-    kinds = {doubt.name: (doubt.kind, doubt.candidates) for doubt in found.doubts}
+    kinds = {each.name: (each.kind, each.candidates) for each in found.unmatched}
     assert kinds == {
         "tp53": (UNKNOWN, ("TP53",)),
         "2-Sep": (DAMAGED, ("SEPTIN2",)),
@@ -30,7 +30,7 @@ def test_an_alias_of_two_features_is_ambiguous(tmp_path):
         tmp_path / "a.csv", index=False
     )
     found = match("p5, ras", FEATURES, aliases="a.csv", folder=tmp_path)
-    assert [(doubt.name, doubt.candidates) for doubt in found.doubted(AMBIGUOUS)] == [("p5", ("TP53", "KRAS"))]
+    assert [(each.name, each.candidates) for each in found.unmatched_of(AMBIGUOUS)] == [("p5", ("TP53", "KRAS"))]
     assert found.translated == {"ras": "KRAS"}
     assert stated_words(found, "likely", {"p5": "TP53"}) == {"KRAS": ("likely", None), "TP53": ("likely", None)}
 
@@ -77,5 +77,5 @@ def test_pasted_text_never_names_a_file(tmp_path):
 
 def test_long_lists_look_for_the_nearest_name_a_few_times_only():
     found = match("\n".join(f"TP5{i}x" for i in range(100)), FEATURES)
-    assert len(found.doubts) == 100
-    assert 0 < sum(bool(doubt.candidates) for doubt in found.doubts) <= 5
+    assert len(found.unmatched) == 100
+    assert 0 < sum(bool(each.candidates) for each in found.unmatched) <= 5

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from ubayfs import Evidence, Survival, collect_evidence, decide, max_size, pool_evidence
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.ensemble.pooling import cohort_table, concordant_votes, left_out
+from ubayfs.ensemble.pooling import cohort_table, concordant_votes, each_site_and_others
 from ubayfs.ensemble.site import Site, directions
 from ubayfs.exceptions import EnsembleError, InputError
 
@@ -121,7 +121,7 @@ def test_a_constant_feature_counts_as_not_measured_and_one_that_is_so_everywhere
 
 def test_sites_that_are_left_out_are_compared_with_the_pool_of_the_others():
     sites = {name: site([n] * 6, [1] * 6) for name, n in {"Graz": 10, "Lund": 40, "Oslo": 90}.items()}
-    pairs = left_out(pool_evidence(sites))
+    pairs = each_site_and_others(pool_evidence(sites))
     assert [own.counts[0] for own, _ in pairs] == pytest.approx([10, 40, 90])
     others = pool_evidence({name: sites[name] for name in ("Lund", "Oslo")})
     assert np.array_equal(pairs[0][1].counts, others.counts)

@@ -109,10 +109,10 @@ def test_it_goes_through_strict_json_and_back(summary, selection, data):
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     assert plain(read(summary)) == summary
     typed = summarize(selection, data, n_draws=0)
-    correlations = typed.correlation.known  # arrays, which have no single answer to equality
+    correlations = typed.correlation.correlations  # arrays, which have no single answer to equality
     again = read(json.loads(json.dumps(plain(typed))))
-    np.testing.assert_allclose(again.correlation.known.spearman, correlations.spearman)
-    same = replace(again, correlation=replace(again.correlation, known=correlations))
+    np.testing.assert_allclose(again.correlation.correlations.spearman, correlations.spearman)
+    same = replace(again, correlation=replace(again.correlation, correlations=correlations))
     assert same == typed
 
 

@@ -323,8 +323,8 @@ class Document:
         """Replace the problems of one source."""
         with self._lock:  # the worker and the writer may find some at the same moment
             others = [problem for problem in self.problems if problem.source != source]
-            own = [replace(problem, source=source, revision=self.revision) for problem in problems]
-            self.problems = others + own
+            new = [replace(problem, source=source, revision=self.revision) for problem in problems]
+            self.problems = others + new
 
     def close(self) -> None:
         """Release the directory; everything is on disk already."""
@@ -344,8 +344,8 @@ def _set_label(section: str, keys: Mapping[str, Any]) -> str:
     >>> _set_label("data", {"target": None}), _set_label("data", {"path": "a.csv", "task": None})
     ('Data: target as by default', 'Data: path a.csv')
     """
-    given = {key: value for key, value in keys.items() if value is not None}
-    shown = [f"{key} {value}" for key, value in given.items()] or [f"{key} as by default" for key in keys]
+    changed = {key: value for key, value in keys.items() if value is not None}
+    shown = [f"{key} {value}" for key, value in changed.items()] or [f"{key} as by default" for key in keys]
     return f"{section.capitalize()}: {', '.join(shown)}"[:200]
 
 

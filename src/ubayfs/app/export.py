@@ -75,8 +75,8 @@ def _write(stages: Stages, place: Path, title: str) -> Result:
 
 def _drawn(stages: Stages, displays: Mapping[str, Any]) -> Figures:
     """Return the figures of those displays that are the same as when they were last written."""
-    known = {name: stages.drawn.get(name, (None, {})) for name in displays}  # another errand may add some meanwhile
-    return Figures({name: made for name, (content, made) in known.items() if content == displays[name]})
+    drawn = {name: stages.drawn.get(name, (None, {})) for name in displays}  # another errand may add some meanwhile
+    return Figures({name: made for name, (content, made) in drawn.items() if content == displays[name]})
 
 
 @contextmanager

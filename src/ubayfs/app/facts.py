@@ -27,9 +27,9 @@ def problems_of(error: BaseException, state: State) -> list[Problem]:
         return Problem(message, tuple(path), tuple(on[i] for i in about if isinstance(i, int) and i < len(on)))
 
     if isinstance(error, StudyError):
-        paths = [(found, [path for path in found.related or (found.path,) if path[:1] == ("constraints",)])
-                 for found in error.problems]  # fmt: skip
-        return [described(found.message, found.path, [path[1] for path in about]) for found, about in paths]
+        paths = [(problem, [path for path in problem.related or (problem.path,) if path[:1] == ("constraints",)])
+                 for problem in error.problems]  # fmt: skip
+        return [described(problem.message, problem.path, [path[1] for path in about]) for problem, about in paths]
     positions = error.positions if isinstance(error, InfeasibleError) else ()
     return [described(str(error), ["constraints" if positions else getattr(error, "argument", None) or ""], positions)]
 

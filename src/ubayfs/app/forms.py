@@ -115,7 +115,7 @@ def _field(name: str, hint: Any, parameters: Mapping[str, Any]) -> Field:
 
 
 def read_form(
-    kind: str, values: Mapping[str, Any], known: Known | None = None
+    kind: str, values: Mapping[str, Any], names_known: Known | None = None
 ) -> tuple[Constraint | None, dict[str, str]]:
     """Return the constraint that was filled in, or None and what is wrong by field ("" for the whole form).
 
@@ -124,7 +124,7 @@ def read_form(
     kind : str
     values : mapping of str to value
         By the names of the fields, with "strictness", "rho" and "price".
-    known : Known, optional
+    names_known : Known, optional
         Features and blocks that names are checked with.
 
     Examples
@@ -139,7 +139,7 @@ def read_form(
     def report(path: Path, message: str) -> None:
         problems.setdefault(str(path[2]) if len(path) > 2 else "", message)
 
-    given = _strictness(values)
+    arguments = _strictness(values)
     for entry in form_of(kind).fields:
         try:
             value = _typed(entry, values.get(entry.name))
@@ -147,23 +147,23 @@ def read_form(
             problems[entry.name] = error.rule
             continue
         if value is not None:
-            given[entry.name] = value
+            arguments[entry.name] = value
         elif entry.name in KINDS[kind].required and entry.name != "costs":
             problems[entry.name] = "must be given."
-    rest, costs = given.pop(REST, None), given.get("costs")
+    rest, costs = arguments.pop(REST, None), arguments.get("costs")
     if costs and rest:
         costs[EVERY] = rest
-    read = [] if problems else read_constraints([{kind: given}], report)
-    if read and not problems and known is not None:
-        _expanded(read[0], known, below(report, 0, kind))
-        if costs and rest is None and not problems and (unlisted := _unlisted(costs, known)):
+    read = [] if problems else read_constraints([{kind: arguments}], report)
+    if read and not problems and names_known is not None:
+        _expanded(read[0], names_known, below(report, 0, kind))
+        if costs and rest is None and not problems and (unlisted := _unlisted(costs, names_known)):
             problems[REST] = f"must be given: {counted(unlisted, 'feature')} are not in the list. 0 is a choice."
     return (None, problems) if problems else (read[0], {})
 
 
-def _unlisted(costs: Iterable[str], known: Known) -> int:
+def _unlisted(costs: Iterable[str], names_known: Known) -> int:
     """Return how many features have no cost."""
-    return len(set(known.features).difference(*map(known.names.find, costs)))
+    return len(set(names_known.features).difference(*map(names_known.names.find, costs)))
 
 
 def _typed(entry: Field, value: Any) -> Any:
@@ -187,8 +187,8 @@ def _strictness(values: Mapping[str, Any]) -> dict[str, Any]:
     return {chosen: math.nan if amount in (None, "") else amount}
 
 
-def _expanded(constraint: Constraint, known: Known, report: Report) -> Constraint | None:
-    return expand_constraint(constraint, known.names, known.block_names, report)
+def _expanded(constraint: Constraint, names_known: Known, report: Report) -> Constraint | None:
+    return expand_constraint(constraint, names_known.names, names_known.block_names, report)
 
 
 def read_numbers(text: str) -> dict[str, float] | None:
@@ -199,24 +199,24 @@ def read_numbers(text: str) -> dict[str, float] | None:
     >>> read_numbers("mri 400\nblood test; 2,5")
     {'mri': 400.0, 'blood test': 2.5}
     """
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         match = _LINE.fullmatch(line.strip())
         value = number_or_word(match[2]) if match else None
-        if match is not None and isinstance(value, float) and match[1] not in found:
-            found[match[1]] = value
+        if match is not None and isinstance(value, float) and match[1] not in numbers:
+            numbers[match[1]] = value
         elif line.strip():
             rule = "names a feature again" if isinstance(value, float) else "needs a name and a number"
             raise InputError.of("numbers", f"line {number} {rule}: {line.strip()!r}.")
-    return found or None
+    return numbers or None
 
 
 def values_of(constraint: Constraint) -> dict[str, Any]:
     """Return what the form shows of a constraint."""
-    form, given = form_of(constraint.kind), arguments_of(constraint)
+    form, arguments = form_of(constraint.kind), arguments_of(constraint)
     values = dict(form.values)
     for entry in form.fields:
-        value = given.get(entry.name)
+        value = arguments.get(entry.name)
         if entry.name == "costs" and isinstance(value, dict):
             values[REST] = value.pop(EVERY, 0.0)
         if entry.input == "numbers" and isinstance(value, dict):

@@ -101,8 +101,8 @@ class Access:
             return False
         if name in _LOOPBACK or name.endswith(".localhost"):  # names that no DNS may give away
             return True
-        own = {self.host, socket.gethostname(), socket.getfqdn()}
-        return not self.is_local and (name in own or _is_address(name.strip("[]")))
+        own_names = {self.host, socket.gethostname(), socket.getfqdn()}
+        return not self.is_local and (name in own_names or _is_address(name.strip("[]")))
 
     def knows_origin(self, origin: str, host: str) -> bool:
         """Return whether a page of this server, seen at `host`, sent a request."""
@@ -110,9 +110,9 @@ class Access:
         return origin in (f"http://{host}", f"{seen.scheme}://{seen.netloc}")
 
 
-def is_same(given: str, secret: str) -> bool:
+def is_same(sent: str, secret: str) -> bool:
     """Compare with a secret, in a time that does not tell how much of it is right."""
-    return secrets.compare_digest(given.encode("utf-8", "replace"), secret.encode())
+    return secrets.compare_digest(sent.encode("utf-8", "replace"), secret.encode())
 
 
 def _is_address(name: str) -> bool:

@@ -41,14 +41,14 @@ def difference(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Differenc
     >>> difference({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"c": 5, "d": 3}})
     [(['a'], [1], []), (['b', 'c'], [2], [5])]
     """
-    found: Difference = []
+    differences: Difference = []
     for key in dict.fromkeys([*before, *after]):
-        old, new = ([given[key]] if key in given else [] for given in (before, after))
+        old, new = ([side[key]] if key in side else [] for side in (before, after))
         if old and new and isinstance(old[0], dict) and isinstance(new[0], dict):
-            found += [([key, *path], *values) for path, *values in difference(old[0], new[0])]  # type: ignore[misc]
+            differences += [([key, *path], *values) for path, *values in difference(old[0], new[0])]  # type: ignore[misc]
         elif old != new:
-            found.append(([key], old, new))
-    return found
+            differences.append(([key], old, new))
+    return differences
 
 
 def _apart(first: Difference, second: Difference) -> bool:

@@ -27,8 +27,8 @@ _MOST_HINTS = 5
 
 
 @dataclass(frozen=True)
-class Doubt:
-    """A name that is not that of a feature: what kind of doubt there is, and the features that may be meant."""
+class UnmatchedName:
+    """A name that is not that of a feature: ambiguous, damaged or unknown, and the features that may be meant."""
 
     row: Row
     name: str
@@ -46,7 +46,7 @@ class Matching:
         Its name, for messages.
     rows : tuple of Row
         Those whose features are in the data.
-    doubts : tuple of Doubt
+    unmatched : tuple of UnmatchedName
         Names that are not, each once.
     translated : dict of str to str
         Names that were found by another name, and the features.
@@ -58,14 +58,14 @@ class Matching:
 
     source: str
     rows: tuple[Row, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
+    unmatched: tuple[UnmatchedName, ...] = ()
     translated: Mapping[str, str] = field(default_factory=dict)
     sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
-    def doubted(self, kind: str) -> list[Doubt]:
-        """Return the doubts of a kind."""
-        return [doubt for doubt in self.doubts if doubt.kind == kind]
+    def unmatched_of(self, kind: str) -> list[UnmatchedName]:
+        """Return the unmatched names of a kind."""
+        return [each for each in self.unmatched if each.kind == kind]
 
     @property
     def features(self) -> list[str]:
@@ -97,7 +97,7 @@ def match(source: str | Path, features: Iterable[str], aliases: Any = None, fold
     Examples
     --------
     >>> matching = match("TP53, tp53, 2-Sep", ["TP53", "SEPT2"])
-    >>> matching.features, [(doubt.name, doubt.kind, doubt.candidates) for doubt in matching.doubts]
+    >>> matching.features, [(each.name, each.kind, each.candidates) for each in matching.unmatched]
     (['TP53'], [('tp53', 'unknown', ('TP53',)), ('2-Sep', 'damaged', ('SEPT2',))])
     >>> match("TP5*", ["TP53", "TP53BP1"]).features
     ['TP53', 'TP53BP1']
@@ -109,17 +109,17 @@ def match(source: str | Path, features: Iterable[str], aliases: Any = None, fold
         raise InputError(problems[0])
     other_names = aliases if aliases is None or folder is None else folder / aliases
     matcher = NameMatcher(features, read_aliases(other_names, problems.append))
-    known = Names(matcher.features)
+    names = Names(matcher.features)
     rows: list[Row] = []
-    doubts: dict[str, Doubt] = {}
+    unmatched: dict[str, UnmatchedName] = {}
     translated: dict[str, str] = {}
     sets: dict[str, dict[str, None]] = {}
     for row in knowledge.rows:
         if row.block is not None:
             sets.setdefault(row.block, {})
-        for matched in _found(row.feature, known, matcher, is_list(knowledge)) if row.feature is not None else ():
+        for matched in _matches(row.feature, names, matcher, is_list(knowledge)) if row.feature is not None else ():
             if matched.feature is None:
-                doubts.setdefault(matched.name, _doubt(row, matched, matcher, n_hints=len(doubts)))
+                unmatched.setdefault(matched.name, _unmatched(row, matched, matcher, n_hints=len(unmatched)))
                 continue
             rows.append(row._replace(feature=matched.feature))
             if matched.feature.strip() != matched.name.strip():
@@ -127,26 +127,26 @@ def match(source: str | Path, features: Iterable[str], aliases: Any = None, fold
             if row.block is not None:
                 sets[row.block][matched.feature] = None
     members = {name: tuple(features) for name, features in sets.items()}
-    return Matching(knowledge.name, tuple(rows), tuple(doubts.values()), translated, members, tuple(problems))
+    return Matching(knowledge.name, tuple(rows), tuple(unmatched.values()), translated, members, tuple(problems))
 
 
-def _found(name: str, known: Names, matcher: NameMatcher, listed: bool) -> list[Match]:
+def _matches(name: str, names: Names, matcher: NameMatcher, listed: bool) -> list[Match]:
     """Return what a name means; in a list it may be a pattern."""
     if listed and is_pattern(name):
         with suppress(InputError):
-            return [Match(feature, feature) for feature in known.find(name)]
+            return [Match(feature, feature) for feature in names.find(name)]
     return find_names(matcher, name, listed)
 
 
-def _doubt(row: Row, matched: Match, matcher: NameMatcher, n_hints: int) -> Doubt:
+def _unmatched(row: Row, matched: Match, matcher: NameMatcher, n_hints: int) -> UnmatchedName:
     if matched.candidates:
-        return Doubt(row, matched.name, AMBIGUOUS, matched.candidates)
+        return UnmatchedName(row, matched.name, AMBIGUOUS, matched.candidates)
     before = symbols_before_damage(matched.name, serials=True)
     if before:
-        meant = (matcher.find(symbol).feature for symbol in before)
-        return Doubt(row, matched.name, DAMAGED, tuple(dict.fromkeys(name for name in meant if name is not None)))
+        meant = dict.fromkeys(matcher.find(symbol).feature for symbol in before)
+        return UnmatchedName(row, matched.name, DAMAGED, tuple(name for name in meant if name is not None))
     close = nearest(matched.name, matcher.features) if n_hints < _MOST_HINTS else None
-    return Doubt(row, matched.name, UNKNOWN, () if close is None else (close,))
+    return UnmatchedName(row, matched.name, UNKNOWN, () if close is None else (close,))
 
 
 def stated_words(
@@ -160,7 +160,7 @@ def stated_words(
     stated : votes or word, or None
         Of rows without a weight of their own; None: these state nothing.
     choices : mapping of str to str
-        Names in doubt and the features that are meant.
+        Unmatched names and the features that are meant.
     only : iterable of str, optional
         Names of gene sets whose members are meant; default all rows.
 
@@ -175,7 +175,7 @@ def stated_words(
     >>> stated_words(matching, "likely", {"2-Sep": "SEPT2"})
     {'TP53': ('likely', None), 'SEPT2': ('likely', None)}
     """
-    chosen = [doubt.row._replace(feature=choices[doubt.name]) for doubt in matching.doubts if doubt.name in choices]
+    chosen = [each.row._replace(feature=choices[each.name]) for each in matching.unmatched if each.name in choices]
     wanted = None if only is None else set(only)
     words: dict[str, tuple[Stated, str | None]] = {}
     for row in (*matching.rows, *chosen):

@@ -114,7 +114,7 @@ class State:
     def of(cls, name: str, study: Study, corrected: Iterable[str] = ()) -> State:
         """Return the state of a study that is opened for the first time."""
         experts = study.prior.experts or {}
-        times = {"": study.prior.confirmed, **{expert: own.confirmed for expert, own in experts.items()}}
+        times = {"": study.prior.confirmed, **{expert: statement.confirmed for expert, statement in experts.items()}}
         confirmed = {expert: time for expert, time in times.items() if time is not None}
         return cls(name, study, tuple(map(Rule, study.constraints)), confirmed, tuple(corrected))
 
@@ -156,9 +156,9 @@ class State:
     def with_section(self, key: str, values: Mapping[str, Any]) -> State:
         """Return the state with other values of keys of a section; None is the default."""
         section = getattr(self.study, key)
-        known = check_keys(values, SECTIONS[key].keys(), f"a key of {key}", below(raise_problem, key))
-        defaults = {name: SECTIONS[key].defaults()[name] for name, value in known.items() if value is None}
-        return self.with_study(**{key: replace(section, **known | defaults)})
+        checked = check_keys(values, SECTIONS[key].keys(), f"a key of {key}", below(raise_problem, key))
+        defaults = {name: SECTIONS[key].defaults()[name] for name, value in checked.items() if value is None}
+        return self.with_study(**{key: replace(section, **checked | defaults)})
 
     def with_study(self, **parts: Any) -> State:
         """Return the state with other parts of the study, such as its blocks."""
@@ -190,7 +190,7 @@ class State:
             if why is not None:
                 _check_text("why", why)
                 reasons[name] = reasons.get(name, {}) | {"why": why.strip()}
-        texts = {name: tuple(item for item in given.items() if item[1]) for name, given in reasons.items()}
+        texts = {name: tuple(item for item in entries.items() if item[1]) for name, entries in reasons.items()}
         stated_why = tuple(item for item in texts.items() if item[1])
         state = self._with_weights(replace(weights, features=tuple(features.items()), reasons=stated_why), expert)
         before = dict(weights.features)
@@ -225,16 +225,16 @@ class State:
         prior = self.study.prior
         if not expert:
             return self.with_study(prior=replace(prior, weights=weights))
-        own = replace((prior.experts or {}).get(expert, Expert()), weights=weights)
-        return self.with_study(prior=replace(prior, experts={**(prior.experts or {}), expert: own}))
+        stated = replace((prior.experts or {}).get(expert, Expert()), weights=weights)
+        return self.with_study(prior=replace(prior, experts={**(prior.experts or {}), expert: stated}))
 
     def stated_by(self, name: str) -> State:
         """Return the state in which what the one expert stated has a name; as it is if there are names already."""
         prior = self.study.prior
         if prior.experts or isinstance(prior.weights, tuple) or prior.weights == Weights(prior.weights.default):
             return self
-        own, rest = replace(prior.weights, default=Weights().default), Weights(prior.weights.default)
-        return self.with_study(prior=replace(prior, weights=rest, experts={name: Expert(own)}))
+        weights, rest = replace(prior.weights, default=Weights().default), Weights(prior.weights.default)
+        return self.with_study(prior=replace(prior, weights=rest, experts={name: Expert(weights)}))
 
     def with_default(self, weight: float) -> State:
         """Return the state with another weight of features of which nothing is stated, by any expert."""
@@ -278,5 +278,5 @@ class State:
 def _with_times(prior: Any, times: Mapping[str, str]) -> Any:
     """Return the section ``prior`` with the times at which experts confirmed what they know."""
     experts = {name: Expert() for name in times if name} | (prior.experts or {})
-    experts = {name: replace(own, confirmed=times.get(name)) for name, own in experts.items()}
+    experts = {name: replace(expert, confirmed=times.get(name)) for name, expert in experts.items()}
     return replace(prior, confirmed=times.get(""), experts=experts or None)

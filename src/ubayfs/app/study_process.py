@@ -258,14 +258,14 @@ class _Loop:
         try:
             if kind == "trust":
                 self._stop = False
-                found = None
+                answer = None
                 self.find_trust(**payload, pause=0.0)
             elif snapshot is not None:
-                found = REQUESTS[kind](snapshot, **payload)
+                answer = REQUESTS[kind](snapshot, **payload)
             else:
                 with self._giving_way():
-                    found = REQUESTS[kind](self._stages, **payload)
-            self.send("reply", number, True, found)
+                    answer = REQUESTS[kind](self._stages, **payload)
+            self.send("reply", number, True, answer)
         except Superseded:
             self.send("reply", number, None, "The study was changed meanwhile.")
             raise

@@ -214,14 +214,14 @@ class Workbench(Document):
             because=() if first else tuple(labels),
         )
 
-    def _on_reply(self, number: int, found: bool | None, content: Any) -> tuple[str, ...]:
+    def _on_reply(self, number: int, answered: bool | None, content: Any) -> tuple[str, ...]:
         """Take an answer over; not `found`: what is wrong, None: there is none."""
         future = self._waiting.pop(number, None)
         if future is not None and future.set_running_or_notify_cancel():
-            if found:
+            if answered:
                 future.set_result(content)
             else:
-                future.set_exception(NotAnsweredError(content) if found is None else UBayFSError(content))
+                future.set_exception(NotAnsweredError(content) if answered is None else UBayFSError(content))
         return ()
 
     def _on_failed(self, revision: int, message: str) -> tuple[str, ...]:

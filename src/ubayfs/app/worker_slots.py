@@ -80,9 +80,9 @@ class PrivateFolder:
         try_lock(self._owner.fileno())
         for place in self.path.parent.glob(f"{prefix}*") if _has_owner(self.path) else ():  # else there are no locks
             with suppress(OSError):
-                known = place.lstat()
-                is_own = not hasattr(os, "getuid") or known.st_uid == os.getuid()
-                if is_own and time.time() - known.st_mtime > _SECONDS_TO_LOCK and not _has_owner(place):
+                status = place.lstat()
+                is_own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+                if is_own and time.time() - status.st_mtime > _SECONDS_TO_LOCK and not _has_owner(place):
                     shutil.rmtree(place)
 
     def remove(self) -> None:

@@ -81,10 +81,10 @@ def _on_second_table(result: Path, table: Path, output: Path | None) -> None:
     data = study.read_data()
     check_fingerprint(study, data, stored.evidence)
     other = replace(study, data=replace(study.data, path=str(table.absolute())), origin=None)
-    found = predict_second_table(selection.features, data, other.read_data())
-    echo(str(found))
+    table_scores = predict_second_table(selection.features, data, other.read_data())
+    echo(str(table_scores))
     if output is not None:
-        _write(found, output)
+        _write(table_scores, output)
         echo(f"\nWrote {output}")
 
 

@@ -66,14 +66,14 @@ def take_covariates(parts: Parts, adjust_for: Any, measured: Any = ()) -> tuple[
 
 def _with_measured(parts: Parts, adjust_for: Any, measured: tuple[str, ...]) -> tuple[Parts, Covariates | None]:
     """Take covariates out of a table, among them features that are measured anyway."""
-    given = () if adjust_for is None else _as_names(adjust_for, parts)
-    if given is None:
+    covariate_names = () if adjust_for is None else _as_names(adjust_for, parts)
+    if covariate_names is None:
         rule = "names columns of X, so that adjust_for must name columns of X, too."
         raise InputError.of("measured", rule, measured)
-    if both := [name for name in measured if name in given]:
+    if both := [name for name in measured if name in covariate_names]:
         raise InputError.of("measured", f"has {both[0]!r}, which is in adjust_for, too; name it once.", both[0])
     try:
-        parts, covariates = take_covariates(parts, [*given, *measured])
+        parts, covariates = take_covariates(parts, [*covariate_names, *measured])
     except InputError as error:
         if error.value in measured:
             error.argument, rule = "measured", str(error.rule)

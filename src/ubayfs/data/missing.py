@@ -57,11 +57,11 @@ class Gaps:
             return cls(n_missing, complete, np.ones(n_features, dtype=bool), (note,))
         if rule == "drop_columns":
             return cls(n_missing, everything, ~some, (note,))
-        left_out = (n_missing > max_missing * n_samples) | (n_missing == n_samples)
-        features = [str(name) for name in names[left_out]]
+        mostly_missing = (n_missing > max_missing * n_samples) | (n_missing == n_samples)
+        features = [str(name) for name in names[mostly_missing]]
         facts = {"n_features": len(features), "max_missing": max_missing, "features": features}
         notes = (note, Advice("mostly_missing", facts)) if features else (note,)
-        return cls(n_missing, everything, ~left_out, notes)
+        return cls(n_missing, everything, ~mostly_missing, notes)
 
     def too_little(self, rule: str, better: str) -> str:
         """Return the message on a rule that leaves too few samples or no feature; empty if it leaves enough."""

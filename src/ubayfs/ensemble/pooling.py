@@ -143,15 +143,13 @@ def pooled_halves(evidence: Evidence) -> list[tuple[Evidence, Evidence]]:
     return list(zip(halves[::2], halves[1::2], strict=True))
 
 
-def left_out(evidence: Evidence) -> list[tuple[Evidence, Evidence]]:
+def each_site_and_others(evidence: Evidence) -> list[tuple[Evidence, Evidence]]:
     """Return for each site its own votes, and those that the others have when they are pooled."""
     pool = _pool_of(evidence)
     pairs = []
     for name, site in pool.sites.items():
         others = {other: each for other, each in pool.sites.items() if other != name}
-        parts = (replace(pool, sites=part) for part in ({name: site}, others))
-        own, rest = (part.evidence() for part in parts)
-        pairs.append((own, rest))
+        pairs.append((replace(pool, sites={name: site}).evidence(), replace(pool, sites=others).evidence()))
     return pairs
 
 
@@ -216,27 +214,28 @@ class _Pool:
         return self._laid_out([~site.constant for site in self.sites.values()], bool)
 
     @cached_property
-    def _found(self) -> list[tuple[Ints, Directions, int]]:
-        found = []
+    def _sent(self) -> list[tuple[Ints, Directions, int]]:
+        """Votes, directions and number of models of each site."""
+        votes = []
         for number, evidence in enumerate(self.sites.values()):
             site = evidence.site
             assert site is not None
             if self.rows is None:
-                found.append((evidence.counts, site.directions, evidence.n_models))
+                votes.append((evidence.counts, site.directions, evidence.n_models))
             else:
                 assert site.repeats is not None
-                found.append(site.repeats.row(self.rows[number]))
-        return found
+                votes.append(site.repeats.row(self.rows[number]))
+        return votes
 
     @cached_property
     def votes(self) -> Floats:
         """Votes per 100 models, (n_sites, n_features)."""
-        return self._laid_out([100.0 * votes / max(n, 1) for votes, _, n in self._found], np.float64)
+        return self._laid_out([100.0 * votes / max(n, 1) for votes, _, n in self._sent], np.float64)
 
     @cached_property
     def directions(self) -> Directions:
         """Directions, (n_sites, n_features)."""
-        return self._laid_out([directions for _, directions, _ in self._found], np.int8)
+        return self._laid_out([directions for _, directions, _ in self._sent], np.int8)
 
     @cached_property
     def site_weights(self) -> Floats:
@@ -258,13 +257,13 @@ class _Pool:
     def evidence(self) -> Evidence:
         """Return the pooled evidence."""
         constant = np.asarray(~self.measured.any(axis=0))
-        n_models, sets, votes = [n for *_, n in self._found], sparse.csr_array((0, len(self.names)), dtype=bool), None
+        n_models, sets, votes = [n for *_, n in self._sent], sparse.csr_array((0, len(self.names)), dtype=bool), None
         if self.rule == "concordant":
             total = round(sum(n_models) / len(n_models))
             votes = total / 100 * concordant_votes(self.votes, self.directions, self.measured, self.site_weights)
         else:
             total = sum(n_models)
-            votes = self._laid_out([counts for counts, *_ in self._found], np.int64).sum(axis=0)
+            votes = self._laid_out([counts for counts, *_ in self._sent], np.int64).sum(axis=0)
             if self.rows is None and all(site.votes is None for site in self.sites.values()):
                 sets, votes = self._sets(), None
         return Evidence(sets, self.names, constant, settings=self._settings(total), votes=votes)
@@ -373,14 +372,16 @@ def _opposed(pool: _Pool) -> list[str]:
     of 40 per site.
     """
     signed = pool.site_weights[:, None] * pool.measured * pool.directions * np.log1p(pool.votes / _HALF)
-    found = [_agreements(site, signed[:, at]) for site, at in zip(pool.sites.values(), pool.places, strict=True)]
+    agreements = [_agreements(site, signed[:, at]) for site, at in zip(pool.sites.values(), pool.places, strict=True)]
     opposed = []
     for number, name in enumerate(pool.sites):
-        others = [other for other in range(len(found)) if other != number]
-        n_shuffles = len(found[number]) - 1
-        if not n_shuffles or stdtr(n_shuffles, _standardized(found[number], others)) > _RARE:
+        others = [other for other in range(len(agreements)) if other != number]
+        n_shuffles = len(agreements[number]) - 1
+        if not n_shuffles or stdtr(n_shuffles, _standardized(agreements[number], others)) > _RARE:
             continue
-        pairs = [(found[one], [other for other in others if other != one]) for one in others if len(found[one]) > 1]
+        pairs = [
+            (agreements[one], [other for other in others if other != one]) for one in others if len(agreements[one]) > 1
+        ]
         if len(others) == 1 or (pairs and np.mean([_standardized(*pair) for pair in pairs]) > _AGREE):
             opposed.append(name)
     return opposed
@@ -393,11 +394,11 @@ def _agreements(evidence: Evidence, signed: Floats) -> Floats:
     rows = [(evidence.counts, site.directions, evidence.n_models)]
     if site.repeats is not None:
         rows += map(site.repeats.row, range(site.repeats.n_shuffles))
-    found = np.zeros((len(rows), len(signed)))
+    agreements = np.zeros((len(rows), len(signed)))
     for number, (votes, directions, n_models) in enumerate(rows):
-        own = directions * np.log1p(100.0 * votes / max(n_models, 1) / _HALF)
-        found[number] = signed @ own / max(float(np.linalg.norm(own)), 1.0)
-    return found
+        votes_signed = directions * np.log1p(100.0 * votes / max(n_models, 1) / _HALF)
+        agreements[number] = signed @ votes_signed / max(float(np.linalg.norm(votes_signed)), 1.0)
+    return agreements
 
 
 def _standardized(agreements: Floats, others: Sequence[int]) -> float:
@@ -406,6 +407,6 @@ def _standardized(agreements: Floats, others: Sequence[int]) -> float:
     >>> _standardized(np.array([[-6.0, 0.0], [3.0, 9.0], [-3.0, 9.0]]), [0])
     -2.0
     """
-    own, *shuffled = agreements[:, others].sum(axis=1)
+    observed, *shuffled = agreements[:, others].sum(axis=1)
     spread = float(np.sqrt(np.mean(np.square(shuffled))))
-    return float(own) / spread if spread > 0 else 0.0
+    return float(observed) / spread if spread > 0 else 0.0

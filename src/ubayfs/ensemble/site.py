@@ -117,9 +117,9 @@ class Site:
         """Return what is to be known of data; directions of some columns."""
         target = data.target
         counts = tuple((str(name), int(n)) for name, n in target.class_counts)
-        found = np.zeros(data.n_features, dtype=np.int8)
-        found[columns] = directions(data, columns)
-        return cls(_coding(target), data.n_samples, counts, _n_effective(target, data.n_samples), found)
+        signs = np.zeros(data.n_features, dtype=np.int8)
+        signs[columns] = directions(data, columns)
+        return cls(_coding(target), data.n_samples, counts, _n_effective(target, data.n_samples), signs)
 
     def beside(self, other: Site | None) -> Site:
         """Return the same with the directions of other evidence on the same samples."""
@@ -142,15 +142,15 @@ class Site:
     @classmethod
     def from_record(cls, metadata: Mapping[str, Any], arrays: Mapping[str, Array]) -> Site:
         """Make it of what :meth:`record` returned."""
-        found, repeats = arrays["directions"].astype(np.int8), None
+        signs, repeats = arrays["directions"].astype(np.int8), None
         if "n_shuffles" in metadata:
-            indptr, indices, data, signs, n_models = (arrays[f"repeats_{name}"] for name in _REPEATS)
-            votes = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, len(found)))
+            indptr, indices, data, vote_signs, n_models = (arrays[f"repeats_{name}"] for name in _REPEATS)
+            votes = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, len(signs)))
             votes.check_format(full_check=True)
-            repeats = RepeatedVotes(votes, signs.astype(np.int8), n_models, int(metadata["n_shuffles"]))
+            repeats = RepeatedVotes(votes, vote_signs.astype(np.int8), n_models, int(metadata["n_shuffles"]))
         counts = tuple((str(name), int(n)) for name, n in metadata["counts"])
         numbers = (int(metadata["n_samples"]), counts, float(metadata["n_effective"]))
-        return cls(dict(metadata["coding"]), *numbers, found, repeats, int(metadata["min_votes_sent"]))
+        return cls(dict(metadata["coding"]), *numbers, signs, repeats, int(metadata["min_votes_sent"]))
 
 
 _REPEATS = ("indptr", "indices", "votes", "directions", "models")
@@ -184,10 +184,10 @@ def directions(data: FeatureData, columns: Ints) -> Directions:
     >>> directions(data, np.arange(3)).tolist()
     [1, -1, 0]
     """
-    found = np.zeros(len(columns), dtype=np.int8)
+    signs = np.zeros(len(columns), dtype=np.int8)
     scores = np.zeros((data.n_samples, 0)) if data.target.values is None else target_columns(data.target)
     if scores.shape[1] != 1:
-        return found
+        return signs
     if data.covariates is not None:
         scores = outside(data.covariates.basis, scores)
     named = np.array([j in data.levels and not data.levels[j].ordered for j in columns.tolist()], dtype=bool)
@@ -196,5 +196,5 @@ def directions(data: FeatureData, columns: Ints) -> Directions:
         ranks: Floats = centered_ranks(np.asarray(data.X[:, columns[part]], dtype=np.float64))
         sums = scores[:, 0] @ ranks
         largest = np.sqrt((scores**2).sum() * (ranks**2).sum(axis=0))
-        found[part] = np.sign(np.where(np.abs(sums) > _NOTHING * largest, sums, 0.0))
-    return found
+        signs[part] = np.sign(np.where(np.abs(sums) > _NOTHING * largest, sums, 0.0))
+    return signs

@@ -152,9 +152,9 @@ class BlocksDisplay(Display):
             As in :meth:`Posterior.blocks <ubayfs.priors.Posterior.blocks>`.
         """
         posterior = _posterior_of(selection)
-        given = Blocks.of(blocks)
-        importance = posterior.blocks(given, level, random_state=random_state)
-        touched = given.matrix(selection.feature_names) @ selection.mask
+        resolved = Blocks.of(blocks)
+        importance = posterior.blocks(resolved, level, random_state=random_state)
+        touched = resolved.matrix(selection.feature_names) @ selection.mask
         shown = np.argsort(-importance.mean, kind="stable")[: check_int("max_blocks", max_blocks, low=1)]
         return cls(
             blocks=at(np.array(importance.names, dtype=object), shown),
@@ -164,7 +164,7 @@ class BlocksDisplay(Display):
             upper=at(importance.upper, shown),
             chosen=at(np.asarray(touched, dtype=bool), shown),
             level=importance.level,
-            n_blocks=len(given),
+            n_blocks=len(resolved),
             n_models=posterior.evidence.n_models,
         )
 

@@ -77,8 +77,8 @@ class FrontDisplay(Display):
         return best
 
     def _draw(self, ax: Any) -> None:
-        known = self._judged
-        below = divided(ax, (3, 2)) if known else None
+        judged = self._judged
+        below = divided(ax, (3, 2)) if judged else None
         best, label = self._reached(), "cost of the set" if self.by_cost else "number of features"
         x, value = [self._x(point) for point in best], [point.value for point in best]
         ax.step(x, value, where="post", color=BLACK, linewidth=1.0, gid="reached")
@@ -95,7 +95,7 @@ class FrontDisplay(Display):
         ax.set_ylabel("score of the best set")
         if below is not None:
             ax.tick_params(labelbottom=False)
-            self._draw_trust(below, [point for point in best if point in known])
+            self._draw_trust(below, [point for point in best if point in judged])
         last = ax if below is None else below
         last.set_xlabel(label)
         if not self.by_cost:

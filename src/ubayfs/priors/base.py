@@ -212,11 +212,11 @@ class Posterior(ShownAsCard, ABC):
         """
         level = check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
         n_draws = check_int("n_draws", n_draws, low=1, high=MOST_REPEATS)
-        given = Blocks.of(blocks)
-        membership = sparse.csr_array(given.matrix(self.feature_names), dtype=np.float64)
+        resolved = Blocks.of(blocks)
+        membership = sparse.csr_array(resolved.matrix(self.feature_names), dtype=np.float64)
         lower, upper = self._block_interval(membership, (1.0 - level) / 2.0, n_draws, random_state)
         sizes = tuple(np.diff(membership.indptr).tolist())
-        return BlockImportance(given.names, sizes, membership @ self.mean, lower, upper, level, self._exact_blocks)
+        return BlockImportance(resolved.names, sizes, membership @ self.mean, lower, upper, level, self._exact_blocks)
 
     _exact_blocks: ClassVar[bool] = False
 

@@ -225,15 +225,15 @@ def _assessment(assessment: Assessment) -> tuple[Card, ...]:
     return Card(f"{n}: what other samples would say"), *fact_cards(three_facts(trust))
 
 
-def _second_table(found: SecondTable) -> Card:
+def _second_table(table: SecondTable) -> Card:
     columns: dict[str, Cells] = {
-        "measure": [metric_name(score.metric) for score in found.scores],
-        "predictor": [score.predictor for score in found.scores],
-        "score": [interval_text(score.value, score.lower, score.upper) for score in found.scores],
+        "measure": [metric_name(score.metric) for score in table.scores],
+        "predictor": [score.predictor for score in table.scores],
+        "score": [interval_text(score.value, score.lower, score.upper) for score in table.scores],
     }
-    learned = f"The predictor learned from {counted(found.n_samples, 'sample')} of the first table; interval of 95 %."
-    title = f"{counted(len(found.features), 'feature')} on {counted(found.n_new, 'sample')} of a second table"
-    return Card(title, "", _table(columns), (learned, *(f"Note: {each}" for each in found.advice)))
+    learned = f"The predictor learned from {counted(table.n_samples, 'sample')} of the first table; interval of 95 %."
+    title = f"{counted(len(table.features), 'feature')} on {counted(table.n_new, 'sample')} of a second table"
+    return Card(title, "", _table(columns), (learned, *(f"Note: {each}" for each in table.advice)))
 
 
 _CARDS: dict[type[Any], Callable[[Any], Card | tuple[Card, ...]]] = {

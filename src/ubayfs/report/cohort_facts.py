@@ -63,12 +63,12 @@ def _again(agreement: SiteAgreement | None) -> dict[str, Any]:
     """Return what is known of a site that is left out."""
     if agreement is None:
         return {}
-    same, known = agreement.same_direction.sum(axis=0).tolist()
+    same, n_directions = agreement.same_direction.sum(axis=0).tolist()
     return {
         "size": agreement.size,
         "selected_again": tuple(map(number, agreement.selected_again)),
         "is_lower_bound": agreement.is_lower_bound,
-        "same_direction": (same, known),
+        "same_direction": (same, n_directions),
     }
 
 
@@ -97,9 +97,9 @@ def _left_out(facts: CohortFacts) -> list[str]:
         f"A site left out selected {bound} {expected:.0f} ({low:.0f} to {high:.0f}) of these {facts.size} itself, as "
         "the others do together."
     ]
-    same, known = facts.same_direction or (0, 0)
-    if known:
-        lines.append(f"Directions of members at a site and at the others: {same:,} of {known:,} are the same.")
+    same, n_directions = facts.same_direction or (0, 0)
+    if n_directions:
+        lines.append(f"Directions of members at a site and at the others: {same:,} of {n_directions:,} are the same.")
     return lines
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .._plain import HARD, Rho, absent_if_none, cost_text, formerly
+from .._plain import HARD, Rho, absent_if_none, cost_text, formerly, written_as
 from ..exceptions import Advice
 from ..explain.left_out import Change, LeftOut
 from ..explain.redecide import Agreement, StandIn, Substitute
@@ -241,7 +241,7 @@ class ConstraintFact:
     note: str
     title: str
     from_prior: bool  # stands for features that were stated to be unlikely
-    left_out: bool  # rho or price is 0
+    inactive: bool = field(metadata=written_as("left_out"))  # rho or price is 0
     n_inequalities: int | None
     n_violated: int
     holds: bool
@@ -661,7 +661,8 @@ class CorrelationFacts:
     features: Names
     matrix: tuple[tuple[float, ...], ...] | None  # None for very many
     strongest: tuple[CorrelatedPair, ...]
-    known: Correlations | None  # also with features that another decision may choose
+    # Also with features that another decision may choose.
+    correlations: Correlations | None = field(metadata=written_as("known"))
 
 
 # -- all of it ---------------------------------------------------------------------------------------------------------

@@ -31,14 +31,14 @@ def genes_among(names: Sequence[str], feature_names: Iterable[str]) -> dict[str,
         for name in every[:: max(len(every) // _LOOKED_AT, 1)]
         if _SYMBOL.fullmatch(symbol := _without_block(name)) and (stem := _STEM.match(symbol))
     }
-    found = {}
+    genes = {}
     for name in names:
         symbol = _without_block(name)
         if ensembl := _ENSEMBL.fullmatch(symbol):
-            found[name] = ensembl[1]
+            genes[name] = ensembl[1]
         elif len(stems) >= _FEWEST_STEMS and _SYMBOL.fullmatch(symbol):
-            found[name] = symbol
-    return found
+            genes[name] = symbol
+    return genes
 
 
 def _without_block(name: str) -> str:

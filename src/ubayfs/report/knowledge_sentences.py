@@ -261,8 +261,8 @@ def stated_weights(prior: PriorFacts) -> list[str]:
 
 def _source(prior: PriorFacts, names: Sequence[str]) -> str:
     """Return the source of features, if all have the same."""
-    known = {reason.feature: reason.source for reason in prior.reasons}
-    sources = {known.get(name, "") for name in names}
+    source_of = {reason.feature: reason.source for reason in prior.reasons}
+    sources = {source_of.get(name, "") for name in names}
     source = sources.pop() if len(sources) == 1 else ""
     return f"source: {source}" if source else ""
 

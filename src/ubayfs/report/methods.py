@@ -145,7 +145,7 @@ def _prior(prior: PriorFacts | None, references: list[str]) -> list[str]:
 
 
 def _constraints(facts: ReportFacts) -> list[str]:
-    used = [entry.label for entry in facts.constraints if not entry.left_out and not entry.from_prior]
+    used = [entry.label for entry in facts.constraints if not entry.inactive and not entry.from_prior]
     return [f"Side constraints: {'; '.join(used)}."] if used else ["There were no side constraints."]
 
 

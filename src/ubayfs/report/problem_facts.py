@@ -283,7 +283,7 @@ def correlation_facts(selection: Selection, correlations: Correlations | None) -
         features=names,
         matrix=tuple(map(tuple, chosen.spearman.tolist())) if len(names) <= _MATRIX else None,
         strongest=tuple(CorrelatedPair(names[first[i]], names[second[i]], float(values[i])) for i in strongest),
-        known=correlations if len(correlations.features) <= _MATRIX else None,
+        correlations=correlations if len(correlations.features) <= _MATRIX else None,
     )
 
 
@@ -334,7 +334,7 @@ def _constraint_fact(
         note=note,
         title=title,
         from_prior=from_prior,
-        left_out=_is_zero(arguments.get("rho", 1 if price is None else price)),
+        inactive=_is_zero(arguments.get("rho", 1 if price is None else price)),
         n_inequalities=None if rhos is None else len(rhos),
         n_violated=len(violations),
         holds=not violations,

@@ -296,7 +296,7 @@ def _cheapest_exchange(substitutes: Iterable[SubstituteFact]) -> str:
 
 def constraint_state(entry: ConstraintFact) -> str:
     """Return in a word or two whether a constraint holds."""
-    return "left out" if entry.left_out else "holds" if entry.holds else "violated"
+    return "left out" if entry.inactive else "holds" if entry.holds else "violated"
 
 
 def constraint_label(title: str, note: str, unlikely: Sequence[Any] | None = None) -> str:
@@ -315,7 +315,7 @@ def strictness_text(entry: ConstraintFact) -> str:
 
 def constraints_hold(constraints: Sequence[ConstraintFact]) -> str:
     """Return whether the constraints hold, in one sentence."""
-    used = [entry for entry in constraints if not entry.left_out]
+    used = [entry for entry in constraints if not entry.inactive]
     if not used:
         return "All constraints are left out (rho or price 0)." if constraints else "No constraints were set."
     n_violated = sum(not entry.holds for entry in used)
@@ -337,15 +337,15 @@ def constraint_notes(entries: Sequence[ConstraintFact]) -> list[str]:
     """Return what the columns of the constraints mean, as far as they are needed."""
     if not entries:
         return []
-    n_left_out = sum(entry.left_out for entry in entries)
+    n_inactive = sum(entry.inactive for entry in entries)
     lines = ["Strictness (rho): how strictly a constraint is meant; a hard one is never violated."]
     if any(entry.cost_votes for entry in entries):
         lines.append(
             "Costs: votes that the set would gain without this constraint, all others as they are; weights count as "
             "votes, too."
         )
-    if 0 < n_left_out < len(entries):
-        lines.append(f"{counted(n_left_out, 'constraint')} left out: rho or price is 0.")
+    if 0 < n_inactive < len(entries):
+        lines.append(f"{counted(n_inactive, 'constraint')} left out: rho or price is 0.")
     if any(entry.price is not None for entry in entries):
         lines.append(
             "Price is what one unit of violation of one inequality costs, as a share of the models: a set that "

@@ -240,7 +240,7 @@ def with_advice(summary: Summary, advice: Iterable[Advice]) -> Summary:
 
 def earlier_correlations(selection: Selection, earlier: Summary | None) -> Correlations | None:
     """Return the correlations among the chosen features that the summary of another decision has; else None."""
-    correlations = None if earlier is None or earlier.correlation is None else earlier.correlation.known
+    correlations = None if earlier is None or earlier.correlation is None else earlier.correlation.correlations
     return correlations if correlations is not None and correlations.cover(selection.features) else None
 
 

@@ -51,8 +51,8 @@ class _Scale:
     @classmethod
     def over(cls, values: Iterable[float], start: float, end: float, room: float = 0.04) -> _Scale:
         """Return the scale from the lowest to the highest of some values, with room around them."""
-        known = [value for value in values if math.isfinite(value)] or [0.0]
-        low, high = min(known), max(known)
+        finite = [value for value in values if math.isfinite(value)] or [0.0]
+        low, high = min(finite), max(finite)
         # Halves: the difference of numbers of order 1e308 would leave their range.
         room = room * 2 * (high / 2 - low / 2) or abs(low) / 2 or 0.5
         return cls(max(low - room, -1.7e308), min(high + room, 1.7e308), start, end)

@@ -311,7 +311,7 @@ def _front_score(point: FrontPoint) -> Cell:
     return Cell(text, badges=("not proved",) * (not point.proved))
 
 
-def front(found: Front) -> tuple[Table, ...]:
+def front(best_sets: Front) -> tuple[Table, ...]:
     """Return the best set for each size and budget, and what is known of it on other samples."""
     columns: list[Field[FrontPoint]] = [
         (Column("Cost at most", True), lambda r: "" if r.budget is None else f"{r.budget:g}"),
@@ -321,12 +321,12 @@ def front(found: Front) -> tuple[Table, ...]:
         (Column("Related, at least", True), lambda r: "" if r.related is None else f"{r.related}"),
         (Column("Selected again", True), lambda r: expected_text(r.selected_again)),
         (
-            Column(f"{metric_name(found.metric)} on {NOT_USED}" if found.metric else "", True),
+            Column(f"{metric_name(best_sets.metric)} on {NOT_USED}" if best_sets.metric else "", True),
             lambda r: interval_text(*r.performance) if len(r.performance) == 3 else "",
         ),
         (Column("The best set"), lambda r: listing(r.features, _LISTED) if r.is_set else "no set" * r.proved),
     ]
-    return as_table("The best set for each size and budget", found.points, columns, drop_empty=True)
+    return as_table("The best set for each size and budget", best_sets.points, columns, drop_empty=True)
 
 
 def certainty(summary: Summary) -> tuple[Table, ...]:

@@ -69,11 +69,11 @@ def trust_facts(selection: Selection, trust: Trust | None, result: str | None) -
 
 def gene_sets_facts(gene_sets: GeneSets, selection: Selection) -> GeneSetsFacts:
     """Return the gene sets with their selected features."""
-    found = gene_sets.of(selection.features)
-    values = (found.n_measured, found.strength, found.by_chance, found.p_values, found.q_values)
+    sets = gene_sets.of(selection.features)
+    values = (sets.n_measured, sets.strength, sets.by_chance, sets.p_values, sets.q_values)
     n_measured, *numbers = (value.tolist() for value in values)
-    facts = list(map(GeneSetFact, found.names, n_measured, found.selected, *numbers))
-    return GeneSetsFacts(found.n_shuffles, tuple(facts[i] for i in found.order.tolist()))
+    facts = list(map(GeneSetFact, sets.names, n_measured, sets.selected, *numbers))
+    return GeneSetsFacts(sets.n_shuffles, tuple(facts[i] for i in sets.order.tolist()))
 
 
 def _unknown(selection: Selection, part: str, problem: str | None) -> Unknown:
@@ -152,7 +152,7 @@ def reproducibility_facts(reproducibility: Reproducibility) -> ReproducibilityFa
         with_weights is not None and reproducibility.size
     ):  # what the data select alone is selected with the weights, too
         both = zip(with_weights.selected_again, selected_again, strict=True)
-        most = tuple(None if own is None or data is None else max(own, data) for own, data in both)
+        most = tuple(None if weighted is None or data is None else max(weighted, data) for weighted, data in both)
         with_weights = replace(with_weights, selected_again=most)
     return ReproducibilityFacts(
         state=_state(reproducibility.n_used, reproducibility.n_splits),

@@ -362,10 +362,10 @@ def _not_counted(facts: ReproducibilityFacts) -> str:
 
 def _by_weights(facts: ReproducibilityFacts) -> list[str]:
     """Return how many would be selected again with the same weights, where some were stated."""
-    found = _about_of(facts.with_weights)
-    if not found:
+    about = _about_of(facts.with_weights)
+    if not about:
         return []
-    return [f"With your weights, which favor the same features in every study, right or wrong, {found} would be."]
+    return [f"With your weights, which favor the same features in every study, right or wrong, {about} would be."]
 
 
 def _about_of(counts: SizeAndRange | None) -> str:

@@ -106,9 +106,9 @@ def _script(study: Study, result: StoredResult) -> str:
     """Return the script that repeats a result; a size that followed from the data is a number there."""
     selection, evidence = result.selection, result.evidence
     sizes = [
-        given["arguments"]["n"]
-        for given in selection.provenance.get("constraints", ())
-        if given.get("note") == SUPPORTED
+        record["arguments"]["n"]
+        for record in selection.provenance.get("constraints", ())
+        if record.get("note") == SUPPORTED
     ]
     if sizes:
         study = replace(study, constraints=with_supported(study.constraints, sizes[0]))

@@ -184,14 +184,14 @@ class LassoColumns:
                     weighted = first * self._directions[:, direction]
                     inside = self._products(weighted, all_runs, rows, part, run_columns)
                     total -= np.multiply(inside, inside, out=inside)
-                found = self._products(vectors * first[runs], runs, rows, part, run_columns)
-                # Which correlations |found| / (factor sqrt(total n)) are above the level, without a root.
-                np.multiply(found, found, out=found)
-                which, columns = _places(found > total[runs] * limits[:, None])
+                products = self._products(vectors * first[runs], runs, rows, part, run_columns)
+                # Which correlations |products| / (factor sqrt(total n)) are above the level, without a root.
+                np.multiply(products, products, out=products)
+                which, columns = _places(products > total[runs] * limits[:, None])
                 places, partners = (runs[which], columns), columns + part.start
                 fresh = (partners[:, None] != heads[places[0], : head + 1]).all(axis=1)  # each pair once
                 fresh &= total[places] > NOTHING_LEFT * whole[places]
-                sizes = np.sqrt(found[which, columns][fresh] / (total[places] * self.sizes[places[0]])[fresh])
+                sizes = np.sqrt(products[which, columns][fresh] / (total[places] * self.sizes[places[0]])[fresh])
                 parts.append((which[fresh], heads[places[0], head][fresh], partners[fresh], sizes / self._factor))
 
         each_block(find, self._blocks())

@@ -185,8 +185,8 @@ def _decision(study: ResolvedStudy) -> list[str]:
     """Return the code of knowledge, blocks, constraints and the decision."""
     section, standalone = study.study.decision, study.standalone
     weights, exclusions = _weights(study)
-    own = [constraint for constraint in study.decision.constraints if not constraint.from_prior]
-    constraints = [_constraint(constraint) for constraint in (*own, *exclusions)]
+    stated = [constraint for constraint in study.decision.constraints if not constraint.from_prior]
+    constraints = [_constraint(constraint) for constraint in (*stated, *exclusions)]
     blocks = _blocks(study) if _needs_blocks(study) else None
     used = {"weights": weights, "blocks": blocks, "constraints": constraints or None}
     used = {name: value for name, value in used.items() if value is not None}

@@ -236,8 +236,8 @@ def _measurements(table: Table, names: list[str], ordered: Mapping[str, Any]) ->
     ids = id_columns(table, [name for name in names if name not in words and name not in ordered])
     if ids:
         notes.append(Advice("ids_ignored", {"n_columns": len(ids), "columns": ids}))
-    left_out = wholly | set(ids)
-    return [name for name in names if name not in left_out] if left_out else names, notes
+    ignored = wholly | set(ids)
+    return [name for name in names if name not in ignored] if ignored else names, notes
 
 
 def _data_problem(error: InputError, targets: Sequence[str], groups: str | None, covariates: Sequence[str]) -> Problem:

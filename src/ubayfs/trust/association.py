@@ -416,12 +416,12 @@ class FeatureTests:
         """Return which columns are related to the target by a U-shape more clearly than by a straight relation."""
         values = np.asarray(self.data.X[:, columns], dtype=np.float64)
         tested = ~np.isnan(values).any(axis=0) & ~np.isin(columns, list(self.data.levels))
-        found = np.zeros(len(columns), dtype=bool)
+        bent_more = np.zeros(len(columns), dtype=bool)
         if tested.any():
             observed, _ = self._complete(values[:, tested], np.ones(int(tested.sum()), dtype=bool))
             straight, bent = np.split(observed.by_test()[:, 0], 2)
-            found[tested] = bent.min(axis=0) < np.minimum(straight.min(axis=0), _CLEAR)
-        return found
+            bent_more[tested] = bent.min(axis=0) < np.minimum(straight.min(axis=0), _CLEAR)
+        return bent_more
 
     def _with_gaps(self, values: Floats, gaps: Mask) -> tuple[Statistics, Statistics]:
         """Test columns with gaps, over the samples that are present: columns with the same gaps together."""

@@ -39,16 +39,16 @@ from ..data.feature_data import FeatureData
 from ..decision.selection import Selection
 from ..ensemble.collect import as_data, collect_evidence
 from ..ensemble.evidence import Evidence
-from ..ensemble.pooling import averaged_with_sites, cohort_table, left_out, pooled_halves
+from ..ensemble.pooling import averaged_with_sites, cohort_table, each_site_and_others, pooled_halves
 from ..ensemble.progress import Progress, as_progress
 from ..ensemble.site import Directions, RepeatedVotes, Site, directions
 from ..exceptions import EnsembleError, InputError
 from .halves import HalfEnsembles, collect_halves, plan_halves
 from .procedure import (
-    MOST_AT_A_SITE,
     Procedure,
     check_sites,
     check_varies,
+    n_features_at_a_site,
     parts_of_sites,
     shuffled,
     take_samples,
@@ -124,22 +124,20 @@ def collect_for_pooling(
     n_shuffles = check_int("n_vote_shuffles", n_vote_shuffles, low=0, high=MOST_REPEATS)
     n_splits = check_int("n_splits", n_splits, low=0, high=MOST_REPEATS)
     least = check_int("min_votes_sent", min_votes_sent, low=1)
-    known = signature(collect_evidence).parameters
+    further = [name for name in signature(collect_evidence).parameters if name != "part"]
     for name in arguments:
-        if name not in known or name == "part":
-            raise unknown_argument("collect_for_pooling", name, [other for other in known if other != "part"])
+        if name not in further:
+            raise unknown_argument("collect_for_pooling", name, further)
     reading = {"task", "groups", "target", "layer", "missing", "max_missing", "adjust_for"} & arguments.keys()
     data = as_data(X, y, **{name: arguments.pop(name) for name in reading})
     if n_features_per_model is None:
-        n_features_per_model = max(1, min(MOST_AT_A_SITE, data.n_features // 4))
+        n_features_per_model = n_features_at_a_site(data)
     ensemble = {**arguments, "n_features_per_model": n_features_per_model}
     train_size = Procedure.from_arguments(data, ensemble).settings["train_size"]
     if n_splits:
         plan_halves(data, train_size)  # refused before any work
-    seed, watch = (
-        as_seed_sequence(random_state),
-        _Phases(as_progress(on_progress, "ensembles"), 1 + n_shuffles + n_splits),
-    )
+    seed = as_seed_sequence(random_state)
+    watch = _Phases(as_progress(on_progress, "ensembles"), 1 + n_shuffles + n_splits)
     at = None if checkpoint is None else Path(checkpoint)
     common: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs}
     whole = collect_evidence(data, **ensemble, **common, on_progress=watch.at(0, 0), checkpoint=at and at / "ensemble")
@@ -248,13 +246,13 @@ def collect_sites(data: FeatureData, *, on_progress: Progress | bool | None = No
     check_sites(data, Procedure.from_arguments(data, arguments).settings["train_size"])
     checkpoint = arguments.pop("checkpoint", None)
     whole = collect_evidence(data, **arguments, on_progress=on_progress, checkpoint=checkpoint)
-    own = {**arguments, "n_features_per_model": max(1, min(MOST_AT_A_SITE, data.n_features // 4))}
+    at_a_site = {**arguments, "n_features_per_model": n_features_at_a_site(data)}
     sites = {}
     for number, (label, part) in enumerate(parts_of_sites(data).items()):
         at = None if checkpoint is None else Path(checkpoint) / f"site-{number}"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the whole table they were said
-            sites[label] = collect_evidence(part, **own, checkpoint=at)
+            sites[label] = collect_evidence(part, **at_a_site, checkpoint=at)
     return averaged_with_sites(whole, sites)
 
 
@@ -354,7 +352,7 @@ def leave_one_site_out(selection: Selection) -> SiteAgreement:
     2.0
     """
     evidence = _pooled(selection)
-    pairs = tuple(left_out(evidence))
+    pairs = tuple(each_site_and_others(evidence))
     halves = HalfEnsembles(pairs, np.empty((len(pairs), 0), dtype=bool), len(pairs), {})
     reproducibility = reproducibility_of(selection, halves)
     return SiteAgreement(tuple(evidence.cohorts), reproducibility, _same_directions(evidence, reproducibility.by_data))
@@ -364,5 +362,5 @@ def _same_directions(evidence: Evidence, members: Array) -> Ints:
     table = cohort_table(evidence)
     strength = table.directions * np.log1p(table.votes)
     others: Floats = np.sign(strength.sum(axis=0) - strength)
-    known = (table.directions != 0) & (others != 0) & members
-    return np.stack([(known & (table.directions == others)).sum(axis=1), known.sum(axis=1)], axis=1)
+    both = (table.directions != 0) & (others != 0) & members
+    return np.stack([(both & (table.directions == others)).sum(axis=1), both.sum(axis=1)], axis=1)

@@ -151,10 +151,10 @@ def validate(
     if X_new is None:
         return validate_selection(selection, data, options, selector, checkpoint)
     new = read_second_table(selection.features, data, X_new, y_new, groups_new)
-    found = predict_second_table(selection.features, data, new, predictor)
-    for advice in found.advice:
+    result = predict_second_table(selection.features, data, new, predictor)
+    for advice in result.advice:
         advice.warn()
-    return found
+    return result
 
 
 def validate_selection(

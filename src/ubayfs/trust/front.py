@@ -189,8 +189,8 @@ def front(
     if node_limit is not None:
         check_int("node_limit", node_limit, low=1)
     panels = _Panels(problem, source, decision, priced_out, asked, node_limit)
-    known = (related, reproducibility, validation)
-    points = [panels.with_trust(point, utility, *known) for point, utility in panels.points()]
+    trust = (related, reproducibility, validation)
+    points = [panels.with_trust(point, utility, *trust) for point, utility in panels.points()]
     return Front(tuple(points), "" if validation is None else validation.main_metric)
 
 

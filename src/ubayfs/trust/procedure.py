@@ -33,7 +33,7 @@ ENSEMBLE_ARGUMENTS = (*ENSEMBLE, *_READING)
 # times the time (docs/appendix.md), of other selectors of ours, of all else.
 _JOINT, _LASSO, _PER_RUN, _FOREIGN = 1, 8, 50, 500
 # Features of a model at a site that is pooled with others, at most; twice the usual number.
-MOST_AT_A_SITE = 20
+_MOST_AT_A_SITE = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +175,11 @@ def parts_of_sites(data: FeatureData) -> dict[str, FeatureData]:
     others = tuple(item for item in covariates.items if item is not site)
     rest = replace(data, covariates=replace(covariates, items=others) if others else None)
     return {label: take_samples(rest, site.values == code) for code, label in enumerate(site.levels or ())}
+
+
+def n_features_at_a_site(data: FeatureData) -> int:
+    """Return the features of a model at a site that is pooled with others: a quarter of all, 1 to 20."""
+    return max(1, min(_MOST_AT_A_SITE, data.n_features // 4))
 
 
 def check_sites(data: FeatureData, train_size: float) -> None:

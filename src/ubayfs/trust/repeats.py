@@ -32,7 +32,7 @@ from ..ensemble.progress import Progress, as_progress
 from ..ensemble.site import Site
 from ..ensemble.workers import as_finished, blas_limit, restored_filters, threads_for
 from ..exceptions import Advice, EnsembleError, InputError, UBayFSWarning
-from .procedure import MOST_AT_A_SITE, Procedure, check_varies, is_built_in, parts_of_sites
+from .procedure import Procedure, check_varies, is_built_in, n_features_at_a_site, parts_of_sites
 
 _KIND, _VERSION = "ubayfs repeated ensembles", 1
 ARRAYS = r"about|counts|directions|n_models|shares|squares|samples|[0-9]+_(indptr|indices|constant|carriers|votes)"
@@ -106,13 +106,13 @@ class Repeats:
         evidence = self._runs(procedure, data, settings)
         if data.covariates is None or data.covariates.site is None:
             return evidence
-        own = {**settings, "n_features_per_model": max(1, min(MOST_AT_A_SITE, data.n_features // 4))}
+        at_a_site = {**settings, "n_features_per_model": n_features_at_a_site(data)}
         sites = {}
         for label, part in parts_of_sites(data).items():
             with suppress(InputError):  # too few of a class in this part of the samples
                 check_varies(part.target, label)
-                found = self._runs(procedure, part, {**own, "n_samples": part.n_samples})
-                sites[label] = replace(found, site=Site.of(part, np.flatnonzero(found.counts)))
+                at_site = self._runs(procedure, part, {**at_a_site, "n_samples": part.n_samples})
+                sites[label] = replace(at_site, site=Site.of(part, np.flatnonzero(at_site.counts)))
         return replace(averaged_with_sites(evidence, sites), cohorts={}, notes=()) if len(sites) > 1 else evidence
 
     def _runs(self, procedure: Procedure, data: FeatureData, settings: Mapping[str, Any]) -> Evidence:

@@ -140,9 +140,9 @@ def predict_second_table(
 
 def _joined(names: tuple[str, ...], data: FeatureData, new: FeatureData) -> FeatureData:
     """Return the features of a set in both tables, one below the other."""
-    known = new.feature_names.tolist()
-    if absent := [name for name in names if name not in known]:
-        raise _lacking(absent, len(names), known)
+    new_names = new.feature_names.tolist()
+    if absent := [name for name in names if name not in new_names]:
+        raise _lacking(absent, len(names), new_names)
     places = [FeatureIndex(each.feature_names).positions(names, "X_new") for each in (data, new)]
     if words := [name for name, j, k in zip(names, *places, strict=True) if j in data.levels or k in new.levels]:
         rule = f"cannot be matched in {words[0]!r}, a category; give its levels as numbers in both tables."
@@ -170,8 +170,8 @@ def _one_coding(target: Target, new: Target) -> Target:
         values = np.array([codes[label] for label in labels])[values]
     values = np.concatenate([np.asarray(target.values), values])
     survival = target.task == "survival"  # whose labels are records of another form
-    given = np.concatenate([np.asarray(each.labels) for each in (target, new)]) if survival else values
-    return replace(target, values=values, labels=given)
+    both_labels = np.concatenate([np.asarray(each.labels) for each in (target, new)]) if survival else values
+    return replace(target, values=values, labels=both_labels)
 
 
 def _both_covariates(first: Covariates | None, new: Covariates | None) -> Covariates | None:
@@ -205,13 +205,13 @@ def _scores(
         again, its = replace(predicted, values=predicted.values[some], scores=scores), truth.take(some)
         for name, values in drawn.items():
             values.append(METRICS[name].compute(its, again, np.arange(len(some))).value)
-    found = []
+    new_scores = []
     for name, values in drawn.items():
         value = METRICS[name].compute(truth, predicted, np.arange(len(B))).value
         defined = np.array(values)[~np.isnan(values)]
         ends = np.quantile(defined, _ENDS) if len(defined) else (np.nan, np.nan)
-        found.append(NewScore(predictor.name, name, float(value), float(ends[0]), float(ends[1])))
-    return found
+        new_scores.append(NewScore(predictor.name, name, float(value), float(ends[0]), float(ends[1])))
+    return new_scores
 
 
 def _other_scale(names: tuple[str, ...], both: FeatureData, train: Ints, test: Ints) -> tuple[str, ...]:

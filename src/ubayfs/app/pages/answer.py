@@ -186,7 +186,7 @@ def _draw_word(bench: ExpertSession) -> None:
         named: list[str] = []
         place = ui.element("div")
 
-        def known() -> Names:
+        def names_by_votes() -> Names:
             facts, votes = bench.facts, bench.votes
             names = [] if facts is None else facts.feature_names
             if votes is not None and len(votes) == len(names):
@@ -196,12 +196,12 @@ def _draw_word(bench: ExpertSession) -> None:
         def draw() -> None:
             place.clear()
             with place:
-                names_field("Features", named, known, "mind")
+                names_field("Features", named, names_by_votes, "mind")
 
         def state(_: Any) -> None:
             if not named:
                 raise InputError("there is nothing to state: type the name of a feature and press Enter.")
-            names = known()
+            names = names_by_votes()
             bench.set_weight(list(dict.fromkeys(name for each in named for name in names.find(each))), word.value)
             named.clear()
             draw()
@@ -248,9 +248,9 @@ def _rules(bench: ExpertSession) -> Markup:
 def _plots(bench: ExpertSession) -> Markup:
     answer = bench.answer
     validation = None if answer.latest is None else answer.latest.trust.validation
-    known = validation if isinstance(validation, ValidationFacts) else None
+    validation_facts = validation if isinstance(validation, ValidationFacts) else None
     target = target_words(bench.state.study.data.target)
-    page = _of_stage(bench, "plots", lambda stage: parts.plots(stage, known, target))
+    page = _of_stage(bench, "plots", lambda stage: parts.plots(stage, validation_facts, target))
     if isinstance(validation, Unknown) and validation.state == "missing":
         page += paragraph("A test of how well the set predicts adds a plot of the predictions for held-out samples.")
     return page

@@ -173,7 +173,7 @@ def _draw_selectors(bench: ExpertSession) -> None:
     def change(name: str, settings: Settings | None) -> None:
         now = chosen(bench.state.study.evidence.selector)
         now.pop(name, None) if settings is None else now.update({name: settings})
-        bench.set("evidence", selector=[{"name": each, **given} for each, given in now.items()])
+        bench.set("evidence", selector=[{"name": each, **values} for each, values in now.items()])
 
     kinds = FAMILIES["selector"].types
     with panel("Selector", "Each model selects features with it. If several are ticked, they take turns."):
@@ -213,7 +213,7 @@ def _draw_selector(name: str, kind: Any, change: Callable[[str, Settings | None]
     meaning = kind.finds or (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ").replace("`", "")
     title = f"{usual_name(kind)} (recommended)" if name == DEFAULT_SELECTOR else usual_name(kind)
     box = tick(title, False, lambda on: change(name, {} if on else None), meaning)
-    given: Settings = {}
+    settings: Settings = {}
     boxes: dict[str, Field] = {}
     with ui.element("details").classes("settings") as place:
         html(text("Its settings"), tag="summary")
@@ -221,7 +221,7 @@ def _draw_selector(name: str, kind: Any, change: Callable[[str, Settings | None]
             for each in [each for each in fields(kind) if each.init and each.default is not MISSING]:
 
                 def changed(typed: str, key: str = each.name) -> None:
-                    rest = {other: value for other, value in given.items() if other != key}
+                    rest = {other: value for other, value in settings.items() if other != key}
                     now = {key: parse_document(typed, Problems())} if typed.strip() else {}  # as in a study file
                     change(name, rest | now)
 
@@ -233,12 +233,12 @@ def _draw_selector(name: str, kind: Any, change: Callable[[str, Settings | None]
         box.hint.set_content(text(f"{meaning} Not for this task: {task}." if unfit else meaning))
         box.box.props["disabled"] = name not in now and unfit
         box.box.update()
-        given.clear()
-        given.update(now.get(name, {}))
+        settings.clear()
+        settings.update(now.get(name, {}))
         box.show(name in now)
         place.set_visibility(name in now and bool(boxes))
         for key, field in boxes.items():
-            field.show("" if key not in given else str(given[key]))
+            field.show("" if key not in settings else str(settings[key]))
 
     return refresh
 
@@ -250,6 +250,6 @@ def setting_help(kind: Any, key: str) -> str:
     >>> setting_help(Lasso, "min_penalty")[:20] != ""
     True
     """
-    entries = "\n".join(inspect.getdoc(own) or "" for own in inspect.getmro(kind))
-    found = re.search(rf"^{key}\b[^\n]*\n((?:    [^\n]+\n?)+)", entries, re.MULTILINE)
-    return " ".join(found[1].split()).replace("`", "") if found else ""
+    entries = "\n".join(inspect.getdoc(base) or "" for base in inspect.getmro(kind))
+    entry_text = re.search(rf"^{key}\b[^\n]*\n((?:    [^\n]+\n?)+)", entries, re.MULTILINE)
+    return " ".join(entry_text[1].split()).replace("`", "") if entry_text else ""

@@ -174,13 +174,13 @@ def _default(bench: ExpertSession) -> None:
 def _experts(bench: ExpertSession) -> None:
     lead = "Each states words under a name, in a window of their own, and sees those of the others, and the votes, "
     with panel("Several experts", f"{lead}after confirming their own."):
-        known = suggestions(list(bench.state.study.prior.experts or {}))
+        expert_names = suggestions(list(bench.state.study.prior.experts or {}))
 
         def sit_down(name: str) -> None:
             ui.navigate.to(address(ExpertSession(bench.bench, bench.bench.join(name)), "know"))
 
         hint = "Empty: there is one expert, or what you state holds for all of them."
-        entry("You are", bench.expert, sit_down, hint, listed=known.html_id)
+        entry("You are", bench.expert, sit_down, hint, listed=expert_names.html_id)
 
         @live(bench, "state", of=lambda: (bench.state.study.prior, bench.confirmed))
         def so_far() -> None:
@@ -205,10 +205,10 @@ def disagreement(experts: Mapping[str, Expert]) -> Markup:
     """
     stated = {name: dict(expert.weights.features) for name, expert in experts.items()}
     words = {
-        feature: [_shown(given.get(feature)) for given in stated.values()]
-        for feature in dict.fromkeys(feature for given in stated.values() for feature in given)
+        feature: [_shown(expert_words.get(feature)) for expert_words in stated.values()]
+        for feature in dict.fromkeys(feature for expert_words in stated.values() for feature in expert_words)
     }
-    rows = [[feature, *given] for feature, given in words.items() if len(set(given)) > 1]
+    rows = [[feature, *row] for feature, row in words.items() if len(set(row)) > 1]
     if not rows:
         return paragraph(f"{listing(list(stated))} agree.")
     return table(["Feature", *stated], rows[:_MOST_ROWS], f"They differ on {counted(len(rows), 'feature')}")

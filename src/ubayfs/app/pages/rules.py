@@ -255,14 +255,14 @@ class Editor:
         return made
 
     def _names(self, field: forms.Field) -> Names:
-        known, on_blocks = known_names(self.bench), field.of_blocks or self.values.get("on") == "blocks"
-        return known.block_names if on_blocks else known.names
+        all_names, on_blocks = known_names(self.bench), field.of_blocks or self.values.get("on") == "blocks"
+        return all_names.block_names if on_blocks else all_names.names
 
     async def _costs(self, path: str) -> None:
         field = self.fields["costs"]
-        found: Any = await run.io_bound(match, self.bench.directory / path, known_names(self.bench).features)
+        matching: Any = await run.io_bound(match, self.bench.directory / path, known_names(self.bench).features)
         if field in self.fields.values():  # else another form is open by now
-            self.values["costs"] = "\n".join(f"{name}\t{cost:g}" for name, cost in found.costs.items())
+            self.values["costs"] = "\n".join(f"{name}\t{cost:g}" for name, cost in matching.costs.items())
             field.show(self.values["costs"])
 
     def _meant(self, strictness: str) -> None:

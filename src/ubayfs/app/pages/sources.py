@@ -14,7 +14,7 @@ from ...data.blocks import Blocks
 from ...exceptions import InputError
 from ...knowledge.patterns import Names
 from ...study.schema import plain_blocks
-from ..matching import AMBIGUOUS, DAMAGED, UNKNOWN, Doubt, Matching, match, stated_words
+from ..matching import AMBIGUOUS, DAMAGED, UNKNOWN, Matching, UnmatchedName, match, stated_words
 from ..sessions import ExpertSession
 from ..view.features import WORDS, feature_names
 from ..view.fields import choice, drop_zone, entry, panel, tick
@@ -24,7 +24,7 @@ from ..view.names import names_field
 from ..view.parts import notice, text
 
 _ACCEPT = ".csv,.tsv,.txt,.xlsx,.xlsm,.gmt,.gz,.parquet"
-_SHOWN = 30  # doubts with a choice of their own, and names that are listed
+_SHOWN = 30  # names with a choice of their own, and names that are listed
 _MOST_SETS = 60
 _GROUPS = {
     AMBIGUOUS: "Ambiguous: more than one feature may be meant",
@@ -51,13 +51,13 @@ class Intake:
             matching: Any = await run.io_bound(match, source, facts.feature_names, study.prior.aliases, study.folder)
         except InputError as error:
             raise InputError(as_sent(self.bench, str(error))) from None
-        clear = [doubt for doubt in matching.doubts if len(doubt.candidates) == 1 and _is_clear(doubt)]
-        self.choices = {doubt.name: doubt.candidates[0] for doubt in clear}
+        clear = [each for each in matching.unmatched if len(each.candidates) == 1 and _is_clear(each)]
+        self.choices = {each.name: each.candidates[0] for each in clear}
         self.ticked = set()
         self.show(matching)
 
     def show(self, matching: Matching) -> None:
-        """Draw all groups of names as one message, with a choice for each doubt."""
+        """Draw all groups of names as one message, with a choice for each."""
         self.place.clear()
         ui.run_javascript(f"document.getElementById('{self.place.html_id}').scrollIntoView({{block: 'nearest'}})")
         with self.place, ui.element("div").classes("found stack").props('role=region aria-label="What was found"'):
@@ -68,22 +68,22 @@ class Intake:
                 pairs = [f"{name} is {feature}" for name, feature in matching.translated.items()]
                 line(f"{len(pairs)} by another name: {listing(pairs)}.")
             for kind, words in _GROUPS.items():
-                self._doubts(matching, kind, words)
+                self._unmatched(matching, kind, words)
             if matching.sets:
                 self._sets(matching)
             self._use(matching)
 
-    def _doubts(self, matching: Matching, kind: str, words: str) -> None:
-        doubts = matching.doubted(kind)
-        if not doubts:
+    def _unmatched(self, matching: Matching, kind: str, words: str) -> None:
+        names = matching.unmatched_of(kind)
+        if not names:
             return
-        html(text(f"{words} ({counted(len(doubts), 'name')})"), tag="h3")
-        offered = [doubt for doubt in doubts if doubt.candidates][:_SHOWN]
-        for doubt in offered:
-            options = {"": "leave it out", **{name: name for name in doubt.candidates}}
-            choose = partial(self.choices.__setitem__, doubt.name)
-            choice(doubt.name, options, self.choices.get(doubt.name, ""), choose)
-        rest = [doubt.name for doubt in doubts if doubt not in offered]
+        html(text(f"{words} ({counted(len(names), 'name')})"), tag="h3")
+        offered = [unmatched for unmatched in names if unmatched.candidates][:_SHOWN]
+        for unmatched in offered:
+            options = {"": "leave it out", **{name: name for name in unmatched.candidates}}
+            choose = partial(self.choices.__setitem__, unmatched.name)
+            choice(unmatched.name, options, self.choices.get(unmatched.name, ""), choose)
+        rest = [unmatched.name for unmatched in names if unmatched not in offered]
         if rest:
             line(f"Left out: {listing(rest, _SHOWN)}.")
 
@@ -148,10 +148,10 @@ class Intake:
         self.used()
 
 
-def _is_clear(doubt: Doubt) -> bool:
+def _is_clear(unmatched: UnmatchedName) -> bool:
     """Return whether a name means its candidate: it is damaged, or differs in capitals, blanks and signs only."""
-    name, meant = (re.sub(r"[\W_]+", "", each).casefold() for each in (doubt.name, doubt.candidates[0]))
-    return doubt.kind == DAMAGED or name == meant
+    name, meant = (re.sub(r"[\W_]+", "", each).casefold() for each in (unmatched.name, unmatched.candidates[0]))
+    return unmatched.kind == DAMAGED or name == meant
 
 
 def _has_weights(matching: Matching) -> bool:

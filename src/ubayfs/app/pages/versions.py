@@ -58,9 +58,9 @@ def _draw_save(bench: ExpertSession) -> None:
 
         async def save(_: Any) -> None:
             show_message("info", "The version is being written, with its report.", "Please wait.")
-            given = name.value
-            saved = await asyncio.wrap_future(bench.save_version(str(given)))
-            name.clear(given)
+            version_name = name.value
+            saved = await asyncio.wrap_future(bench.save_version(str(version_name)))
+            name.clear(version_name)
             show_message("success", f"Version {saved.number}: {saved.name}.", "Saved")
 
         send = button("Save", save, classes="main")
@@ -169,12 +169,12 @@ def _draw_comparison(bench: ExpertSession) -> None:
         @live(bench, "versions")
         def options() -> None:
             section.set_visibility(bool(bench.versions))
-            known = {each.number: f"{each.number}. {each.name}" for each in bench.versions}
+            titles = {each.number: f"{each.number}. {each.name}" for each in bench.versions}
             first, second = [field.value for field in fields] or [None, None]
-            first = next(reversed(known), None) if first == second else first
+            first = next(reversed(titles), None) if first == second else first
             lists.clear()
             with lists:
-                every: dict[Any, str] = {**known, None: _PRESENT}
+                every: dict[Any, str] = {**titles, None: _PRESENT}
                 fields[:] = [
                     choice(label, every, value if value in every else None)
                     for label, value in (("First", first), ("Second", second))
@@ -185,19 +185,19 @@ def _draw_comparison(bench: ExpertSession) -> None:
                 raise InputError("Choose two different answers; Save keeps the present one as a version.")
             place.set_content('<p class="empty">Comparing ...</p>')
             try:
-                found = await asyncio.wrap_future(bench.compare(*(field.value for field in fields)))
+                result = await asyncio.wrap_future(bench.compare(*(field.value for field in fields)))
             except BaseException:
                 place.set_content("")
                 raise
-            known = {each.number: each for each in bench.versions}
-            sides = [_present(bench) if each.value is None else known.get(each.value) for each in fields]
-            place.set_content(answers_table(sides) + comparison(found))
+            by_number = {each.number: each for each in bench.versions}
+            sides = [_present(bench) if each.value is None else by_number.get(each.value) for each in fields]
+            place.set_content(answers_table(sides) + comparison(result))
 
         button("Compare", compare, classes="main")
         place = html("").props("role=status")
 
 
-def comparison(found: Comparison) -> Markup:
+def comparison(result: Comparison) -> Markup:
     """Return a comparison of two results: features with causes, then settings.
 
     >>> from ubayfs.results.comparison import FeatureChange, Side
@@ -206,7 +206,7 @@ def comparison(found: Comparison) -> Markup:
     >>> comparison(Comparison((change,), (), (), (1.0, 1.0), (0.0, 0.0), 0.5, ((), ()))).striptags()[:43]
     '0 features are in both sets, 1 added, 0 rem'
     """
-    document = found.document()
+    document = result.document()
     return Markup().join(
         [
             Markup("<p><strong>{}</strong></p>").format(text(document.headline)),

@@ -224,9 +224,9 @@ def size_table(points: Sequence[SizePoint], scores: Sequence[SizeScore], now: in
     ]
     shown = _tables(tables.as_table("At each size", points, columns, drop_empty=True), "")
     curves = {"votes and weights of the best set": {point.size: point.votes for point in points}}
-    known = {score.size: score.mean for score in scores if score.mean is not None and score.size <= most}
-    if known:
-        curves[f"{metric_name(scores[0].metric)} on held-out samples"] = known
+    held_out = {score.size: score.mean for score in scores if score.mean is not None and score.size <= most}
+    if held_out:
+        curves[f"{metric_name(scores[0].metric)} on held-out samples"] = held_out
     return _curves(curves, now, most) + Markup("<details><summary>Numbers</summary>{}</details>").format(shown)
 
 

@@ -70,12 +70,12 @@ def feature_grid(bench: ExpertSession) -> None:
 
     @guarded
     def arrived(event: Any) -> None:
-        given, names = event.args, feature_names(bench)
-        rows = [names[i] for i in given["rows"] if i in range(len(names))]
-        if rows[:1] != [given["first"]][: len(given["rows"])]:
+        event_args, names = event.args, feature_names(bench)
+        rows = [names[i] for i in event_args["rows"] if i in range(len(names))]
+        if rows[:1] != [event_args["first"]][: len(event_args["rows"])]:
             load()  # the data are others now
         elif rows:
-            bench.set_weight(rows, number_or_word(given["word"]), given["why"])
+            bench.set_weight(rows, number_or_word(event_args["word"]), event_args["why"])
         else:
             how = "the box before each, or a cell and the space bar"
             show_message("info", f"Select features in the table first: {how}.")

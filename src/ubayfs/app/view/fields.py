@@ -60,11 +60,11 @@ class Field:
         box.props["aria-describedby"] = f"{hint}{self.error.html_id}"
         box.on("change", guarded(lambda event: self.changed(self.read(event.args))), js_handler=script)
 
-    def read(self, given: Any) -> Any:
+    def read(self, sent: Any) -> Any:
         """Return the value that the browser means, or raise InputError."""
-        if not isinstance(given, self.kind):
-            raise InputError.of(self.label, f"must be a {self.kind.__name__}; got {repr_of(given)}.", given)
-        return given
+        if not isinstance(sent, self.kind):
+            raise InputError.of(self.label, f"must be a {self.kind.__name__}; got {repr_of(sent)}.", sent)
+        return sent
 
     def written(self, value: Any) -> Any:
         """Return a value as the browser takes it."""
@@ -74,8 +74,8 @@ class Field:
         """Show another value; what a person is typing there, or has sent meanwhile, stays."""
         before, self.value = self.written(self.value), value
         if self.written(value) != before:
-            given = json.dumps([self.box.html_id, self.written(value), before])
-            ui.run_javascript(f"window.ubayfs.show(...{given})")
+            arguments = json.dumps([self.box.html_id, self.written(value), before])
+            ui.run_javascript(f"window.ubayfs.show(...{arguments})")
 
     def clear(self, done: Any) -> None:
         """Empty the control after its value `done` was dealt with, unless it has another one by now."""
@@ -111,16 +111,16 @@ class Choice(Field):
     options: Mapping[Any, str]
     reverts = True
 
-    def read(self, given: Any) -> Any:
+    def read(self, sent: Any) -> Any:
         """Return the value at a position."""
-        if given not in [str(position) for position in range(len(self.options))]:
-            raise InputError.of(self.label, f"must be one of the choices; got {repr_of(given)}.", given)
-        return list(self.options)[int(given)]
+        if sent not in [str(position) for position in range(len(self.options))]:
+            raise InputError.of(self.label, f"must be one of the choices; got {repr_of(sent)}.", sent)
+        return list(self.options)[int(sent)]
 
     def written(self, value: Any) -> Any:
         """Return the position of a value."""
-        known = list(self.options)
-        return str(known.index(value)) if value in known else ""
+        values = list(self.options)
+        return str(values.index(value)) if value in values else ""
 
 
 def choice(
@@ -149,12 +149,12 @@ def entry(
     with field.control:
         box = ui.element("textarea" if lines > 1 else "input")
     # Vue would set `value`, and `checked`, back to what it was at each redrawing, while somebody types.
-    given = {
+    properties = {
         "defaultValue": field.written(value), "rows": lines if lines > 1 else "", "data-draft": draft, "list": listed,
         "placeholder": placeholder, "data-held": bool(draft) and (held or change is None),
     }  # fmt: skip
-    for name in filter(given.get, given):
-        box.props[name] = given[name]
+    for name in filter(properties.get, properties):
+        box.props[name] = properties[name]
     field.holds(box)
     return field
 

@@ -51,8 +51,8 @@ _STATUS = {
 
 def address(bench: ExpertSession, screen: str, **more: Any) -> str:
     """Return the address of a screen, or of a file, of a study; who looks at it stays the same."""
-    given = {"expert": bench.expert if screen != "upload" else "", **more}
-    query = urlencode({name: value for name, value in given.items() if value not in ("", None)})
+    parameters = {"expert": bench.expert if screen != "upload" else "", **more}
+    query = urlencode({name: value for name, value in parameters.items() if value not in ("", None)})
     return f"/s/{quote(bench.directory.name)}/{screen}{'?' if query else ''}{query}"
 
 
@@ -61,8 +61,8 @@ def stylesheet() -> str:
     """Return the styles of the report, within the content of pages, and those of the app."""
     report = files("ubayfs.report").joinpath("templates/report.css").read_text(encoding="utf-8")
     colors, brace, rest = report.partition("}")
-    own = files("ubayfs.app.view").joinpath("static/app.css").read_text(encoding="utf-8")
-    return f"{colors}{brace}\n.report {{{rest}}}\n{own}"
+    app_styles = files("ubayfs.app.view").joinpath("static/app.css").read_text(encoding="utf-8")
+    return f"{colors}{brace}\n.report {{{rest}}}\n{app_styles}"
 
 
 @contextmanager
@@ -199,9 +199,9 @@ def _problems(bench: ExpertSession) -> None:
 
     @live(bench, "problems")
     def problems() -> None:
-        known = bench.problems
-        errors = [as_sent(bench, problem.message) for problem in known if not problem.passing]
-        for message in [as_sent(bench, problem.message) for problem in known if problem.passing]:
+        all_problems = bench.problems
+        errors = [as_sent(bench, problem.message) for problem in all_problems if not problem.passing]
+        for message in [as_sent(bench, problem.message) for problem in all_problems if problem.passing]:
             if message not in errors:
                 html(notice("warning", message))
         more = [f"and {len(errors) - _MOST_PROBLEMS} more"] if len(errors) > _MOST_PROBLEMS else []

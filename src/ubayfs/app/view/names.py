@@ -22,7 +22,7 @@ _MOST_OFFERED = 20  # names, before anything is typed
 _MOST_HINTS = 3  # unknown names for which near ones are looked for: that takes a fifth of a second of 20,000
 
 
-def names_field(label: str, chosen: list[str], known: Callable[[], Names], draft: str = "") -> Field:
+def names_field(label: str, chosen: list[str], names_of: Callable[[], Names], draft: str = "") -> Field:
     """Draw a field for several names; `chosen` is filled with them.
 
     What is typed is completed as soon as there is a letter; Enter adds it, unless it is unknown: then the field says
@@ -43,7 +43,7 @@ def names_field(label: str, chosen: list[str], known: Callable[[], Names], draft
         show()
 
     def add(typed: str) -> None:
-        names, wanted = known(), given_names(typed, known())
+        names, wanted = names_of(), given_names(typed, names_of())
         problems = unknown_names(names, wanted)
         chosen.extend(name for name in dict.fromkeys(wanted) if name not in problems and name not in chosen)
         show()
@@ -61,7 +61,7 @@ def names_field(label: str, chosen: list[str], known: Callable[[], Names], draft
         chips = ui.element("div").classes("chips")
         box = ui.element("input").props("type=text")
         aside = ui.element("input").props("type=hidden data-held").classes("aside")
-        suggest(box, lambda: known().names)
+        suggest(box, lambda: names_of().names)
     aside.props["data-draft"] = draft
     field.holds(box, "(e) => { const typed = window.ubayfs.put_aside(e.target, true); if (typed) emit(typed); }")
     aside.on("change", restore, js_handler="(e) => emit(e.target.value)")
@@ -75,12 +75,12 @@ def given_names(typed: str, names: Names) -> list[str]:
     >>> given_names("mean area, raduis\nage sex", Names(["mean area", "age"]))
     ['mean area', 'raduis', 'age', 'sex']
     """
-    found: list[str] = []
+    listed: list[str] = []
     for line_typed in typed.split("\n"):
         for part in [line_typed] if line_typed in names.names else re.split(r"[,;\t]+", line_typed):
             words = [] if part.strip() in names else part.split()
-            found += words if any(word in names for word in words) else [part.strip()]
-    return list(filter(None, found))
+            listed += words if any(word in names for word in words) else [part.strip()]
+    return list(filter(None, listed))
 
 
 def unknown_names(names: Names, wanted: Iterable[str]) -> dict[str, str]:

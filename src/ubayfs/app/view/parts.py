@@ -43,7 +43,7 @@ def help_text(section: str, key: str) -> str:
     entry = SECTIONS[section].keys()[key]
     parts = [(part or "").split("; ") for part in (entry.help, entry.details)]
     clauses = [[clause for clause in part if "{" not in clause and "null" not in clause] for part in parts]
-    sentences = [re.sub(r"[`\[\]]", "", "; ".join(known)) for known in clauses if any(known)]
+    sentences = [re.sub(r"[`\[\]]", "", "; ".join(clause)) for clause in clauses if any(clause)]
     return " ".join(f"{part[:1].upper()}{part[1:].rstrip('.')}." for part in sentences)
 
 

@@ -62,8 +62,7 @@ def choices(section: str, key: str) -> tuple[str, ...]:
     >>> choices("data", "features_in"), choices("data", "target")
     (('columns', 'rows'), ())
     """
-    found = getattr(SECTIONS[section].keys()[key].check, "keywords", {}).get("choices", ())
-    return tuple(found)
+    return tuple(getattr(SECTIONS[section].keys()[key].check, "keywords", {}).get("choices", ()))
 
 
 def shown(value: Any) -> str:
@@ -127,23 +126,23 @@ def hint(section: str, key: str) -> str:
     >>> hint("data", "below_detection"), hint("data", "missing"), hint("data", "groups")[:18]
     ('<0.5, n.d., BDL and the like.', '', 'Column of patients')
     """
-    words, known = help_text(section, key), choices(section, key)
+    words, allowed = help_text(section, key), choices(section, key)
     about, _, rest = words.rpartition(": ")
-    if not known or not all(name in rest for name in known):
+    if not allowed or not all(name in rest for name in allowed):
         return words
     return f"{about}." if about and about != label(key) else ""
 
 
-def check_names(key: str, names: Names, given: Any) -> None:
+def check_names(key: str, names: Names, typed: Any) -> None:
     """Raise InputError with the nearest names if a value names what is not there.
 
     >>> check_names("target", Names(["age", "died"], "column"), {"time": "age", "event": "dead"})
     Traceback (most recent call last):
     ubayfs.exceptions.InputError: target 'dead' is not a column. The nearest names are died.
     """
-    listed = given.values() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else [given]
+    listed = typed.values() if isinstance(typed, Mapping) else typed if isinstance(typed, list | tuple) else [typed]
     if problems := unknown_names(names, [str(name) for name in listed if name is not None]):
-        raise InputError.of(key, " ".join(problems.values()), given)
+        raise InputError.of(key, " ".join(problems.values()), typed)
 
 
 def key_field(
@@ -152,20 +151,20 @@ def key_field(
     """Draw the field of a key: a list of its choices, or a box to type into; `names` are those that it may have."""
 
     def change(typed: str) -> None:
-        given = read(section, key, typed)
+        parsed = read(section, key, typed)
         if names is not None:
-            check_names(key, names(), given)
-        bench.set(section, **{key: given})
+            check_names(key, names(), parsed)
+        bench.set(section, **{key: parsed})
 
     def value() -> Any:
         return getattr(getattr(bench.state.study, section), key)
 
-    default, about, known = SECTIONS[section].default_text(key), hint(section, key), choices(section, key)
-    if known:
+    default, about, allowed = SECTIONS[section].default_text(key), hint(section, key), choices(section, key)
+    if allowed:
         unset = SECTIONS[section].defaults()[key] is None
-        named = {name: f"{name}: {_MEANINGS[name]}" if name in _MEANINGS else name for name in known}
+        named = {name: f"{name}: {_MEANINGS[name]}" if name in _MEANINGS else name for name in allowed}
         options: Mapping[Any, str] = ({None: default} if unset else {}) | named
-        field: Field = choice(label(key), options, value(), lambda given: bench.set(section, **{key: given}), about)
+        field: Field = choice(label(key), options, value(), lambda chosen: bench.set(section, **{key: chosen}), about)
     else:
         field = entry(
             label(key), shown(value()), change, about, listed=listed, placeholder=default, draft=f"{section}.{key}"
@@ -173,5 +172,5 @@ def key_field(
         if names is not None:
             with field.control:
                 suggest(field.box, lambda: names().names)
-    on(bench, "state", lambda: field.show(value() if known else shown(value())))
+    on(bench, "state", lambda: field.show(value() if allowed else shown(value())))
     return field
