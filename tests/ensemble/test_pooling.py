@@ -20,7 +20,7 @@ NAMES = np.array(list("abcdef"), dtype=object)
 CODING = {"task": "binary", "classes": ["no", "yes"], "ordered": False}
 
 
-def site(votes, signs, names=NAMES, n_models=100, n_effective=50.0, coding=CODING, data="", constant=()):
+def site(votes, signs, names=NAMES, n_models=100, n_effective=50.0, coding=CODING, data="", constant=(), **about):
     """Return what a site sends: votes alone."""
     names = np.array(list(names), dtype=object)
     known = Site(coding, 60, (("no", 30), ("yes", 30)), n_effective, np.array(signs, dtype=np.int8))
@@ -28,7 +28,7 @@ def site(votes, signs, names=NAMES, n_models=100, n_effective=50.0, coding=CODIN
     settings |= {"data_fingerprint": data} if data else {}
     sets = Evidence.from_sets(np.zeros((1, len(names)), dtype=bool)).sets[:0]
     marks = np.isin(names, list(constant))
-    return Evidence(sets, names, marks, settings=settings, votes=np.array(votes), site=known)
+    return Evidence(sets, names, marks, settings=settings | about, votes=np.array(votes), site=known)
 
 
 def by_hand(sites, sized=True):
@@ -166,6 +166,10 @@ REFUSED = {
         "Graz": site([9] * 6, [1] * 6, coding={"task": "survival", "classes": [], "ordered": False}),
     },
     "the same data": {"Oslo": site([9] * 6, [1] * 6, data="x"), "Graz": site([8] * 6, [1] * 6, data="x")},
+    "votes beside other features": {
+        "Oslo": site([9] * 6, [1] * 6, measured=["TP53"]),
+        "Graz": site([8] * 6, [1] * 6),
+    },
     "nothing in common": {"Oslo": site([9] * 6, [1] * 6), "Graz": site([9] * 6, [1] * 6, "uvwxyz")},
     "only what is constant": {"Oslo": site([9] * 6, [1] * 6), "Graz": site([9, 9], [1, 1], "az", constant="a")},
     "sets of another ensemble": {

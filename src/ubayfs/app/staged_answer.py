@@ -35,6 +35,7 @@ class SetStage:
     removed: tuple[str, ...] = ()
     because: tuple[str, ...] = ()
     cost: float | None = None  # of its features, if there is a budget
+    measured: tuple[str, ...] = ()  # anyway, to which these are added
 
 
 @dataclass(frozen=True)

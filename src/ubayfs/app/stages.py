@@ -317,6 +317,7 @@ class Stages:
             advice=advice_facts(self.selection.advice),
             seconds=time.perf_counter() - started,
             cost=total_cost(self.selection),
+            measured=self.selection.measured,
         )
 
     def work(self, watch: Watch | None = None) -> TrustWork:

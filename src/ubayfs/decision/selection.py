@@ -115,7 +115,12 @@ class Selection(ShownAsCard):
     @property
     def panel(self) -> tuple[str, ...]:
         """Names of the features that are measured anyway, and of those that are chosen beside them."""
-        return (*(() if self.posterior is None else self.posterior.evidence.measured), *self.features)
+        return (*self.measured, *self.features)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """Names of the features that are measured anyway."""
+        return () if self.posterior is None else self.posterior.evidence.measured
 
     @property
     def indices(self) -> Ints:

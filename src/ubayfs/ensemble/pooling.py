@@ -315,6 +315,7 @@ def _check_sites(evidence: Any) -> None:
             rule = f"of {name} {why}. Pass the whole evidence of one site, from collect_evidence of this version."
             raise InputError.of("evidence", rule)
     _check_codings(evidence)
+    _check_measured(evidence)
     seen: dict[Any, str] = {}
     for name, part in evidence.items():
         other = seen.setdefault(part.settings.get("data_fingerprint", name), name)
@@ -336,6 +337,19 @@ def _check_codings(evidence: Mapping[str, Evidence]) -> None:
             rule = (
                 f"must have the same target at all sites; the {what} of {first}: {shown[0]}, of {name}: {shown[1]}. "
                 "Code the target alike, and collect again."
+            )
+            raise InputError.of("evidence", rule)
+
+
+def _check_measured(evidence: Mapping[str, Evidence]) -> None:
+    """Raise unless votes of all sites are for what features add to the same ones."""
+    first, panel = next((name, part.measured) for name, part in evidence.items())
+    for name, part in evidence.items():
+        if {*part.measured} != {*panel}:
+            shown = [listed(each) or "none" for each in (panel, part.measured)]
+            rule = (
+                f"must have the same features that are measured anyway at all sites; those of {first}: {shown[0]}, of "
+                f"{name}: {shown[1]}. Collect again with the same `measured`."
             )
             raise InputError.of("evidence", rule)
 

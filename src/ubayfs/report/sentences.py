@@ -80,13 +80,16 @@ def with_sentences(facts: ReportFacts, methods: Methods, messages: Iterable[str]
     )
 
 
-def headline(n_chosen: int, n_features: int) -> str:
+def headline(n_chosen: int, n_features: int, measured: Sequence[str] = ()) -> str:
     """Return the answer in one sentence.
 
     >>> headline(1, 6033)
     '1 of 6,033 features was selected.'
+    >>> headline(2, 6033, ["TP53", "MDM2"])
+    '2 of 6,033 features were selected, in addition to TP53 and MDM2, measured anyway.'
     """
-    return f"{n_chosen:,} of {counted(n_features, 'feature')} {'was' if n_chosen == 1 else 'were'} selected."
+    which = f", in addition to {listing(measured, 5)}, measured anyway" if measured else ""
+    return f"{n_chosen:,} of {counted(n_features, 'feature')} {'was' if n_chosen == 1 else 'were'} selected{which}."
 
 
 def _lead(facts: ReportFacts) -> str:
@@ -101,8 +104,7 @@ def _lead(facts: ReportFacts) -> str:
     covariates = [name for name in data.adjust_for if name not in data.measured]
     adjusted = f"Adjusted for {listing(covariates, len(covariates))}. " if covariates else ""
     if data.measured:
-        these = listing(data.measured, len(data.measured))
-        adjusted += f"They are added to {these}, measured anyway, and count for what they add. "
+        adjusted += f"They count for what they add to {listing(data.measured, len(data.measured))}. "
     # That a hard constraint holds says nothing: no set that violates one is ever selected.
     always = facts.constraints and all(entry.is_hard and entry.holds for entry in facts.constraints)
     return (target + votes + adjusted + ("" if always else constraints_hold(facts.constraints))).rstrip()

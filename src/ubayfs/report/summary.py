@@ -60,7 +60,7 @@ def answer_of(
     score = problem_facts.score_facts(selection)
     advice = (*(() if study is None else study.version_advice), *problem_facts.all_advice(selection))
     answer = Answer(
-        headline=sentences.headline(len(selection.features), len(selection.feature_names)),
+        headline=sentences.headline(len(selection.features), len(selection.feature_names), selection.measured),
         facts=three_facts(unknown),
         proof=sentences.proof(score.proved, score.complete, score.gap),
         n_features=len(selection.feature_names),

@@ -96,7 +96,7 @@ def _heading(bench: ExpertSession) -> Markup:
     proved = f"{proof(best.proved, True, best.gap)} Found in {max(best.seconds, 0.01):.2f} s."
     lead = "Your change is being applied ..." if older else proved
     page = Markup('<h1>{}</h1><p class="names">{}</p><p class="lead" role="status">{}</p>')
-    title = headline(len(best.features), facts.n_features)
+    title = headline(len(best.features), facts.n_features, best.measured)
     return page.format(text(title), text(listing([member.feature for member in best.chosen], _MOST_NAMED)), text(lead))
 
 
