@@ -50,6 +50,11 @@ def test_max_size_is_short_for_a_hard_limit():
     assert decide(EVIDENCE, max_size=2, constraint_strength=1e-6).features == ("a", "b")
 
 
+def test_no_place_at_all_has_no_alternatives():
+    selection = decide(EVIDENCE, constraints=max_size(0), n_alternatives=2)
+    assert selection.features == selection.alternatives == ()
+
+
 @pytest.mark.parametrize(("one", "other"), [(2, 3), (3, 2)])
 def test_a_second_limit_holds_too(one, other):
     assert decide(EVIDENCE, max_size=one, constraints=[max_size(other)]).features == ("a", "b")

@@ -42,11 +42,11 @@ RandomState = int | np.random.Generator | np.random.SeedSequence | np.random.Ran
 # What other packages, or other parts of this one, call the same argument.
 _SAME_ARGUMENT = (
     ("max_size", "max_features", "n_features", "n_features_to_select", "k"),
-    ("n_models", "n_estimators", "n_runs"),
+    ("n_models", "models", "n_estimators", "n_runs"),
     ("selector", "estimator", "method", "score_func"),
     ("random_state", "seed", "rng"),
     ("time_limit", "timeout"),
-    ("n_jobs", "n_workers", "workers"),
+    ("n_jobs", "jobs", "n_workers", "workers"),
 )
 
 
@@ -101,12 +101,21 @@ def unknown_argument(function: str, argument: str, parameters: Sequence[str]) ->
     >>> print(unknown_argument("decide", "colour", ["evidence", "max_size"]))
     decide has no argument 'colour'. It takes evidence, max_size.
     """
-    same = next((names for names in _SAME_ARGUMENT if argument in names), ())
-    # A name that only looks alike, such as train_size for max_size, is not meant.
-    meant = next((name for name in same if name in parameters), None) if same else nearest(argument, parameters)
+    meant = meant_argument(argument, parameters)
     hint = f"It takes {', '.join(parameters)}." if meant is None else f"Did you mean {meant!r}?"
     rule = f"has no argument {argument!r}. {hint}"
     return InputError(f"{function} {rule}", argument=argument, rule=rule)
+
+
+def meant_argument(argument: str, parameters: Iterable[str]) -> str | None:
+    """Return the argument that is meant by one that does not exist, or None.
+
+    >>> meant_argument("n_features", ["max_size", "n_models"]), meant_argument("k", ["n_models"])
+    ('max_size', None)
+    """
+    same = next((names for names in _SAME_ARGUMENT if argument in names), ())
+    # A name that only looks alike, such as train_size for max_size, is not meant.
+    return next((name for name in same if name in parameters), None) if same else nearest(argument, parameters)
 
 
 def did_you_mean(name: object, candidates: Iterable[object]) -> str:

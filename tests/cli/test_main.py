@@ -51,6 +51,7 @@ def test_the_module_is_the_command():
         (["select"], "ubayfs select: the following arguments are required: source. See ubayfs select --help.\n"),
         (["select", "a.csv", "--max-size", "many"], "argument --max-size: invalid int value: 'many'."),
         (["select", "a.csv", "--max-sise", "3"], "there is no option --max-sise. Did you mean '--max-size'? See"),
+        (["select", "a.csv", "--max-features", "3"], "there is no option --max-features. Did you mean '--max-size'?"),
         (["check", "a.csv", "--max-sise=3"], "ubayfs check: there is no option --max-sise. Did you mean '--max-size'?"),
         (["select", "a.csv", "b.csv"], "ubayfs select: unrecognized arguments: b.csv. See"),
     ],

@@ -106,7 +106,7 @@ class Parser(argparse.ArgumentParser):
             option = text.partition("=")[0]
             if option.startswith("-") and not option.lstrip("-")[:1].isdigit():
                 options = [name for action in self._actions for name in action.option_strings if name[:2] == "--"]
-                self.error(f"there is no option {option}.{_hint(option, options)}")
+                self.error(f"there is no option {option}.{_hint_of_option(option, options)}")
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return arguments, []
@@ -130,6 +130,18 @@ def _hint(text: str, choices: Iterable[str]) -> str:
     from .._arguments import did_you_mean  # brings numpy, which --help does without
 
     return did_you_mean(text, choices)
+
+
+def _hint_of_option(text: str, options: Iterable[str]) -> str:
+    from .._arguments import meant_argument
+
+    arguments = {_as_argument(option): option for option in options}
+    meant = meant_argument(_as_argument(text), arguments)
+    return "" if meant is None else f" Did you mean {arguments[meant]!r}?"
+
+
+def _as_argument(option: str) -> str:
+    return option.lstrip("-").replace("-", "_")
 
 
 def build_parser() -> argparse.ArgumentParser:

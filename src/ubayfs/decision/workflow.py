@@ -147,7 +147,7 @@ class Decision:
     def check_differ_by(self) -> None:
         """Raise if alternatives must differ by more features than a set can have."""
         most = sizes.size_limit(constraint for constraint in self.constraints if constraint.rho == math.inf)
-        if self.n_alternatives and most is not None and self.differ_by > most:
+        if self.n_alternatives and most is not None and self.differ_by > max(most, 1):
             rule = f"must be at most {most}, the most features of a set; got {self.differ_by}."
             raise InputError.of("differ_by", rule, self.differ_by)
 
