@@ -61,11 +61,13 @@ def test_halves_are_divided_at_the_median_and_have_kaplan_meier_curves():
     plot = plot_of(data_of(Survival(time, event), x=[0.1, 0.2, 0.3, 0.4, 6.0, 7.0, 8.0, 9.0]))
     low, high = plot.series
     assert (plot.kind, plot.cut) == ("halves", 3.2)
-    assert (low.name, low.n, low.x, low.y) == ("lower half", 4, (0, 1, 4, 6), (1, 0.75, 0.375, 0))
-    assert (high.name, high.n, high.x, high.y) == ("upper half", 4, (0, 3, 7, 8), (1, 0.75, 0.375, 0.375))
+    assert (low.name, low.n, low.x, low.y) == ("up to median", 4, (0, 1, 4, 6), (1, 0.75, 0.375, 0))
+    assert (high.name, high.n, high.x, high.y) == ("above median", 4, (0, 3, 7, 8), (1, 0.75, 0.375, 0.375))
     svg = plot_svg(plot)
-    assert "median times: lower half 4, upper half 7" in svg
-    assert svg.count("<polyline") == 2 * 2  # and their signs
+    assert "median times: up to median 4, above median 7" in svg
+    assert svg.count("<polyline") == 2 * 3  # and their signs, in the legend and before the numbers at risk
+    # Times 0, 2, 4, 6, 8: a sample that leaves at 2 was still at risk there.
+    assert (plot.times, low.at_risk, high.at_risk) == ((0, 2, 4, 6, 8), (4, 3, 2, 1, 0), (4, 4, 3, 2, 1))
 
 
 def test_long_curves_are_thinned_and_keep_their_ends():

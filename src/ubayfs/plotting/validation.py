@@ -234,7 +234,7 @@ class SurvivalDisplay(ValidationDisplay):
         if not all(groups):
             raise InputError.of("validation", "has no risks of two groups; it must be of a survival target.")
         # All samples, each once: a risk of exactly 0 is low.
-        times = _round_times(max(sample.time for sample in validation.risks))
+        times = round_times(max(sample.time for sample in validation.risks))
         parts: dict[str, Any] = {}
         for word, group in zip(("low", "high"), groups, strict=True):
             time, event = (np.array([getattr(sample, key) for sample in group]) for key in ("time", "event"))
@@ -298,10 +298,10 @@ def _group(risks: Sequence[SampleRisk], high: bool) -> list[SampleRisk]:
     return [sample for sample in risks if (sample.risk > 0) == high]
 
 
-def _round_times(longest: float) -> tuple[float, ...]:
+def round_times(longest: float) -> tuple[float, ...]:
     """Return times from 0 on at which the numbers at risk are written.
 
-    >>> _round_times(5481.0)
+    >>> round_times(5481.0)
     (0.0, 1000.0, 2000.0, 3000.0, 4000.0, 5000.0)
     """
     if longest <= 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import starmap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,15 +12,17 @@ from ..data.feature_data import FeatureData
 from ..data.survival_curves import kaplan_meier
 from ..plotting.base import average_ranks
 from ..plotting.profile import Grouping, can_be_grouped
+from ..plotting.validation import round_times
 from ..trust.prediction_metrics import ROC_GRID
 from .facts import ChosenFeature
-from .plots import Plot, Series, Values
+from .plots import Kind, Plot, Series, Values
 from .relations import middle_distance
 
 if TYPE_CHECKING:
     from ..trust.validation import Validation
 
-HALVES, ENDS, RISKS = ("lower half", "upper half"), ("middle half", "both ends"), ("low risk", "high risk")
+# With many equal values the two are not halves.
+HALVES, ENDS, RISKS = ("up to median", "above median"), ("middle half", "both ends"), ("low risk", "high risk")
 _MOST_STEPS = 120  # of a curve of shares without event
 _MOST_LEVELS = 6
 _MOST_POINTS = 120
@@ -62,11 +63,11 @@ def _in_survival(data: FeatureData, member: ChosenFeature, x: Floats) -> Plot:
     levels, bent = data.levels.get(member.position), member.bend is not None
     if levels is not None:
         in_level = {label: x == code for code, label in enumerate(levels.labels[:_MOST_LEVELS])}
-        return Plot("halves", (member.feature,), _survival(data, in_level))
+        return _in_groups(data, "halves", member, in_level)
     values = middle_distance(x) if bent else x
     cut = float(np.nanmedian(values))
     halves = dict(zip(ENDS if bent else HALVES, (values <= cut, values > cut), strict=True))
-    return Plot("ends" if bent else "halves", (member.feature,), _survival(data, halves), cut=None if bent else cut)
+    return _in_groups(data, "ends" if bent else "halves", member, halves, None if bent else cut)
 
 
 def _along_target(data: FeatureData, member: ChosenFeature, x: Floats, grouping: Grouping) -> Plot:
@@ -136,28 +137,37 @@ def _local_mean(x: Floats, y: Floats) -> Series:
     return Series("", len(x), _values(np.quantile(x, _PLACES)), _values(fitted))
 
 
-def _survival(data: FeatureData, groups: dict[str, Mask]) -> tuple[Series, ...]:
-    """Return the shares without event over time of groups of samples that have any."""
-    target = data.target
-    return tuple(_steps(name, target.time[g], target.event[g]) for name, g in groups.items() if g.any())
+def _in_groups(
+    data: FeatureData, kind: Kind, member: ChosenFeature, groups: dict[str, Mask], cut: float | None = None
+) -> Plot:
+    series, times = _survival(data.target.time, data.target.event, groups)
+    return Plot(kind, (member.feature,), series, cut=cut, times=times)
 
 
-def _steps(name: str, time: Floats, event: Floats) -> Series:
+def _survival(time: Floats, event: Floats, groups: dict[str, Mask]) -> tuple[tuple[Series, ...], Values]:
+    """Return the shares without event over time of groups of samples that have any, and times of numbers at risk."""
+    groups = {name: group for name, group in groups.items() if group.any()}
+    times = round_times(max((float(time[group].max()) for group in groups.values()), default=0.0))
+    return tuple(_steps(name, time[group], event[group], times) for name, group in groups.items()), times
+
+
+def _steps(name: str, time: Floats, event: Floats, at: Values) -> Series:
     """Return the shares without event by Kaplan and Meier, at the times of events and at the last one."""
     times, shares = kaplan_meier(time, event)
     falls = np.flatnonzero(np.diff(shares, prepend=1.0) < 0)
     if len(falls) > _MOST_STEPS:
         falls = falls[np.linspace(0, len(falls) - 1, _MOST_STEPS).astype(np.intp)]
     kept = np.union1d(falls, [len(times) - 1])
-    return Series(name, len(time), _values(np.append(0.0, times[kept])), _values(np.append(1.0, shares[kept])))
+    x, y = _values(np.append(0.0, times[kept])), _values(np.append(1.0, shares[kept]))
+    return Series(name, len(time), x, y, at_risk=tuple(int((time >= each).sum()) for each in at))
 
 
 def validation_plot(validation: Validation) -> Plot | None:
     """Return what is predicted of held-out samples beside what is true; None if it is not known."""
     if validation.risks:
         time, event, risk = np.array([(each.time, each.event, each.risk) for each in validation.risks]).T
-        groups = [(name, risk > 0 if high else risk <= 0) for high, name in enumerate(RISKS)]
-        return Plot("risk", series=tuple(starmap(_steps, ((name, time[g], event[g]) for name, g in groups if g.any()))))
+        series, times = _survival(time, event, dict(zip(RISKS, (risk <= 0, risk > 0), strict=True)))
+        return Plot("risk", series=series, times=times)
     if validation.predictions:
         true, predicted = np.array([(each.true, each.predicted) for each in validation.predictions]).T
         shown = np.argsort(true, kind="stable")

@@ -23,6 +23,7 @@ class Series:
     x: Values = ()
     y: Values = ()
     box: Values = ()  # minimum, quartiles, maximum
+    at_risk: tuple[int, ...] = ()  # samples that have neither had the event nor left, before each time of the plot
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Plot:
     series: tuple[Series, ...] = ()
     curve: Series | None = None
     cut: float | None = None
+    times: Values = ()  # at which curves of survival have numbers at risk
 
     @property
     def n_points(self) -> tuple[int, int]:

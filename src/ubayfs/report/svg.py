@@ -251,7 +251,8 @@ def _survival(plot: Plot, _: str) -> str:
     bottom, top, height = _frame(legend)
     x = _Scale(0.0, max(each.x[-1] for each in plot.series) or 1.0, _LEFT, _WIDTH - _RIGHT)
     y = _Scale(0.0, 1.0, bottom, top)
-    parts = _axes(x, y, "time", "share without event")
+    parts = [*_axes(x, y, "time", "share without event", numbered=False), *_at_risk(plot, x, bottom)]
+    height += _LINE * (len(plot.series) + 1) if plot.times else 0.0
     halves = []
     for place, each in enumerate(plot.series):
         steps = [(each.x[0], each.y[0])]
@@ -268,6 +269,18 @@ def _survival(plot: Plot, _: str) -> str:
     of = "predicted risk, held-out samples" if plot.kind == "risk" else plot.features[0]
     cut = "" if plot.cut is None else f" (median {rounded(plot.cut)})"
     return _page(f"Survival by {of}{cut}; median times: {', '.join(halves)}", height, parts)
+
+
+def _at_risk(plot: Plot, x: _Scale, bottom: float) -> list[str]:
+    """Return the numbers of the axis of time, and below it those of samples at risk, a line for each curve."""
+    level = bottom + 3 * _LINE + 1
+    parts = [_label(x(time), bottom + _LINE, _number(time)) for time in plot.times or x.ticks(5)]
+    parts += [_label(0, level, "at risk", "start", f' fill="{_SOFT}"')] * bool(plot.times)
+    for place, each in enumerate(plot.series):
+        row = level + _LINE * (place + 1)
+        parts.append(_line([(4, row - 4), (20, row - 4)], _color(place), _DASHES[place % len(_DASHES)]))
+        parts += [_label(x(time), row, f"{n:,}") for time, n in zip(plot.times, each.at_risk, strict=False)]
+    return parts
 
 
 def _pair(plot: Plot, target: str) -> str:
