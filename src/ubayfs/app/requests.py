@@ -63,7 +63,7 @@ def questions(stages: Stages, n: int = 10) -> tuple[Question, ...]:
 
 def estimate(stages: Stages) -> Estimate:
     """Return about how many seconds the ensemble takes, from a few of its runs."""
-    data, study = stages.known_data, stages.study
+    data, study = stages.required_data, stages.study
     section = study.evidence
 
     def timed(n_models: int) -> tuple[float, int]:

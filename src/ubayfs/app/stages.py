@@ -114,7 +114,7 @@ class Stages:
         return self.state.study
 
     @property
-    def known_data(self) -> FeatureData:
+    def required_data(self) -> FeatureData:
         """The data; UBayFSError if they are not read."""
         if self.data is None:
             raise UBayFSError("The data are not read yet.")
@@ -170,7 +170,7 @@ class Stages:
         if self._draft is None:
             evidence = self.current()
             n_models = (self.study.evidence if evidence is None else evidence).n_models
-            self._draft = draft_study(self.study, self.known_data, n_models, self._contents)
+            self._draft = draft_study(self.study, self.required_data, n_models, self._contents)
         return self._draft
 
     def resolve(self) -> ResolvedStudy:
@@ -232,7 +232,7 @@ class Stages:
         """Return the settings of the ensemble that the study asks for."""
         section = self.study.evidence
         ensemble = (section.n_models, section.train_size, section.n_features_per_model)
-        settings = ensemble_settings(self.known_data, as_selector(self.study.selector), *ensemble)
+        settings = ensemble_settings(self.required_data, as_selector(self.study.selector), *ensemble)
         return settings | {"seed": seed_of(section.seed, None) if seed is None else seed}
 
     def current(self) -> Evidence | None:
@@ -254,16 +254,16 @@ class Stages:
     @property
     def runs(self) -> Path:
         """Where finished runs of this ensemble are stored."""
-        study, data = self.study, self.known_data
+        study, data = self.study, self.required_data
         return self.directory / RUNS / ensemble_digest(study, data, study.features_per_model(data.n_features))
 
     def stored(self) -> Evidence | None:
         """Return the finished runs of this ensemble as evidence; None if there are none."""
-        return stored_evidence(self.runs, self.study.evidence.n_models, self.known_data)
+        return stored_evidence(self.runs, self.study.evidence.n_models, self.required_data)
 
     def counter(self) -> Callable[[], Any]:
         """Return a function that counts the votes of the finished runs of this ensemble, whatever is edited."""
-        stored = partial(stored_evidence, self.runs, self.study.evidence.n_models, self.known_data)
+        stored = partial(stored_evidence, self.runs, self.study.evidence.n_models, self.required_data)
         return lambda: None if (evidence := stored()) is None else evidence.counts
 
     def collect(self, on_progress: Callable[[int, int], bool]) -> Evidence:
@@ -343,7 +343,7 @@ class Stages:
 
     def plots(self) -> PlotsStage:
         """Return how the members are related to the target in the data."""
-        data, profile = self.known_data, self._data_of_figures().profile
+        data, profile = self.required_data, self._data_of_figures().profile
         chosen = with_effects(with_relations((self._answer or self.reasons()).chosen, data, ()), profile)
         heat = profile.among([member.feature for member in chosen]) if profile is not None and chosen else None
         return PlotsStage(chosen, feature_plots(data, chosen), heat)
@@ -379,8 +379,8 @@ class Stages:
     def _data_of_figures(self) -> ReportData:
         """Return what figures show beside the selection; correlations are computed once for a set."""
         if self._report_data is None:
-            correlations = correlations_of(self.decided, self.known_data.X)
-            profile = profile_of_data(self.decided, self.known_data)
+            correlations = correlations_of(self.decided, self.required_data.X)
+            profile = profile_of_data(self.decided, self.required_data)
             self._report_data = ReportData(correlations, self.resolve().decision.blocks, LEVEL, profile)
         return replace(self._report_data, trust=self.work().trust)
 
@@ -398,7 +398,7 @@ class Stages:
         """Whether the level quick is not known, and may be found out without being asked for."""
         trust = self.work().trust
         done = {"reproducibility": trust.halves is not None and trust.halves.complete}
-        if self.known_data.target.task != "unsupervised":
+        if self.required_data.target.task != "unsupervised":
             done["related"] = trust.related is not None
         missing = [name for name, is_done in done.items() if not is_done]
         return self.study.trust.level != "none" and any(name not in trust.problems for name in missing)

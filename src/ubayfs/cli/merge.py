@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import options, steps
-from .console import echo, echo_error, shell_command
+from .console import echo, shell_command
 
 if TYPE_CHECKING:
     from ..results import StoredEvidence
@@ -38,13 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
     first, *others = sorted(stored.values(), key=lambda part: int(part.evidence.settings["part"]["number"]))
     asked = steps.asked_for(first.study)
     different = [str(part.directory) for part in others if steps.asked_for(part.study) != asked]
-    if different:
-        echo_error(
-            f"Note: the study of {', '.join(different)} has other prior knowledge, constraints or settings of the "
-            f"decision; those of {first.directory} are used. `ubayfs decide --study` takes another study."
-        )
-    for advice in evidence.advice:
-        echo_error(f"Note: {advice}")
+    steps.echo_notes(evidence, first.directory, different)
     inputs = [path for part in stored.values() for path in part.sources]
     with reserve_evidence(directory, force=arguments.force, inputs=inputs) as write:
         write(first.study, evidence)

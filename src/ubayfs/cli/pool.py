@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import console, options, steps
-from .console import echo, echo_error, shell_command
+from .console import echo, shell_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,13 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
     first, *others = stored.values()
     asked = steps.asked_for(first.study)
     different = [str(site.directory) for site in others if _decision(steps.asked_for(site.study)) != _decision(asked)]
-    if different:
-        echo_error(
-            f"Note: the study of {', '.join(different)} has other prior knowledge, constraints or settings of the "
-            f"decision; those of {first.directory} are used. `ubayfs decide --study` takes another study."
-        )
-    for advice in evidence.advice:
-        echo_error(f"Note: {advice}")
+    steps.echo_notes(evidence, first.directory, different)
     moved = cohorts.with_paths(lambda path: Path(os.path.relpath(path, first.study.folder)).as_posix())
     study = replace(first.study, data=DataSection(""), evidence=EvidenceSection(), cohorts=moved)
     inputs = [path for site in stored.values() for path in site.sources]

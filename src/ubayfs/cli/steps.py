@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -69,6 +69,17 @@ def asked_for(study: Study) -> dict[str, Any]:
     plain = study.to_dict()
     evidence = {key: value for key, value in plain.get("evidence", {}).items() if key != "n_jobs"}
     return {"evidence": evidence, **{key: plain.get(key) for key in ("prior", "blocks", "constraints", "decision")}}
+
+
+def echo_notes(evidence: Evidence, used: Path, different: Sequence[str]) -> None:
+    """Show the advice on evidence put together, and whose studies ask for another decision than the one used."""
+    if different:
+        echo_error(
+            f"Note: the study of {', '.join(different)} has other prior knowledge, constraints or settings of the "
+            f"decision; those of {used} are used. `ubayfs decide --study` takes another study."
+        )
+    for advice in evidence.advice:
+        echo_error(f"Note: {advice}")
 
 
 def check_whole(evidence: Evidence, directory: Path) -> None:

@@ -27,29 +27,15 @@ class Strictness:
     name : str
     choice : str
         What a form calls it.
-    amount, amount_help : str
-        What a form calls its number, and what else it says of it; empty if it has none.
     """
 
     name: str
     choice: str
-    amount: str = ""
-    amount_help: str = ""
 
 
 HARD = Strictness(_plain.HARD, "must hold")
-PRICE = Strictness(
-    "price",
-    "wish with a price",
-    "Price of one violation",
-    "A share of the models: 0.2 is a fifth of their votes.",
-)
-RHO = Strictness(
-    "rho",
-    "wish with a strength",
-    "Strength",
-    "0: no effect; from 1 on, nearly a must. It is the rho of the study file.",
-)
+PRICE = Strictness("price", "wish with a price")
+RHO = Strictness("rho", "wish with a strength")
 ODDS = Strictness("odds", "wish by correlation")  # the relaxation of a pair is the odds of its correlation
 STRICTNESS = {each.name: each for each in (HARD, PRICE, RHO, ODDS)}
 

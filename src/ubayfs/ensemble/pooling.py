@@ -35,7 +35,7 @@ RULES, WEIGHTS = ("concordant", "sum"), ("size", "equal")
 # Votes per 100 models at which one more counts half as much as the first.
 _HALF = 3.0
 # Below this concordance, directions are in conflict.
-CONFLICT = 0.5
+_CONFLICT = 0.5
 # A site warns if directions that oppose those of the others so much are as rare as this by chance, and the others agree
 # with each other by so many standard deviations. With one other site, either may be the one that is swapped.
 _RARE, _AGREE = 0.025, 0.75
@@ -119,11 +119,6 @@ class CohortTable:
     directions: Directions  # (n_sites, n_features)
     measured: Mask  # (n_sites, n_features)
     concordance: Floats  # C, (n_features,)
-
-    @property
-    def conflicts(self) -> Mask:
-        """Features whose directions are in conflict, of shape (n_features,)."""
-        return self.concordance < CONFLICT
 
 
 def cohort_table(evidence: Evidence) -> CohortTable:
@@ -371,7 +366,7 @@ def _notes(pooled: Evidence, sites: Mapping[str, Evidence], weights: str) -> tup
     """Return what must be known: sites whose directions oppose the others, features whose directions conflict."""
     pool = _Pool(sites, "concordant", weights, features=pooled.feature_names)
     notes = [Advice("site_opposed", {"site": name}) for name in _opposed(pool)]
-    strong = np.flatnonzero((pool.concordance < CONFLICT) & (pooled.counts >= 0.05 * pooled.n_models))
+    strong = np.flatnonzero((pool.concordance < _CONFLICT) & (pooled.counts >= 0.05 * pooled.n_models))
     if len(strong):
         order = strong[np.argsort(-pooled.counts[strong], kind="stable")]
         names = pool.names[order].tolist()

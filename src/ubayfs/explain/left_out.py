@@ -119,16 +119,16 @@ def constraint_costs(
 
 def _cost(again: Redecider, position: int, part: Part, limits: Mask) -> ConstraintCost:
     utility = again.problem.utility
-    system, own_rows = utility.system, mask_of(utility.system.rows_of(part), utility.system.n_inequalities)
-    limits_size, one_more = bool(limits[own_rows].any()), None
+    system, its_rows = utility.system, mask_of(utility.system.rows_of(part), utility.system.n_inequalities)
+    limits_size, one_more = bool(limits[its_rows].any()), None
     # A size, not a budget: one more is room for one more feature.
-    if limits_size and (system.A[np.flatnonzero(limits & own_rows)].data == 1.0).all():
-        one_more = _change(again, replace(system, b=system.b + (limits & own_rows)))
+    if limits_size and (system.A[np.flatnonzero(limits & its_rows)].data == 1.0).all():
+        one_more = _change(again, replace(system, b=system.b + (limits & its_rows)))
     # Without the last limit on the size the search has far more sets to look at.
-    if limits_size and not limits[~own_rows].any():
+    if limits_size and not limits[~its_rows].any():
         again = replace(again, node_limit=min(again.node_limit or _NODES_WITHOUT_LIMIT, _NODES_WITHOUT_LIMIT))
     nothing = Change(0.0, again.votes(0.0), 0.0, again.votes(0.0), (), (), True)
-    change = _change(again, system.take(np.flatnonzero(~own_rows))) if own_rows.any() else nothing
+    change = _change(again, system.take(np.flatnonzero(~its_rows))) if its_rows.any() else nothing
     return ConstraintCost(
         **vars(change), position=position, title=part.title, from_prior=part.from_prior, limits_size=limits_size,
         one_more=one_more,

@@ -80,9 +80,9 @@ def learn_trust(
         )
         for i, p, agrees, (expert, part) in zip(checked, p_values, agree, (lists[i] for i in checked), strict=True)
     )
-    given_weights = list(zip(lists, weights, strict=True))
+    part_weights = list(zip(lists, weights, strict=True))
     learned = {
-        name: replace(source, weights=_with_lists(source, [(part, w) for (of, part), w in given_weights if of == name]))
+        name: replace(source, weights=_with_lists(source, [(part, w) for (of, part), w in part_weights if of == name]))
         for name, source in sources.items()
     }
     agreed = learned.pop("")

@@ -146,6 +146,10 @@ def _color(place: int) -> str:
     return COLORS[place % len(COLORS)]
 
 
+def _dash(place: int) -> str:
+    return _DASHES[place % len(_DASHES)]
+
+
 def _points(places: Iterable[tuple[float, float]], place: int, radius: float = 2.4, shape: int = 0) -> str:
     """Return points of one group, in its color; those of several groups also have shapes."""
     form = _SHAPES[shape % len(_SHAPES)]
@@ -156,6 +160,11 @@ def _points(places: Iterable[tuple[float, float]], place: int, radius: float = 2
         f'<path d="{d}" stroke="{_color(place)}" stroke-width="{2 * radius}" stroke-linecap="round" '
         'stroke-opacity=".6" fill="none"/>'
     )
+
+
+def _spread(n: int) -> list[float]:
+    """Return n numbers from -1 to 1, spread evenly by the golden ratio: the same points at every drawing."""
+    return [2 * (k * 0.618034 % 1) - 1 for k in range(n)]
 
 
 def _line(places: Iterable[tuple[float, float]], color: str, dash: str = "", width: float = 2.0) -> str:
@@ -174,8 +183,7 @@ def _boxes(plot: Plot, target: str) -> str:
     parts = _axes(x, y, "", _text(target, 40) if of_levels else "", numbered=False)
     for place, each in enumerate(plot.series):
         middle, half = x(place), min(width * 0.36, 38.0)
-        # Spread evenly by the golden ratio: the same points at every drawing.
-        across = [middle + half * (2 * (k * 0.618034 % 1) - 1) * 0.8 for k in range(len(each.y))]
+        across = [middle + half * shift * 0.8 for shift in _spread(len(each.y))]
         parts.append(_points(zip(across, [y(value) for value in each.y], strict=True), place))
         parts += [_box(each.box, middle, half, y)] if each.box else []
         letters = max(int(width / _LETTER), 4)
@@ -234,7 +242,7 @@ def _share(plot: Plot, _: str) -> str:
     second = plot.series[1].name
     parts = _axes(x, y, _text(feature, 40), f"share of {_text(second)}")
     for place, each in enumerate(plot.series):
-        heights = [y(place + 0.08 * (2 * (k * 0.618034 % 1) - 1)) for k in range(len(each.x))]
+        heights = [y(place + 0.08 * shift) for shift in _spread(len(each.x))]
         parts.append(_points(zip([x(value) for value in each.x], heights, strict=True), place, shape=place))
     parts.append(_line(_at(x, y, curve), "currentColor", "", 2.5))
     parts += _legend(legend, _sign)
@@ -258,13 +266,11 @@ def _survival(plot: Plot, _: str) -> str:
         steps = [(each.x[0], each.y[0])]
         for time, share in zip(each.x[1:], each.y[1:], strict=True):
             steps += [(time, steps[-1][1]), (time, share)]
-        parts.append(
-            _line([(x(time), y(share)) for time, share in steps], _color(place), _DASHES[place % len(_DASHES)])
-        )
+        parts.append(_line([(x(time), y(share)) for time, share in steps], _color(place), _dash(place)))
         half = next((time for time, share in zip(each.x, each.y, strict=True) if share <= 0.5), None)
         halves.append(f"{each.name} {'not reached' if half is None else rounded(half)}")
     parts += _legend(
-        legend, lambda place, at, level: _line([(at - 8, level), (at + 8, level)], _color(place), _DASHES[place])
+        legend, lambda place, at, level: _line([(at - 8, level), (at + 8, level)], _color(place), _dash(place))
     )
     of = "predicted risk, held-out samples" if plot.kind == "risk" else plot.features[0]
     cut = "" if plot.cut is None else f" (median {rounded(plot.cut)})"

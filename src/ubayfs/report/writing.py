@@ -46,8 +46,8 @@ def write_report(
     render = RENDERERS.get(path.suffix.lower())
     if render is None:
         raise InputError.of("path", f"must end in {listing([*RENDERERS])}; got {str(path)!r}.", path)
-    known_trust = Trust(**{part: result for part, result in trust.items() if result is not None})
-    summary = summarize(selection, _data(selection, X, y), trust=known_trust, **arguments)
+    parts = Trust(**{part: result for part, result in trust.items() if result is not None})
+    summary = summarize(selection, _data(selection, X, y), trust=parts, **arguments)
     save_content(path, render(summary).encode(), UBayFSError)
     return path
 

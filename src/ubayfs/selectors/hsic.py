@@ -150,9 +150,9 @@ class _Path:
                 looked_at = self._look_at(earlier, falls[earlier], _BATCH if fall < penalty else _FIRST_BATCH)
                 falls[looked_at] = self._falls(looked_at, penalty, direction)
             elif new := int(np.count_nonzero(self._relevance[:_BATCH] >= penalty - fall - TIE)):
-                n_known = len(self._features)
+                n_before = len(self._features)
                 self._get_to_know(new)
-                falls = np.append(falls, self._falls(slice(n_known, None), penalty, direction))
+                falls = np.append(falls, self._falls(slice(n_before, None), penalty, direction))
             else:
                 together = np.flatnonzero(falls <= fall + TIE)
                 return fall, int(together[np.argmin(self._features[together])]) if len(together) else -1

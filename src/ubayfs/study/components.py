@@ -187,8 +187,8 @@ class Family:
             report(("name",), error.rule)
             return None
         setting_names = [field.name for field in fields(kind) if field.init]
-        settings_given = {key: entry for key, entry in value.items() if key != "name"}
-        settings = check_keys(settings_given, setting_names, f"a setting of {name}", report)
+        entries = {key: entry for key, entry in value.items() if key != "name"}
+        settings = check_keys(entries, setting_names, f"a setting of {name}", report)
         if "set_weights" in settings:
             settings["set_weights"] = _read_set_weights(settings["set_weights"], below(report, "set_weights"))
         return self._made(name, settings, report)

@@ -43,7 +43,7 @@ def names_field(label: str, chosen: list[str], names_of: Callable[[], Names], dr
         show()
 
     def add(typed: str) -> None:
-        names, wanted = names_of(), given_names(typed, names_of())
+        names, wanted = names_of(), typed_names(typed, names_of())
         problems = unknown_names(names, wanted)
         chosen.extend(name for name in dict.fromkeys(wanted) if name not in problems and name not in chosen)
         show()
@@ -69,10 +69,10 @@ def names_field(label: str, chosen: list[str], names_of: Callable[[], Names], dr
     return field
 
 
-def given_names(typed: str, names: Names) -> list[str]:
-    r"""Return the names in a text: by line, comma, semicolon or tab, and by blanks where these separate known names.
+def typed_names(typed: str, names: Names) -> list[str]:
+    r"""Return the names in a text: by line, comma, semicolon or tab, and by blanks where these separate names.
 
-    >>> given_names("mean area, raduis\nage sex", Names(["mean area", "age"]))
+    >>> typed_names("mean area, raduis\nage sex", Names(["mean area", "age"]))
     ['mean area', 'raduis', 'age', 'sex']
     """
     listed: list[str] = []
