@@ -142,7 +142,8 @@ def test_share_of_cells_decides(n_for, enough, verdict):
     judged = count(found, lambda one: one.rises, "feature_f1", "rises", enough=enough)
     assert judged.verdict == verdict
     assert f"F1 rises in {n_for} of 4 cells" in judged.words
-    assert f"standard errors in {n_for} and such a fall in {4 - n_for}." in judged.words
+    up, down = (f"in {n}, beyond two standard errors in {n}" for n in (n_for, 4 - n_for))
+    assert f"; higher {up}; lower {down}." in judged.words
     assert ("Not so: " in judged.words) == (n_for < 4)
     assert "cell 3 0.50 to 0.40 (-0.100, error 0.010)" in judged.words or n_for == 4
 

@@ -39,6 +39,18 @@ def test_a_variant_that_agrees_in_more_cells_than_chance_gives_is_the_cause():
     }
 
 
+@pytest.mark.parametrize(("n_data", "begins"), [(1, "agrees: "), (5, "tested: ")])
+def test_the_authors_protocol_is_a_cause_only_beyond_chance(n_data, begins):
+    names = ("PRO", "HD", "COL", "LEU", "MPE")[:n_data]
+    results = pd.concat([rows(20, data) for data in names])
+    comparison = differences.compare(results, printed(*(cell(data, value=0.5) for data in names)))
+    changed = pd.concat([rerun(data, six_or_four, stands_for=data) for data in names])
+    changed = changed.assign(cause="protocol", variant="the authors' protocol")
+    words = explanations.verdicts(comparison, explanations.tested(comparison, results, changed))["verdict"]
+    assert words.str.startswith(f"{begins}protocol: the authors' protocol gives 0.50 (paper 0.50)").all()
+    assert ("as chance does in 50%" in words[0]) == (n_data == 1)
+
+
 def test_without_a_variant_that_agrees_the_cause_is_unknown():
     results, paper = rows(20), printed(cell(value=0.5))
     comparison = differences.compare(results, paper)

@@ -92,12 +92,12 @@ def table():
         yield protocols.protocol_table(changed, comparison, verdicts)
 
 
-def test_a_figure_that_their_protocol_gives_has_it_as_its_cause(table):
+def test_a_figure_that_their_protocol_gives_is_said_to_agree_by_it(table):
     by_data = table.set_index("data")
     assert by_data["agrees"].to_dict() == {
         **dict.fromkeys(("BCW", "HD", "MPE", "COL", "LSVT"), "theirs agrees"), "PRO": "ours agrees",
     }  # fmt: skip
-    assert by_data.loc["HD", "cause"].startswith("tested: protocol: the authors' protocol gives 0.50 (paper 0.50)")
+    assert by_data.loc["HD", "cause"].startswith("agrees: protocol: the authors' protocol gives 0.50 (paper 0.50)")
     assert by_data.loc["PRO", "cause"] == ""
     assert by_data.loc["HD", ["theirs", "theirs_n", "ours", "ours_n"]].tolist() == pytest.approx([0.5, 20, 0.8, 20])
 

@@ -16,7 +16,8 @@ cause of a cell that differs if three things hold.
 
 The third is no proof: a change that does nothing gains and loses cells by chance alone. :func:`summary` gives, for each
 change, the chance that one without effect gains so much. A change with a chance of one in twenty or more is shown, but
-the cause stays "unknown". The authors' protocol needs no such chance: it was not chosen to fit, but is what they did.
+the cause stays "unknown". The authors' protocol was not chosen to fit: where its chance is as large, the cell is said
+to agree by it, and it is not called the cause.
 
 Fewer splits have larger standard errors and agree more easily. Cells are counted "without" a change on the same split
 numbers as "with" it.
@@ -52,6 +53,7 @@ _BY_GROUP = "splits by group"
 _CHANGE = ["cause", "variant"]
 _POOL = [*_CHANGE, "pool"]
 _COUNTS = ["cells", "agree_without", "agree_with"]
+TESTED, AGREES, PERHAPS = "tested: ", "agrees: ", "unknown; perhaps "  # how a verdict begins
 _UNTRIED = "unknown; no change was tried"
 _MEASURE_WORDS = {"f1_logistic": "logistic regression", "f1_svm": "support vector machine", "stability": "stability"}
 _FOUND = ["n", "ours", "our_se", "variance"]
@@ -219,7 +221,7 @@ def _chance(gained: int, lost: int) -> float:
 
 
 def verdicts(comparison: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """Return for each cell that differs the tested causes that explain it, or the word "unknown".
+    """Return for each cell that differs the tested causes, that it agrees by the authors' protocol, or "unknown".
 
     Parameters
     ----------
@@ -245,12 +247,14 @@ def _verdict(cell: Mapping[Any, Any], table: pd.DataFrame) -> str:
         return _UNTRIED
     tried = table[(table[CELL] == [cell[name] for name in CELL]).all(axis=1)]
     explaining = tried[tried["explains"].astype(bool) & (tried["agree_with"] > tried["agree_without"])]
-    sure = explaining[(explaining["chance"] < RARE) | (explaining["cause"] == PROTOCOL)]
+    sure = explaining[explaining["chance"] < RARE]
     if len(sure):
-        return "tested: " + "; or ".join(_gives(row) for row in sure.to_dict("records"))
+        return TESTED + "; or ".join(_gives(row) for row in sure.to_dict("records"))
+    theirs = explaining[explaining["cause"] == PROTOCOL]
     if len(explaining):
-        return "unknown; perhaps " + "; or ".join(
-            f"{_gives(row)}, as chance does in {row['chance']:.0%}" for row in explaining.to_dict("records")
+        return (AGREES if len(theirs) else PERHAPS) + "; or ".join(
+            f"{_gives(row)}, as chance does in {row['chance']:.0%}"
+            for row in (theirs if len(theirs) else explaining).to_dict("records")
         )
     if len(tried):
         return "unknown; tried: " + "; ".join(

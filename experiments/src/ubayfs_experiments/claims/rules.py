@@ -245,27 +245,29 @@ def count(
     enough : float
         Less than all cells where the sentence says "mostly" or "slightly"; see :func:`by_share`.
     way : {-1, 0, 1}
-        Of a sentence that says "slightly": down or up. If the way is right in enough cells but the change is larger
-        than slight, the sentence holds in part.
+        Down or up. If the way is right in enough cells, but the change is larger than the "slightly" of the sentence or
+        not beyond two standard errors, the sentence holds in part.
     """
     if not found:
         return UNTESTED
     against = [one for one in found if not rule(one)]
     n, n_for = len(found), len(found) - len(against)
-    rises, falls = sum(one.rises for one in found), sum(one.falls for one in found)
+    differences = [one.difference for one in found]
+    sides = "; ".join(
+        f"{side} in {sum(sign * one > 0 for one in differences)}, beyond two standard errors in {beyond}"
+        for side, sign, beyond in (
+            ("higher", 1, sum(one.rises for one in found)), ("lower", -1, sum(one.falls for one in found)),
+        )
+    )  # fmt: skip
     brief = f"{WORDS[score]} {says} in {n_for} of {n} cells"
     words = (
-        f"{brief}; the mean over cells goes from {_mean(found, 'before'):.2f} to "
-        f"{_mean(found, 'after'):.2f}, with a rise beyond two standard errors in {rises} and such a fall in {falls}."
+        f"{brief}; the mean over cells goes from {_mean(found, 'before'):.2f} to {_mean(found, 'after'):.2f}; {sides}."
     )
-    if way:
-        n_way = sum(way * one.difference > 0 for one in found)
-        words += f" It goes {'up' if way > 0 else 'down'}, however much, in {n_way}."
     if against:
         against.sort(key=lambda one: -math.inf if math.isnan(one.difference) else abs(one.difference), reverse=True)
         words += f" {_AGAINST}{'; '.join(map(str, against))}."
     verdict = by_share(n_for, n, sentence(words), enough, brief)
-    if way and verdict.holds is False and n_way >= enough * n:
+    if way and verdict.holds is False and sum(way * one > 0 for one in differences) >= enough * n:
         return replace(verdict, holds=None)
     return verdict
 

@@ -29,7 +29,7 @@ _CAPTIONS = {
     "and another one with another beta.",
     "2": "Standard selection. Marks of the paper outside the bar differ. Both leukemia data: F1 for ALL.",
     "2_blocks": "Block selection. Marks of the paper outside the bar differ.",
-    "2_trade_off": "Stability against F1, of all methods on each data set; the paper's headline.",
+    "2_trade_off": "Stability against F1, of all methods on each data set: the trade-off that the paper stresses.",
     "2_schemes": "Random splits put rows of one animal or subject on both sides.",
     "2_seconds": "Run time of one selection beside the paper's; the machines differ.",
     "optimizers": "How often and by how much the genetic optimizer misses the best set, and the stability of both.",

@@ -171,15 +171,19 @@ def _differing(content: Content) -> Section:
         )
         for row in table.to_dict("records")
     ]  # fmt: skip
-    explained = int(table["verdict"].str.startswith("tested").sum()) if len(table) else 0
+    explained, agree = (
+        int(table["verdict"].str.startswith(kind).sum()) if len(table) else 0
+        for kind in (explanations.TESTED, explanations.AGREES)
+    )
     sentences = [
         differences.by_chance(content.comparison),
         f"For {explained} of the {len(table)} a change that was run is called the cause: with it the cell agrees, half "
         "of the difference or more is gone, and in its pool more cells agree than without it, counted on the same "
         "splits. A pool is all cells for which the authors made this choice at once: those of the method, of UBayFS, "
-        "of the predictor or of the data set. The cause of the others is unknown. A pool may gain a cell or two by "
-        "chance: the second table says how likely that is. The authors' protocol needs no such chance: it is what they "
-        "did, and was not chosen to fit.",
+        "of the predictor or of the data set. A pool may gain a cell or two by chance: the second table says how "
+        "likely that is, and a cause must do better.",
+        f"{agree} more agree by the authors' protocol, which was not chosen to fit, but in their pools it gains no "
+        "more than chance may. The cause of the others is unknown.",
     ]
     sentences += [*_beyond_chance(content), *_no_spread(table)]
     if content.frames["causes"].empty:
@@ -187,7 +191,7 @@ def _differing(content: Content) -> Section:
     tables = []
     if rows:
         headings = ("cell", "scenario", "measure", "ours", "paper", "z", "cause")
-        tables.append(table_of("Cells that differ, and their causes.", headings, rows, words=(0, 1, 2, 6)))
+        tables.append(table_of("Cells that differ, and their causes if found.", headings, rows, words=(0, 1, 2, 6)))
     tables += _changes(content)
     return Section("differences", "What differs, and why", tuple(sentences), tuple(tables))
 
