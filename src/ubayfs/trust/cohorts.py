@@ -117,8 +117,9 @@ def collect_for_pooling(
     >>> from ubayfs.trust.cohorts import collect_for_pooling
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 40))
-    >>> sent = collect_for_pooling(X, X[:, 0] > 0, n_models=20, n_vote_shuffles=2, n_splits=2, selector="fisher")
-    >>> sent.counts[0], sent.site.n_samples, sent.sets.shape[0]
+    >>> y = X[:, 0] + rng.normal(size=60) > 0
+    >>> sent = collect_for_pooling(X, y, n_models=20, n_vote_shuffles=2, n_splits=2, selector="fisher")
+    >>> int(sent.counts[0]), sent.site.n_samples, sent.sets.shape[0]
     (20, 60, 0)
     """
     n_shuffles = check_int("n_vote_shuffles", n_vote_shuffles, low=0, high=MOST_REPEATS)

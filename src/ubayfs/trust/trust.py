@@ -170,6 +170,7 @@ def higher(first: str, second: str) -> str:
 def level_for(n_models: int, n_samples: int, n_features: int, selectors: Sequence[Any]) -> str:
     """Return the level that is worth its work, as it is counted; no clock decides.
 
+    >>> from ubayfs.selectors import SELECTORS
     >>> level_for(100, 569, 30, [SELECTORS["mrmr"]]), level_for(100, 102, 12600, [SELECTORS["mrmr"]])
     ('full', 'quick')
     >>> level_for(100, 102, 12600, [SELECTORS["tree"]]), level_for(100, 102, 3000, [SELECTORS["wide"]])
