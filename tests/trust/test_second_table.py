@@ -69,6 +69,8 @@ def test_classes_are_matched_by_name(finished):
         (lambda X, y: (X.to_numpy(), y), "X_new"),
         (lambda X, y: (X, None), "y_new"),
         (lambda X, y: (X, np.where(y == "ill", "sick", "well")), "y_new"),
+        (lambda *_: table(0), "X_new"),  # the first table itself
+        (lambda X, y: (pd.concat([table(0)[0][:10], X[10:]]), y), "X_new"),  # and some samples of it
     ],
 )
 def test_what_does_not_fit_is_named(finished, change, argument):
@@ -77,6 +79,17 @@ def test_what_does_not_fit_is_named(finished, change, argument):
     with pytest.raises(InputError) as raised:
         validate(selection, X, y, X_new=X_new, y_new=y_new)
     assert raised.value.argument == argument
+
+
+def test_samples_that_are_equal_by_chance_are_not_those_of_the_first_table():
+    """Two genotypes, of which two of three samples have the same."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.choice([0, 0, 0, 0, 1], size=(2000, 2)), columns=["a", "b"])
+    y = np.where(X["a"] + rng.normal(size=2000) > 0.5, "ill", "well")
+    selection = decide(collect_evidence(X[:60], y[:60], n_models=5, random_state=0), max_size=2)
+    for start in range(60, 1900, 80):
+        new = slice(start, start + 80)
+        assert validate(selection, X[:60], y[:60], X_new=X[new], y_new=y[new]).n_new == 80
 
 
 @pytest.mark.parametrize("task", ["regression", "covariate"])
@@ -117,3 +130,6 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     Path("third.csv").write_text("g1,status\n1,ill\n2,well\n3,ill\n4,well\n")
     assert main(["validate", "out", "--on", "third.csv"]) == 2
     assert "lacks 2 of the 3 columns" in capsys.readouterr().err
+    X_new.assign(status=y_new, g0="high").to_csv("fourth.csv", index=False)
+    assert main(["validate", "out", "--on", "fourth.csv"]) == 2
+    assert "1 (g0" in capsys.readouterr().err  # what is used of this table is said

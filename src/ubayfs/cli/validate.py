@@ -72,16 +72,20 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _on_second_table(result: Path, table: Path, output: Path | None) -> None:
     """Measure the finished set of a result on a second table, which is read like the first."""
+    from ..report import advice_facts
     from ..results import StoredResult
     from ..results.finishing import check_fingerprint
     from ..trust.second_table import predict_second_table
+    from .steps import echo_advice
 
     stored = StoredResult(result)
     selection, study = stored.selection, stored.study
     data = study.read_data()
     check_fingerprint(study, data, stored.evidence)
     other = replace(study, data=replace(study.data, path=str(table.absolute())), origin=None)
-    table_scores = predict_second_table(selection.features, data, other.read_data())
+    new = other.read_data()
+    echo_advice(advice_facts(new.advice))
+    table_scores = predict_second_table(selection.features, data, new)
     echo(str(table_scores))
     if output is not None:
         _write(table_scores, output)
