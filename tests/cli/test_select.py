@@ -292,7 +292,7 @@ def test_a_default_of_another_version_is_stated_in_the_next_result(finished, fol
 
 def test_numbers_drawn_at_random_from_the_command_line(folder, run):
     shown = run("check", "study.yaml", "--features-per-model", "random")
-    assert "at random 1 to 4 features per run" in shown.out
+    assert "each of at random 1 to 4 features" in shown.out
     assert run("select", "study.yaml", "--features-per-model", "random", "-o", "out").code == 0
     result = read_result("out")
     assert result.study.evidence.n_features_per_model == result.evidence.settings["n_features_per_model"] == "random"

@@ -165,7 +165,7 @@ class Guard:
             return "The request was sent to another host."
         if origin is None:
             changes = request.scope["type"] == "websocket" or request.scope["method"] not in _SAFE_METHODS
-            return "The request does not tell which page sent it." if changes else None
+            return "The request does not name the page that sent it." if changes else None
         return None if self.access.knows_origin(origin, host) else "The request came from a page of another site."
 
 

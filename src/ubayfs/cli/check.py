@@ -114,9 +114,7 @@ def _ensemble(resolved: ResolvedStudy) -> list[str]:
     if per_model == RANDOM:
         per_model = f"at random 1 to {most_features(per_model, data.n_features)}"
     n = round(section.train_size * data.n_samples)
-    return [
-        f"ensemble    {section.n_models:,} runs of {names} on about {n:,} samples each, {per_model} features per run"
-    ]
+    return [f"ensemble    {section.n_models:,} models by {names}, each of {per_model} features on about {n:,} samples"]
 
 
 def _decision(resolved: ResolvedStudy) -> list[str]:

@@ -240,7 +240,7 @@ def print_dropout(summary: Summary) -> None:
     from ..report.feature_sentences import dropout_sentences
 
     for sentence in dropout_sentences(summary.substitutes):
-        echo(f"\nWhat if a probe fails?\n  {sentence}")
+        echo(f"\nWhat if a feature cannot be measured?\n  {sentence}")
 
 
 def print_front(front: Front | None) -> None:

@@ -322,10 +322,10 @@ def dropout_sentences(members: Iterable[SubstituteFact]) -> list[str]:
         return []
     if not worst.replaceable:
         reason = "no set satisfies the hard constraints" if worst.proved else "no set was found in time"
-        return [f"The failure of {worst.feature} costs most: without it, {reason}."]
+        return [f"Without {worst.feature}, {reason}."]
     repair = listing(with_votes(worst.added, worst.added_votes), 3)
-    instead = f"with the best repair, {repair}" if repair else "and nothing can take its place"
-    return [f"The failure of {worst.feature} costs most: {cost_text(worst.loss_votes, worst.loss)}, {instead}."]
+    instead = f"with {repair} in its place" if repair else "and nothing can take its place"
+    return [f"The set loses most without {worst.feature}: {cost_text(worst.loss_votes, worst.loss)}, {instead}."]
 
 
 _NO_VOTES = "none with votes"

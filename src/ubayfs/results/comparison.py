@@ -250,7 +250,7 @@ def _differences(
 def _unlikely(study: ResolvedStudy) -> str:
     """Return the features that the prior holds unlikely; of several experts with the price."""
     shares = study.prior.shares
-    return ", ".join(f"{n} ({p:.0%})" if n in shares else n for n, p in study.prior.unlikely.items())
+    return ", ".join(f"{n} ({p:.0%})" if n in shares else n for n, p in study.prior.unlikely.items()) or "none"
 
 
 def _settings(result: AnyResult) -> dict[tuple[str, ...], Any]:

@@ -164,8 +164,8 @@ def _as_utf8(content: bytes, encoding: str | None, path: Path) -> bytes:
         *above, last = content[:start].replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         rule = (
             f"is not text in UTF-8: byte 0x{content[start]:02x} at position {start}, in line {len(above) + 1}, "
-            f"after {last.decode('utf-8')[-20:]!r}. Give its encoding (for most files of Western Europe encoding: "
-            f"latin-1, or --encoding latin-1), or save it as UTF-8. {_SAVE_AS}"
+            f"after {last.decode('utf-8')[-20:]!r}. Give its encoding (latin-1 for most files "
+            f"of Western Europe), or save it as UTF-8. {_SAVE_AS}"
         )
         raise InputError(f"{path} {rule}", argument="encoding", value=encoding) from error
     return content

@@ -104,8 +104,11 @@ def _blocked(bench: ExpertSession) -> tuple[Markup, tuple[str, ...]]:
     """Return what to know of the set, or why there is none, and which buttons help."""
     if (best := bench.answer.set) is not None:
         return Markup().join(notice("warning", advice.message) for advice in best.advice), ()
+    problems = bench.problems
     if bench.facts is None:
-        wait = "The data are being read." if bench.status == "reading" else "Choose the data first."
+        if bench.status == "reading":
+            return notice("info", "The data are being read."), ("data",)
+        wait = "The data could not be read: see the problem above." if problems else "Add the data first."
         return notice("info", wait), ("data",)
     if bench.status == "collecting":
         return notice("info", status_text(bench), "The models are voting."), ()
@@ -118,7 +121,7 @@ def _blocked(bench: ExpertSession) -> tuple[Markup, tuple[str, ...]]:
             "or confirm that nothing is missing."
         )
         return notice("info", message, "Hidden."), ("know", "confirm")
-    if bench.problems:
+    if problems:
         return notice("info", "There is no set as long as the problem above is not solved; undo helps, too."), ()
     return notice("info", "Searching for the best set ..."), ()
 

@@ -76,7 +76,8 @@ def _draw_ways_out(bench: ExpertSession) -> None:
 def _draw_files(bench: ExpertSession, inspections: list[Inspection]) -> None:
     adding = asyncio.Lock()
     declined: list[str] = []  # files of which a person said that they are data tables
-    unread: list[Any] = []  # how files were read of which nothing could be guessed
+    # How files were read of which nothing could be guessed, also before this page was opened again.
+    unread: list[Any] = [] if _is_read(bench) or not _files(bench)[0] else [_how_read(bench)]
 
     async def take(paths: Mapping[str, str] | list[str], samples: str | None, propose: bool) -> None:
         if not paths:

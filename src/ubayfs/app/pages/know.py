@@ -23,7 +23,7 @@ from ..view.parts import badge, help_text, notice, paragraph, table, text
 from .sources import draw_blocks, draw_sources
 
 _MOST_ROWS = 100
-_TRUST = {AS_STATED: "as stated", LEARNED: "as far as the data agree (recommended)"}
+_TRUST = {AS_STATED: "as stated", LEARNED: "as far as the votes agree (recommended)"}
 _MARKED = "what you change from now on is marked in the report as changed after votes were seen"
 
 
@@ -122,7 +122,7 @@ def _trust_in_lists(bench: ExpertSession) -> None:
         listed, trusted = shown()
         if listed or trusted != AS_STATED:
             with panel("Lists of three or more features"):
-                hint = "A list that has no more votes than random features then gets no weight."
+                hint = f"With {_TRUST[LEARNED]!r}, a list that has no more votes than random features gets no weight."
                 choice("Use them", _TRUST, trusted, lambda value: bench.set("prior", trust_in_lists=value), hint)
 
 

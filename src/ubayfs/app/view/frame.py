@@ -208,7 +208,7 @@ def _problems(bench: ExpertSession) -> None:
         lines = Markup().join(map(Markup("<li>{}</li>").format, map(text, errors[:_MOST_PROBLEMS] + more)))
         if errors:
             content = Markup("<ul>{}</ul>").format(lines) if len(errors) > 1 else text(errors[0])
-            html(notice("error", content, "The study cannot be decided as it is:"))
+            html(notice("error", content, "This study has a problem:"))
 
 
 def button(label: str, action: Callable[..., Any], *, classes: str = "") -> ui.element:
