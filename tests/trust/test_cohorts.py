@@ -60,6 +60,17 @@ def test_what_is_sent_are_votes_and_directions_of_features_with_enough_votes(sit
             assert np.array_equal(signs, np.where(votes > 0, expected, 0))
 
 
+@pytest.mark.parametrize("role", ["measured", "adjust_for"])
+def test_a_site_reads_its_table_as_any_ensemble(role):
+    X, y = hospital(0)
+    arguments = {**SETTINGS, role: ["x0", "x1"]}
+    whole = collect_evidence(X, y, **arguments, n_features_per_model=14, random_state=0)  # a quarter of 58
+    sent = collect_for_pooling(X, y, **arguments, n_vote_shuffles=0, n_splits=0, min_votes_sent=1)
+    assert (sent.measured, sent.adjust_for) == (whole.measured, whole.adjust_for)
+    assert np.array_equal(sent.feature_names, whole.feature_names)
+    assert np.array_equal(sent.counts, whole.counts)
+
+
 def test_nothing_is_sent_that_may_hold_a_value_of_a_sample(sites, tmp_path):
     """No array has an entry per sample, and no number or text of the file is that of a sample."""
     X, y = hospital(5, n=47)
@@ -103,6 +114,7 @@ def test_who_stops_it_gets_what_is_done():
     [
         ({"n_splits": -1}, "n_splits"),
         ({"min_votes_sent": 0}, "min_votes_sent"),
+        ({"min_votes_sent": 31}, "min_votes_sent"),  # of 30 models
         ({"part": (1, 2)}, "part"),
         ({"max_size": 3}, "max_size"),
         ({"train_size": 2.0}, "train_size"),

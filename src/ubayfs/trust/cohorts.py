@@ -129,14 +129,15 @@ def collect_for_pooling(
     for name in arguments:
         if name not in further:
             raise unknown_argument("collect_for_pooling", name, further)
-    reading = {"task", "groups", "target", "layer", "missing", "max_missing", "adjust_for"} & arguments.keys()
+    reading = signature(FeatureData.from_table).parameters.keys() & arguments.keys()
     data = as_data(X, y, **{name: arguments.pop(name) for name in reading})
     if n_features_per_model is None:
         n_features_per_model = n_features_at_a_site(data)
     ensemble = {**arguments, "n_features_per_model": n_features_per_model}
-    train_size = Procedure.from_arguments(data, ensemble).settings["train_size"]
+    settings = Procedure.from_arguments(data, ensemble).settings
+    check_int("min_votes_sent", least, high=settings["n_models"])
     if n_splits:
-        plan_halves(data, train_size)  # refused before any work
+        plan_halves(data, settings["train_size"])  # refused before any work
     seed = as_seed_sequence(random_state)
     watch = _Phases(as_progress(on_progress, "ensembles"), 1 + n_shuffles + n_splits)
     at = None if checkpoint is None else Path(checkpoint)
