@@ -125,7 +125,7 @@ def test_a_competitor_that_is_as_good_in_both_spoils_the_trade_off():
     own, rival = real_cell("ubayfs_mrmr", 6, SAME), real_cell("rent", 7, OTHER)
     judged = real.trade_off({"2": pd.concat([own, rival])})
     assert judged.verdict == "holds"
-    assert judged.words.endswith("is there in 1.")
+    assert judged.words.endswith("In 1 a competitor has none of the three as good in both.")
     assert real.trade_off({"2": pd.concat([own, real_cell("rent", 7, SAME)])}).verdict == "does not hold"
 
 

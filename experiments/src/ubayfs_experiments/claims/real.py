@@ -133,8 +133,8 @@ def trade_off(frames: Frames) -> Verdict:
         words.append(f"{data}: {', '.join(front) or 'none'}")
     brief = f"one of UBayFS's three has no competitor that is as good in both in {n_for} of {cells} cells"
     text = (
-        f"{sentence(brief)} (mean F1 of both predictors, and stability): {'; '.join(words)}. A competitor that none of "
-        f"the three is as good as in both is there in {n_rivals}."
+        f"{sentence(brief)} (mean F1 of both predictors, and stability): {'; '.join(words)}. In {n_rivals} "
+        "a competitor has none of the three as good in both."
     )
     return by_share(n_for, cells, text, enough=MOSTLY, brief=brief) if cells else UNTESTED
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -126,6 +126,18 @@ def share_axis(ax: Any) -> None:
     """Let an axis of scores begin just below 0, so that marks at 0 are whole. Call it when everything is drawn."""
     ax.set_ylim(bottom=min(ax.get_ylim()[0], -0.03))
     ax.grid(axis="y", color="0.9", linewidth=0.5)
+
+
+def span(numbers: Iterable[int]) -> str:
+    """Return the smallest and the largest number in words, or the one.
+
+    Examples
+    --------
+    >>> span([50, 20, 50]), span([100, 100])
+    ('20 to 50', '100')
+    """
+    found = sorted(set(numbers))
+    return " to ".join(str(one) for one in dict.fromkeys((found[0], found[-1])))
 
 
 def plain_log(axis: Any) -> None:

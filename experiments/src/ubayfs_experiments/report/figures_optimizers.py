@@ -11,7 +11,7 @@ from ubayfs.plotting import Drawing
 
 from ..analysis.aggregate import aggregate
 from ..looks import BLUE, GREEN, GREY, PURPLE, VERMILION
-from .figure_parts import categories, dodge, panels, plain_log
+from .figure_parts import categories, dodge, panels, plain_log, span
 from .figures_real import data_in_order
 
 _PROBLEMS = {"plain": ("o", BLUE), "blocks": ("s", VERMILION), "decorrelated": ("^", GREEN), "linked": ("D", PURPLE)}
@@ -24,9 +24,9 @@ def figure_optimizers(frame: pd.DataFrame) -> Drawing | None:
         return None
     problems = [name for name in _PROBLEMS if name in set(frame["problem"])]
     details = (
-        f"{frame['split'].nunique()} splits. Left: all elementary selectors together. Middle: runs that missed the "
-        "optimum; box: quartiles, whiskers: 5 % and 95 %. Right: a mark per data set, selector and problem; below "
-        "the line the genetic optimizer is less stable."
+        f"{span(frame.groupby('data')['split'].nunique())} splits. Left: all elementary selectors together. Middle: "
+        "runs that missed the optimum; box: quartiles, whiskers: 5 % and 95 %. Right: a mark per data set, selector "
+        "and problem; below the line the genetic optimizer is less stable."
     )
     title, height = "The genetic optimizer against the exact one, on the same evidence", 1.0 + 2.5 * len(genetic)
     ratios = {"width_ratios": (1.25, 0.8, 1)}

@@ -17,6 +17,7 @@ from ..claims.sentences import CHANGED
 from ..looks import look_of
 from ..registry import EXPERIMENTS
 from .content import NOTHING, Content, listed
+from .figure_parts import span
 
 _TITLES = {"causes": "Changes that were run to find the cause of a difference"}
 _CAPTIONS = {
@@ -113,7 +114,7 @@ def run_section(content: Content) -> Section:
             _title(name),
             sum(one["done"] == one["n_splits"] for one in cells),
             content.missing_of(name),
-            max((one["n_splits"] for one in cells), default=NOTHING),
+            span(one["n_splits"] for one in cells) if cells else NOTHING,
             listed(sorted({one.get("started", NOTHING) for one in cells})),
         )
         for name, cells in done.items()
