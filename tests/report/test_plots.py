@@ -70,6 +70,15 @@ def test_halves_are_divided_at_the_median_and_have_kaplan_meier_curves():
     assert (plot.times, low.at_risk, high.at_risk) == ((0, 2, 4, 6, 8), (4, 3, 2, 1, 0), (4, 4, 3, 2, 1))
 
 
+def test_what_most_votes_of_a_feature_were_for_is_drawn():
+    rng = np.random.default_rng(2)
+    survival, classes = Survival(rng.exponential(size=60), np.ones(60)), np.repeat(["a", "b"], 30)
+    for y, straight, bent in ((survival, "halves", "ends"), (classes, "classes", "share")):
+        data = data_of(y, x=rng.normal(size=60))
+        assert plot_of(data, votes_for=(VotesFor(4, None),)).kind == straight  # of 9 votes
+        assert plot_of(data, votes_for=(VotesFor(5, None),)).kind == bent
+
+
 def test_long_curves_are_thinned_and_keep_their_ends():
     rng = np.random.default_rng(0)
     time = rng.exponential(size=3000)

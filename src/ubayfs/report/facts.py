@@ -150,6 +150,12 @@ class ChosenFeature:
         """What else than the feature as it is at least a third of its votes were for."""
         return tuple(each for each in self.votes_for if 3 * each.votes >= (self.count or 0))
 
+    @property
+    def is_bent(self) -> bool:
+        """Whether the relation to the target is U-shaped in the data, or was in more than half of its votes."""
+        voted = (each.with_ is None and 2 * each.votes > (self.count or 0) for each in self.votes_for)
+        return self.bend is not None or any(voted)
+
 
 @dataclass(frozen=True)
 class SetChange:

@@ -28,7 +28,7 @@ _TIED = 3  # names of a tie
 MARKS = {
     "data": "its votes brought it in: without your weights it is selected, too, and no constraint has to ask for it",
     "rule": "your constraints ask for it: they require it, or the votes would not select it without them",
-    "weight": "your weights brought it in: the same decision without them drops it, or they alone speak for it",
+    "weight": "your weights brought it in: the same decision without them drops it, or no model selected it",
     "fill": "it fills a place: no model selected it, and nothing asks for this feature in particular",
     "weight not needed": "you gave it a weight, and without your weights it is selected, too",
     "no vote": "no model selected it",

@@ -60,7 +60,7 @@ def _of_feature(data: FeatureData, member: ChosenFeature, grouping: Grouping) ->
 
 
 def _in_survival(data: FeatureData, member: ChosenFeature, x: Floats) -> Plot:
-    levels, bent = data.levels.get(member.position), member.bend is not None
+    levels, bent = data.levels.get(member.position), member.is_bent
     if levels is not None:
         in_level = {label: x == code for code, label in enumerate(levels.labels[:_MOST_LEVELS])}
         return _in_groups(data, "halves", member, in_level)
@@ -89,7 +89,7 @@ def _by_class(member: ChosenFeature, x: Floats, grouping: Grouping) -> Plot:
         _boxed(name, x, group[present[group]], shown[present[shown]])
         for name, group, shown in zip(grouping.names, grouping.groups, grouping.shown, strict=True)
     ]
-    if member.bend is None or len(parts) > 2:
+    if not member.is_bent or len(parts) > 2:
         return Plot("classes", (member.feature,), tuple(parts))
     second = np.zeros(len(x))
     second[grouping.groups[1]] = 1.0
