@@ -263,10 +263,13 @@ def collect_sites(data: FeatureData, *, on_progress: Progress | bool | None = No
 
 def halves_of_sites(evidence: Evidence) -> HalfEnsembles | None:
     """Return the pooled halves of pooled evidence; None if a site sent none."""
-    pairs = tuple(pooled_halves(evidence))
-    if not pairs:
-        return None
-    return HalfEnsembles(pairs, np.empty((len(pairs), 0), dtype=bool), len(pairs), {})
+    pairs = pooled_halves(evidence)
+    return _as_halves(pairs) if pairs else None
+
+
+def _as_halves(pairs: list[tuple[Evidence, Evidence]]) -> HalfEnsembles:
+    """Return pairs of evidence as halves whose samples stayed at their sites."""
+    return HalfEnsembles(tuple(pairs), np.empty((len(pairs), 0), dtype=bool), len(pairs), {})
 
 
 def reproducibility_of_sites(selection: Selection) -> Reproducibility:
@@ -354,9 +357,7 @@ def leave_one_site_out(selection: Selection) -> SiteAgreement:
     2.0
     """
     evidence = _pooled(selection)
-    pairs = tuple(each_site_and_others(evidence))
-    halves = HalfEnsembles(pairs, np.empty((len(pairs), 0), dtype=bool), len(pairs), {})
-    reproducibility = reproducibility_of(selection, halves)
+    reproducibility = reproducibility_of(selection, _as_halves(each_site_and_others(evidence)))
     return SiteAgreement(tuple(evidence.cohorts), reproducibility, _same_directions(evidence, reproducibility.by_data))
 
 

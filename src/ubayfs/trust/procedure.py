@@ -25,10 +25,8 @@ from ..selectors.base import ElementarySelector
 from ..selectors.lasso import Lasso
 from ..selectors.registry import SELECTORS
 
-# Arguments of collect_evidence that are settings of evidence, and those that say how the data are read.
+# Arguments of collect_evidence that are settings of evidence.
 ENSEMBLE = ("selector", "n_models", "train_size", "n_features_per_model")
-_READING = ("task", "groups", "target", "layer", "missing", "max_missing", "adjust_for", "measured")
-ENSEMBLE_ARGUMENTS = (*ENSEMBLE, *_READING)
 # Cost of a value that a run sees: of filters, which do all runs at once, of the lasso, which does so in about eight
 # times the time (docs/appendix.md), of other selectors of ours, of all else.
 _JOINT, _LASSO, _PER_RUN, _FOREIGN = 1, 8, 50, 500
