@@ -310,7 +310,7 @@ def test_an_answer_is_not_compared_with_itself(simulated, library, monkeypatch):
 
     async def act(user):
         await press(user, "Compare")
-        assert "Choose two different answers" in content(user)
+        assert "Select two different answers" in content(user)
 
     visit(simulated, library, "/s/demo/versions", act)
 

@@ -223,7 +223,7 @@ def _tell(inspection: Inspection) -> None:
     """Show what was guessed, for a person to correct."""
     target, sheets = inspection.study["data"].get("target"), inspection.sheets[1:]
     if inspection.is_undecided:
-        guess = f"Which column is the target? It may be {', '.join(inspection.columns[:5])}. Choose it below."
+        guess = f"Which column is the target? It may be {', '.join(inspection.columns[:5])}. Select it below."
     elif target is None and sheets:
         guess = f"No target was found. There are other sheets ({listing(sheets)}): does one describe the samples? "
         guess += "Press its button under Files."
@@ -248,7 +248,7 @@ def _draw_roles(bench: ExpertSession, inspections: Sequence[Inspection]) -> None
 
     with panel("Columns", "What is to be explained, and what else the columns are.", "tour-target"):
         sheets = suggestions()
-        empty = line("Choose a file first.", "empty")
+        empty = line("Add a file first.", "empty")
         with ui.element("div") as fields:
             with ui.element("div").classes("fields"):
                 for key in _ROLES:

@@ -60,7 +60,7 @@ def _reading(bench: ExpertSession) -> None:
     def reading() -> None:
         if bench.facts is None:
             waiting = "The data are being read; the features appear here." if bench.status == "reading" else ""
-            html(notice("info", waiting or "There are no features yet: choose the data first."))
+            html(notice("info", waiting or "There are no features yet: add the data first."))
             if not waiting:
                 ui.link("Data", address(bench, "data")).classes("button main")
 

@@ -127,7 +127,7 @@ class Intake:
         ticked = self.ticked if matching.sets and not _has_weights(matching) else None  # rows of a table need no tick
         words = stated_words(matching, self.word, chosen, ticked)
         if not words:
-            ticks = "tick gene sets first." if matching.sets else "choose what is meant, or paste other names."
+            ticks = "tick gene sets first." if matching.sets else "select what is meant, or paste other names."
             raise InputError(f"there is nothing to state: {ticks}")
         self.bench.set_weights(words, matching.source)
         self._done(f"{counted(len(words), 'feature')} of {matching.source} stated.")
@@ -160,7 +160,7 @@ def _has_weights(matching: Matching) -> bool:
 
 def draw_sources(bench: ExpertSession) -> None:
     """Draw the places for pasted lists and for files."""
-    with panel("Paste a list or choose a file", classes="stack"):
+    with panel("Paste a list or add a file", classes="stack"):
         hint = "One name per line, or separated by commas or blanks. Names are matched with your features."
         pasted = entry("Names", "", None, hint, lines=4, draft="pasted", placeholder="TP53, KRAS ...")
 

@@ -182,7 +182,7 @@ def _draw_comparison(bench: ExpertSession) -> None:
 
         async def compare(_: Any) -> None:
             if fields[0].value == fields[1].value:
-                raise InputError("Choose two different answers; Save keeps the present one as a version.")
+                raise InputError("Select two different answers; Save keeps the present one as a version.")
             place.set_content('<p class="empty">Comparing ...</p>')
             try:
                 result = await asyncio.wrap_future(bench.compare(*(field.value for field in fields)))
