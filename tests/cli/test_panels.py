@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 import ubayfs
 
 COSTS = "mean radius: 5, mean texture: 3, mean area: 8, worst radius: 9, worst area: 2, worst smoothness: 4"
@@ -53,6 +55,13 @@ def test_alternatives_cannot_lack_more_than_a_set_has(folder, run):
     done = run("select", "study.yaml", "--differ-by", 5, "-o", "out")
     assert (done.code, done.out, Path("out").exists()) == (2, "", False)
     assert "--differ-by: must be at most 4, the most features of a set; got 5." in done.err
+
+
+def test_alternatives_cannot_lack_more_features_than_there_are():
+    evidence = ubayfs.Evidence.from_sets([[1, 1, 0], [1, 0, 1]], ["a", "b", "c"])
+    with pytest.raises(ubayfs.exceptions.InputError) as refused:
+        ubayfs.decide(evidence, n_alternatives=2, differ_by=4)
+    assert refused.value.argument == "differ_by"
 
 
 def test_budgets_need_costs_before_any_work(folder, run):

@@ -96,6 +96,6 @@ def test_a_study_adds_to_a_panel(tmp_path, monkeypatch):
     assert main(["select", "t.csv", *options, "--measured", "a", "b", "--trust", "none", "-o", "out"]) == 0
     report = Path("out/report.md").read_text(encoding="utf-8")
     assert "1 of 10 features was selected, in addition to a and b, measured anyway." in report
-    assert "They count for what they add to a and b." in report
+    assert "Features count for what they add to a and b." in report
     assert main(["select", "t.csv", *options, "--measured", "c", "-o", "none"]) == 2
     assert not Path("none").exists()

@@ -140,13 +140,14 @@ class Decision:
         knowledge = resolve_knowledge(self.weights, feature_names, self.blocks, n_models=1)
         named = [constraint for constraint in self._constraints(knowledge) if not constraint.needs_data]
         system = resolve(named, feature_names, self.blocks)
-        self.check_differ_by()
+        self.check_differ_by(system.n_features)
         if (error := contradiction(system, np.ones(system.n_features, dtype=bool))) is not None:
             raise error
 
-    def check_differ_by(self) -> None:
+    def check_differ_by(self, n_features: int | None = None) -> None:
         """Raise if alternatives must differ by more features than a set can have."""
         most = sizes.size_limit(constraint for constraint in self.constraints if constraint.rho == math.inf)
+        most = n_features if most is None else most
         if self.n_alternatives and most is not None and self.differ_by > max(most, 1):
             rule = f"must be at most {most}, the most features of a set; got {self.differ_by}."
             raise InputError.of("differ_by", rule, self.differ_by)
@@ -242,7 +243,7 @@ class Decision:
         return DecisionProblem(utility, names, counts, posterior.weights, X, unselectable, self.min_votes)
 
     def _select(self, problem: DecisionProblem, posterior: Posterior | None) -> Selection:
-        self.check_differ_by()
+        self.check_differ_by(len(problem.feature_names))
         optimizer = as_optimizer(self.optimizer, self.time_limit)
         seconds = getattr(optimizer, "time_limit", None)
         deadline = None if seconds is None else time.monotonic() + seconds  # of the set and its alternatives together

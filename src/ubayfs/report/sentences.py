@@ -104,7 +104,7 @@ def _lead(facts: ReportFacts) -> str:
     covariates = [name for name in data.adjust_for if name not in data.measured]
     adjusted = f"Adjusted for {listing(covariates, len(covariates))}. " if covariates else ""
     if data.measured:
-        adjusted += f"They count for what they add to {listing(data.measured, len(data.measured))}. "
+        adjusted += f"Features count for what they add to {listing(data.measured, len(data.measured))}. "
     # That a hard constraint holds says nothing: no set that violates one is ever selected.
     always = facts.constraints and all(entry.is_hard and entry.holds for entry in facts.constraints)
     return (target + votes + adjusted + ("" if always else constraints_hold(facts.constraints))).rstrip()

@@ -187,7 +187,7 @@ class _Resolver:
         expanded = tuple(constraint for constraint in constraints if constraint is not None)
         decision = Decision(prior=prior, constraints=expanded, blocks=blocks, **settings)
         with collect_errors(problems, ("decision", "differ_by")):
-            decision.check_differ_by()
+            decision.check_differ_by(len(names))
         features = np.array(names, dtype=object)
         return ResolvedStudy(study, features, data, tables.table, decision, knowledge, system, self.gene_sets)
 
