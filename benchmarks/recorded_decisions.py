@@ -291,7 +291,8 @@ def decisions() -> dict[str, Problem]:
     found |= {f"importances {number}": partial(_mixed, 5, number, votes=False) for number in range(50)}
     for number in range(24):
         start = ("guided", "paper")[number % 2]
-        optimizer = ubayfs.Genetic(n_sets=20, n_generations=15, start=start) if number < 20 else "genetic"
+        settings = {"n_sets": 20, "n_generations": 15, "start": start, "search": "guided"}
+        optimizer = ubayfs.Genetic(**settings) if number < 20 else "genetic"
         found[f"genetic {number}"] = partial(_mixed, 4, number, optimizer)
     for name in CONTRADICTIONS:
         for optimizer in ("exact", "genetic"):
