@@ -145,9 +145,10 @@ def _with_more_samples(facts: ValidationFacts) -> list[str]:
         return []
     value, before = score_text(twice.value), score_text(now.value)
     name, range_ = metric_name(facts.metric), f"({score_text(twice.lower)} to {score_text(twice.upper)})"
-    if value == before:
-        return [f"With twice the samples: {name} about the same, {value} {range_}."]
-    return [f"With twice the samples: {name} about {value} instead of {before} {range_}."]
+    return [
+        f"With twice the samples: {name} about {value} {range_}; by the same line about {before} with all of the "
+        "present samples, of which a fold learns from four fifths."
+    ]
 
 
 def _scored(facts: ValidationFacts) -> list[str]:
