@@ -140,8 +140,8 @@ CODES: dict[str, Row] = {
         "and make constraints that must hold hard."
     ),
     "size_not_limited": _decision(
-        "No constraint limits the size of the set: {n_free:,} of {n_selectable:,} selectable features are selected "
-        "because no constraint excludes them.",
+        "No constraint limits the size of the set: {n_free:,} of the {n_selectable:,} features that can be selected "
+        "are selected because no constraint excludes them.",
         Remedy(
             "Add max_size=10, or another number (in UBayFSSelector: a lower max_features).",
             command_line="Add --max-size N.",
@@ -149,7 +149,7 @@ CODES: dict[str, Row] = {
         ),
     ),
     "all_selected": _decision(
-        "All {n_features:,} selectable features are selected: up to {limit} are allowed.",
+        "All {n_features:,} features that can be selected are selected: up to {limit} are allowed.",
         Remedy(
             "Use a lower max_size (in UBayFSSelector: a lower max_features).",
             command_line="Use a lower --max-size.",

@@ -194,7 +194,7 @@ def test_labels_are_distinct_and_in_the_order_of_the_curves():
     assert len(ends) == 4
 
 
-@pytest.mark.filterwarnings("ignore:All 3 selectable features")
+@pytest.mark.filterwarnings("ignore:All 3 features")
 def test_rows_that_no_set_can_violate_have_no_curve():
     evidence = Evidence.from_sets(np.eye(3, dtype=int))
     display = PenaltyDisplay.from_selection(decide(evidence, constraints=[max_size(3), max_size(2, rho=0.5)]))
