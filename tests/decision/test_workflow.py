@@ -267,7 +267,7 @@ def test_a_time_limit_is_warned_about_with_the_honest_gap():
 @pytest.mark.parametrize("constraints", [(), [min_size(2, rho=1.0), must_link(NAMES, rho=1.0)], exclude("a")])
 def test_nothing_that_limits_the_size_is_warned_about(evidence, constraints):
     with pytest.warns(
-        OptimizationWarning, match=r"No constraint limits the size of the set: \d of 8 .* Add max_size"
+        OptimizationWarning, match=r"No constraint limits the size of the set: \d of the 8 .* Add max_size"
     ) as caught:
         decide(evidence, constraints=constraints)
     assert caught[0].filename == __file__
@@ -477,7 +477,7 @@ def test_why_a_feature_cannot_be_selected_is_known(rng):
 
 
 def test_a_limit_on_half_of_the_features_is_not_enough():
-    with pytest.warns(OptimizationWarning, match="No constraint limits the size of the set: 5 of 10"):
+    with pytest.warns(OptimizationWarning, match="No constraint limits the size of the set: 5 of the 10"):
         maximize(np.full(10, 0.1), cannot_link(range(5)))
 
 
