@@ -493,7 +493,7 @@ def test_a_time_limit_that_is_reached_warns_with_the_gap():
 
 def test_no_row_that_limits_the_size_warns():
     evidence = Evidence.from_sets(np.eye(5), NAMES)
-    with pytest.warns(OptimizationWarning, match=r"No constraint limits the size .*: 5 of 5 .* Add max_size"):
+    with pytest.warns(OptimizationWarning, match=r"No constraint limits the size .*: 5 of the 5 .* Add max_size"):
         assert len(decide(evidence, constraints=must_link(["radius", "area"])).features) == 5
 
 
