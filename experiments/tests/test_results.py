@@ -22,7 +22,8 @@ def test_they_are_one_table_and_what_is_made_of_it():
     files = [path.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("*") if path.is_file()]
     assert sorted(name for name in files if not name.startswith("tables/")) == [
         "calibration/cells.csv", "calibration/run.json", "calibration/splits.csv.gz",
-        "cells.csv", "questions/cells.csv", "questions/run.json", "questions/splits.csv.gz", "questions/table.md",
+        "cells.csv", "growth/cells.csv", "growth/run.json", "growth/splits.csv.gz", "growth/table.md",
+        "questions/cells.csv", "questions/run.json", "questions/splits.csv.gz", "questions/table.md",
         "report.html", "run.json", "splits.csv.gz",
         "trial/by_design.md", "trial/cells.csv", "trial/run.json", "trial/splits.csv.gz",
     ]  # fmt: skip

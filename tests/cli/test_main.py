@@ -216,7 +216,7 @@ def test_init_in_another_folder_finds_the_data(folder, run):
 def test_check_tells_what_would_run(folder, run):
     done = run("check", "study.yaml", "--time")
     assert done.code == 0
-    for text in ("569 samples, 8 features", "benign 357, malignant 212", "30 runs of fisher", "max_size(4)"):
+    for text in ("569 samples, 8 features", "benign 357, malignant 212", "30 models by fisher", "max_size(4)"):
         assert text in done.out
     assert "time " in done.out
 
