@@ -182,7 +182,7 @@ CODES: dict[str, Row] = {
         Remedy("(see Evidence.failures).", report=""),
     ),
     "runs_cancelled": _ensemble(
-        "The ensemble was cancelled after {n_runs} of {n_models} runs; the evidence holds those."
+        "The ensemble was cancelled after {n_runs} of {n_models} runs; the evidence contains only these runs."
     ),
     "no_votes": _ensemble(
         "No run selected a single feature: the selector found nothing, or every column is constant; the evidence is "
@@ -207,8 +207,8 @@ CODES: dict[str, Row] = {
     "repeats_cancelled": _ensemble("cancelled after {n_done} of {n} {what}; the result rests on those."),
     # On evidence of several sites.
     "site_opposed": _ensemble(
-        "The directions of features at {site} oppose those at the other sites: are its classes swapped? Nothing was "
-        "changed. If they are, correct its coding and collect there again."
+        "Features at {site} have the opposite directions to those at the other sites. Its classes may be swapped; "
+        "nothing was changed. If they are swapped, correct the coding at {site} and collect there again."
     ),
     "directions_conflict": _data_note(
         "{n} features with votes point in different directions at different sites, and their votes were reduced: "
@@ -226,16 +226,16 @@ CODES: dict[str, Row] = {
     # On data, names, files and results.
     "look_alikes": _warned(
         "{n_groups} groups of samples look like repeats of the same patient ({n_alike:,} of {compared}). If so, name "
-        "the patient column as `groups`; without it all numbers here are too good."
+        "the patient column as `groups`; without it, all estimates here are too optimistic."
     ),
     "identical_samples": _warned(
         "{n_samples} samples have the same values in all features as another sample: {shown}. If they are copies, keep "
-        "one of each, or give copies one value of `groups`; otherwise all numbers here are too good."
+        "one of each, or give copies one value of `groups`; otherwise all estimates here are too optimistic."
     ),
     "named_like_groups": _warned(
         "Column {column!r} is named like patients or animals, and has {n_values:,} values in {n_samples:,} samples. If "
-        "samples of the same value belong together, name the column as `groups`; without it all numbers here are too "
-        "good."
+        "samples of the same value belong together, name the column as `groups`; without it, all estimates here are "
+        "too optimistic."
     ),
     "determines_target": _warned(
         "{feature} alone almost determines the target{having} (AUC {first:.2f}; next best {second:.2f}). If it defines "
@@ -319,8 +319,8 @@ CODES: dict[str, Row] = {
         "chance. Check whether samples of each class, or the whole range of the target, occur at all levels."
     ),
     "scale_differs": _warned(
-        "{names}: the second table has another scale or unit than the first. Give both the same, such as the same "
-        "normalization; else the predictor of the first table does not fit the second."
+        "{names}: the second table has another scale or unit than the first. Normalize both in the same way; "
+        "otherwise the predictor of the first table does not fit the second."
     ),
     "missing_letters": _warned(
         "some letters are drawn as boxes, since no font of this machine has them ({letters}); install one that does, "
@@ -333,7 +333,7 @@ CODES: dict[str, Row] = {
         "a program was stopped before its files in {directory} were complete; what it left there is removed."
     ),
     "no_manifest": _warned(
-        "{directory} has no manifest.json, as results of earlier versions: whether its files are as they were written "
+        "{directory} has no manifest.json, like results of earlier versions. Whether its files were changed since "
         "cannot be checked."
     ),
     "trust_lost": _warned(
@@ -357,7 +357,7 @@ CODES: dict[str, Row] = {
         "labels of fewer than {least} samples count as one level of their category: {n_columns} columns ({shown})."
     ),
     "level_seen_once": _data_note(
-        "categories with a level that a single sample has, from which nothing can be learned about it: {n_columns} "
+        "categories with a level that only one sample has; models cannot learn anything about this level: {n_columns} "
         "({shown})."
     ),
     "descriptions_ignored": _data_note(

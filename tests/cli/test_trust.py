@@ -294,7 +294,7 @@ def test_the_ensemble_of_another_version_is_used(own, run, monkeypatch):
     done = run("trust", own, "--level", "quick")
     assert done.code == 2
     assert (own / "summary.json").read_text() == '{"format": 1}'  # another answer does not take its place
-    _, *words = shlex.split(done.err.strip().partition("result of its own: ")[2])
+    _, *words = shlex.split(done.err.strip().partition("from its ensemble, run: ")[2])
     assert run(*words).code == 0
     again = Path("results-again")
     assert states(again) == ("missing", "known", "known")

@@ -107,7 +107,7 @@ def test_the_advice_has_numbers_and_a_way_out(rng):
     assert advice.facts["groups"][1] == ["row 5", "row 6", "row 7", "row 8"]
     assert str(advice) == (
         "20 groups of samples look like repeats of the same patient (80 of 80 samples). If so, name the patient column "
-        "as `groups`; without it all numbers here are too good."
+        "as `groups`; without it, all estimates here are too optimistic."
     )
     with pytest.warns(UBayFSWarning, match="look like repeats"):
         evidence = collect_evidence(X, y, selector="mrmr", n_models=3, random_state=0)

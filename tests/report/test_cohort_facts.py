@@ -54,7 +54,7 @@ def test_the_report_has_the_table_and_the_conflict(summary):
     assert "| BAX | 80 ↑ | 70 ↑ | 90 ↑ | 1.00 |" in page
     assert "| MDM2 | &lt; 5 | \\- | 40 ↓ |" in page
     assert "3 sites, 160 samples (Graz 50, Lund 50 and Oslo 60); no patient's row left its site." in page
-    assert "GENE7: up in Oslo (90 of 100), down in Graz (75 of 100): directions conflict" in page
+    assert "GENE7 is up in Oslo (90 of 100) and down in Graz (75 of 100). As directions conflict" in page
     for word in ("anonymous", "harmless"):
         assert word not in page
     assert "What each site found" in render_html(summary)

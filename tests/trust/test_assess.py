@@ -77,7 +77,7 @@ def test_parts_that_cannot_be_done_say_why(rng):
     )
     found = assess(decide(evidence, constraints=TWO), X, y, n_shuffles=200)
     assert found.reproducibility is None
-    assert found.not_done["reproducibility"].startswith("Could not be tested: y does not do for halves")
+    assert found.not_done["reproducibility"].startswith("Could not be tested: y cannot be used on halves")
 
 
 def test_a_cancel_ends_it(table, selection):

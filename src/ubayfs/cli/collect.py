@@ -114,7 +114,7 @@ def _collect_for_pooling(arguments: argparse.Namespace, study: Study) -> None:
     echo(
         f"{directory} is what this site sends: votes and directions of features on {n_samples:,} samples. "
         "No row of data is in it, but it is not anonymous: whoever has a person's measurements may find out whether "
-        f"that person took part. Where all of it arrives: {then}"
+        f"that person took part. Where the directories of all sites arrive, run: {then}"
     )
 
 

@@ -101,8 +101,8 @@ def check_has_samples(study: Study, what: str) -> None:
 
     if study.cohorts is not None:
         raise InputError(
-            f"{what} needs the samples, which stayed at their sites. What the halves that sites sent tell is known to "
-            "`ubayfs select` and `ubayfs decide` without it.",
+            f"{what} needs the samples, which stayed at their sites. `ubayfs select` and `ubayfs decide` already use "
+            "the halves that the sites sent.",
             argument="cohorts",
         )
 

@@ -1,4 +1,4 @@
-"""Test what a result may claim: related to the target, selected again by another study, able to predict.
+"""Test how far a result can be trusted: related to the target, selected again by another study, able to predict.
 
   ubayfs trust results
   ubayfs trust results --level quick
@@ -41,8 +41,8 @@ def run(arguments: argparse.Namespace) -> None:
     if stored.of_another_version:
         again = shell_command("ubayfs", "decide", directory, "--trust", arguments.trust, "-o", f"{directory}-again")
         raise InputError(
-            f"{directory} is of another version of ubayfs, and this one may decide otherwise. Its ensemble can be used "
-            f"for a result of its own: {again}"
+            f"{directory} is of another version of ubayfs, and this one may decide otherwise. To make a new result "
+            f"from its ensemble, run: {again}"
         )
     _ = stored.trust, stored.summary  # read before they are replaced
     recorded = replace(section, level=higher(arguments.trust, stored.study.trust.level or "none"))

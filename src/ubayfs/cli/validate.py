@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--checkpoint", type=Path, metavar="DIRECTORY", help="store finished folds there; the same command resumes"
     )
     parser.add_argument(
-        "--on", type=Path, metavar="TABLE", help="measure the set of a result, the first argument, on this second table"
+        "--on", type=Path, metavar="TABLE", help="test the set of the result in the first argument on this second table"
     )
     parser.add_argument("--force", action="store_true", help="replace a file that exists")
 

@@ -82,9 +82,11 @@ def cohort_sentences(facts: CohortFacts) -> list[str]:
     shown = [member for member in facts.members if (member.concordance or 0.0) < _WORTH_SAYING]
     for member in shown[:_NAMED]:
         up, down = (_where(facts.sites, member, sign) for sign in (1, -1))
-        lines.append(f"{member.feature}: up in {up}, down in {down}: directions conflict; its votes were reduced.")
+        lines.append(
+            f"{member.feature} is up in {up} and down in {down}. As directions conflict, its votes were reduced."
+        )
     if len(shown) > _NAMED:
-        lines.append(f"Directions of {len(shown) - _NAMED} more members conflict, too; see the table.")
+        lines.append(f"The directions of {len(shown) - _NAMED} more selected features conflict, too; see the table.")
     return lines
 
 
@@ -94,12 +96,14 @@ def _left_out(facts: CohortFacts) -> list[str]:
         return []
     bound = "at least about" if facts.is_lower_bound else "about"
     lines = [
-        f"A site left out selected {bound} {expected:.0f} ({low:.0f} to {high:.0f}) of these {facts.size} itself, as "
-        "the others do together."
+        f"By itself, a further site would select {bound} {expected:.0f} ({low:.0f} to {high:.0f}) of these "
+        f"{facts.size}. To estimate this, each site was compared with all others together."
     ]
     same, n_directions = facts.same_direction or (0, 0)
     if n_directions:
-        lines.append(f"Directions of members at a site and at the others: {same:,} of {n_directions:,} are the same.")
+        lines.append(
+            f"Directions of selected features at a site and at the others agree in {same:,} of {n_directions:,} cases."
+        )
     return lines
 
 

@@ -65,8 +65,8 @@ def about_chosen(facts: ReportFacts) -> list[str]:
     lines, weighted = list[str](), any(member.again_with_weights for member in chosen)
     if any(member.hazard_ratio is not None for member in chosen):
         lines.append(
-            f"{EFFECT}: what a standard deviation more of the feature multiplies the hazard (the risk) by, in Cox's "
-            f"model{' with the covariates' * bool(facts.data.adjust_for)}, with its 95 % interval. {_OTHER_SAMPLES}"
+            f"{EFFECT}: the factor that multiplies the hazard (the risk) per standard deviation of the feature, in a "
+            f"Cox model{' with the covariates' * bool(facts.data.adjust_for)}, with its 95 % interval. {_OTHER_SAMPLES}"
         )
     elif kinds := [member.effect_kind for member in chosen if member.effect_kind and member.effect is not None]:
         named = (
@@ -77,8 +77,8 @@ def about_chosen(facts: ReportFacts) -> list[str]:
         lines.append(f"{EFFECT}: {EFFECTS[kinds[0]]}. {named} {_OTHER_SAMPLES}")
     if any(member.bend is not None for member in chosen):
         lines.append(
-            "U-shaped: low and high values of the feature go with another target than those in the middle, more "
-            "clearly than a straight relation; the number is the effect of the distance from the middle rank."
+            "U-shaped: the target at low and high values of the feature differs from that at values in the middle, "
+            "more clearly than along a straight line. The number is the effect of the distance from the middle rank."
         )
     lines += _about_plots(facts)
     if any(member.q is not None for member in chosen):
@@ -93,8 +93,8 @@ def about_chosen(facts: ReportFacts) -> list[str]:
     if any(member.selected_again for member in chosen):
         alone = " without the help of your weights" * weighted
         lines.append(
-            f"{again}: whether another study with the same constraints would select the feature{alone}. Rarely is less "
-            "than one time in three, usually more than two in three. Only features that the data brought in are "
+            f"{again}: whether another study with the same constraints would select the feature{alone}. Rarely: in "
+            "fewer than 1 of 3 studies; usually: in more than 2 of 3. Only features that the data brought in are "
             "counted."
         )
     if any(member.replaceable is not None for member in chosen) and not common_replacement(chosen):
@@ -255,9 +255,9 @@ def _adjusted(facts: ReportFacts) -> list[str]:
         return []
     explained = "has explained what it" if len(names) == 1 else "have explained what they"
     return [
-        "Association: correlation with numbers, or eta, the root of the share that classes or levels explain; 0 is "
-        "none, 1 or -1 complete. Before: of the feature with the target. After: of what is left of both when "
-        f"{listing(names, len(names))} {explained} can; this is what counted."
+        "Association: correlation with numbers, or eta, the square root of the share of variance that classes or "
+        "levels explain; 0 is none, 1 or -1 complete. Before: of the feature with the target. After: of what is left "
+        f"of both when {listing(names, len(names))} {explained} can; this is what counted."
     ]
 
 
@@ -302,8 +302,8 @@ def substitute_sentences(facts: ReportFacts) -> list[str]:
     ]
     if facts.stand_ins:
         lines.append(
-            "A stand-in is a feature that models took more often where they did not take the selected one. Either: "
-            "models that took at least one of the two."
+            "A stand-in is a feature that models selected more often when they did not select the one in the set. "
+            "Either: models that selected at least one of the two."
         )
     lines += [
         f"{pair.member} {counted_votes(pair.member_votes)}, {pair.feature} {pair.votes:,}, either "

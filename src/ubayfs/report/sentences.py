@@ -236,8 +236,8 @@ def _ensemble(facts: ReportFacts) -> list[str]:
     if any(record.low is not None for record in facts.chosen):
         measures = "Credible intervals" + (" and selection probabilities" if facts.n_draws else "")
         lines.append(
-            f"{measures} show how sure the models are on these samples: they sharpen with the number of models, not "
-            "with the number of samples, and say nothing of other samples."
+            f"{measures} measure agreement within the ensemble on these samples. They narrow as models are added, not "
+            "as samples are added, and do not generalize to other samples."
         )
     if facts.chosen and facts.n_draws:
         lines.append(
@@ -257,8 +257,8 @@ def _reproduce(facts: ReportFacts) -> list[str]:
         lines.append(f"Seed of the ensemble: {seed.get('entropy') if whole else seed}.")
     if facts.study is not None:
         lines.append(
-            "The study below has everything but the data; saved as study.yaml where its path to the data is right, it "
-            "repeats this result: ubayfs select study.yaml"
+            "The study below has everything except the data. To repeat this result, save it as study.yaml where its "
+            "path to the data is valid, and run: ubayfs select study.yaml"
         )
     return lines
 
@@ -343,7 +343,7 @@ def constraint_notes(entries: Sequence[ConstraintFact]) -> list[str]:
     lines = ["Strictness (rho): how strictly a constraint is meant; a hard one is never violated."]
     if any(entry.cost_votes for entry in entries):
         lines.append(
-            "Costs: votes that the set would gain without this constraint, all others as they are; weights count as "
+            "Costs: votes that the set would gain without this constraint, with all others unchanged; weights count as "
             "votes, too."
         )
     if 0 < n_inactive < len(entries):
@@ -362,5 +362,7 @@ def constraint_notes(entries: Sequence[ConstraintFact]) -> list[str]:
             share = high if low == high else f"{low} to {high} (by the share of the experts)"
             more = f"over {share} of all models' votes more than the feature it displaces"
             lines.append(f"An unlikely feature is taken only if it has {more}.")
-        lines.append("What the expert holds unlikely is prior knowledge; it is listed here because it works this way.")
+        lines.append(
+            "Features that the expert holds unlikely are prior knowledge, listed here because they act as a constraint."
+        )
     return lines

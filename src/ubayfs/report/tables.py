@@ -298,7 +298,7 @@ def gene_sets(facts: GeneSetsFacts | None) -> tuple[Table, ...]:
         (Column("p", True), lambda r: _small(r.p)),
         (Column("q", True), lambda r: _small(r.q)),
     ]
-    which = "associated with the target, or with a selected feature" if wanted else "of the smallest p-values"
+    which = "associated with the target, or with a selected feature" if wanted else "with the smallest p-values"
     return as_table(f"Gene sets {which} ({len(shown):,} of {len(facts.sets):,})", shown, columns)
 
 

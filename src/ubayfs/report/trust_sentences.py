@@ -30,8 +30,8 @@ _UNDEFINED = {
     "importances": "Cannot be tested: importances were given, and there was no ensemble to repeat.",
     "votes": "Cannot be tested: the votes were made elsewhere, so they cannot be repeated on other samples.",
     "unsupervised": "Does not apply: the study has no target.",
-    "pooled": "Cannot be tested: measurements and p-values stayed at their sites. What a site that is left out "
-    "selects, and directions, take its place.",
+    "pooled": "Cannot be tested: measurements and p-values stayed at their sites. See instead what each site found, "
+    "and whether the directions agree.",
     "empty": "Cannot be tested: no feature was selected.",
     "failed": "Could not be tested: {problem}",
     "not_done": "{problem}",
@@ -132,7 +132,9 @@ def predicts(facts: ValidationFacts) -> tuple[str, list[str]]:
     """Return how well the procedure predicts, in a word and in sentences."""
     name = metric_name(facts.metric)
     if facts.mean is None:
-        return "", ["No score can be computed in any fold, as where the target is constant in the part that is tested."]
+        return "", [
+            "No score can be computed in any fold, for example because the target is constant in the held-out part."
+        ]
     lines = [*_scored(facts), *_added(facts), *_closest(facts), *_with_more_samples(facts)]
     return f"{name} {score_text(facts.mean)}", lines
 
@@ -146,8 +148,8 @@ def _with_more_samples(facts: ValidationFacts) -> list[str]:
     value, before = score_text(twice.value), score_text(now.value)
     name, range_ = metric_name(facts.metric), f"({score_text(twice.lower)} to {score_text(twice.upper)})"
     return [
-        f"With twice the samples: {name} about {value} {range_}; by the same line about {before} with all of the "
-        "present samples, of which a fold learns from four fifths."
+        f"With twice the samples: {name} about {value} {range_}. The same line gives about {before} for all of the "
+        "present samples; each fold learns from four fifths of them."
     ]
 
 
@@ -247,8 +249,8 @@ def _supported(facts: RelatedFacts) -> list[str]:
     data = "The data support" if facts.without_list is None else "The data and your list support"
     other = "other one is" if k - n == 1 else f"other {k - n} are"
     return [
-        f"{data} {counted(n, 'feature')}. The {other} in the set by score alone: of any larger number, over one in "
-        "five would be unrelated (best guess)."
+        f"{data} {counted(n, 'feature')}. The {other} in the set by score alone. Of any larger number of features, "
+        "more than 1 in 5 would be unrelated (best guess)."
     ]
 
 
@@ -389,10 +391,10 @@ def _of_validation(facts: ValidationFacts | Unknown) -> list[str]:
     if isinstance(facts, Unknown):
         return []
     return [
-        "The whole procedure, models and decision, was repeated without a part of the samples, and its set then had to "
-        f"predict that part: {counted(facts.n_done, 'fold')} in all. A set that is selected and tested on the same "
-        f"samples would look too good. Ours means this procedure; by {metric_name(facts.metric)} it compares with "
-        "other ways of selecting as follows.",
+        "The whole procedure, models and decision, was repeated without a part of the samples, and its set then "
+        f"predicted this held-out part: {counted(facts.n_done, 'fold')} in all. A set that is selected and tested on "
+        f"the same samples would look too good. Ours means this procedure; by {metric_name(facts.metric)} it compares "
+        "with other ways of selecting as follows.",
         *_compared(facts),
         *_of_sizes(facts),
         *_of_growth(facts),
@@ -404,9 +406,9 @@ def _of_growth(facts: ValidationFacts) -> list[str]:
         return []
     return [
         "For the prediction with more samples, the procedure was repeated on a quarter, a half and four fifths of the "
-        "samples. The scores are continued by a line in one over the square root of the number of samples. Sets of "
-        "larger studies usually agree more, but how many features would be selected again then cannot be estimated "
-        "from these samples."
+        "samples. A straight line in 1 / square root of the number of samples extrapolates the scores. Sets of larger "
+        "studies usually agree more. How many features a larger study would select again cannot be estimated from "
+        "these samples."
     ]
 
 
@@ -444,14 +446,14 @@ def _of_related(facts: RelatedFacts | Unknown) -> list[str]:
         "target. The number of related features holds for all sets of features at once, so also for one that was "
         "selected by votes, weights and constraints, and after any number of changes.",
         "For single features the claim is weaker: of all that are called related, up to a tenth is expected not to be. "
-        "So more members may be called related than the number that holds with confidence.",
+        "So more selected features may be called related than the number that is stated with confidence.",
         "A feature that is not shown by itself may still be related to the target: the samples may be too few, or it "
         "may act only together with others.",
     ]
     if facts.without_list is not None:
         lines.append(
-            f"{facts.n_listed:,} features were favored by weights. Half of the error was spent on them, half on all "
-            "others. This is right only if they were stated before any votes were seen; what is known to have been "
+            f"{facts.n_listed:,} features were favored by weights. Half of the error rate was spent on them, half on "
+            "all others. This is valid only if they were stated before any votes were seen; what is known to have been "
             "changed afterwards does not count."
         )
     return lines

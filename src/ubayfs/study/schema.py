@@ -92,7 +92,7 @@ class DataSection(Section):
         kw_only=True, default_text="none", option=Option("--adjust-for", action="extend")
     )
     measured: tuple[str, ...] = setting(
-        (), components.texts, "features that are measured anyway: what is selected is added to them, for what it adds",
+        (), components.texts, "features that are measured anyway; others are selected for what they add to these",
         kw_only=True, default_text="none", option=Option("--measured", action="extend")
     )
     ignore: tuple[str, ...] = setting(
@@ -150,7 +150,7 @@ class DataSection(Section):
         details="such as `stage: [I, II, III, IV]`; other columns of words are categories without order"
     )
     sites: str | None = setting(
-        None, as_text, "column of hospitals, studies...; each has an ensemble, too, and all are pooled",
+        None, as_text, "column of sites, such as hospitals; each also has its own ensemble; all are pooled",
         details="features are adjusted for it, and count less where sites contradict each other in direction",
         kw_only=True, default_text="none", option=Option("--sites")
     )
@@ -314,7 +314,7 @@ class DecisionSection(Section):
         5, Decision.check_argument, "number of next best sets to list", option=Option("--alternatives", "N", int)
     )
     differ_by: int = setting(
-        1, Decision.check_argument, "features of every set before that each of them lacks, at least", kw_only=True,
+        1, Decision.check_argument, "features of every earlier set that each must lack, at least", kw_only=True,
         option=Option("--differ-by", "N", int)
     )
     seed: int | None = setting(
@@ -376,7 +376,7 @@ class TrustSection(Section):
         option=Option("--max-supported", "N", int)
     )
     gene_sets: str | None = setting(
-        None, as_text, "file of gene sets: which are associated with the target, which have a selected feature",
+        None, as_text, "file of gene sets, to list those associated with the target or with a selected feature",
         default_text="none", option=Option("--gene-sets", "FILE")
     )
     seed: int = setting(

@@ -200,7 +200,7 @@ Asked = tuple[tuple[int | None, ...], tuple[float | None, ...]]
 def _asked(sizes: Any, budgets: Any) -> Asked:
     """Return sizes and budgets, each once and ascending; (None,) where a kind was not asked for."""
     if sizes is None and budgets is None:
-        raise InputError.of("sizes", "or budgets must be given: what the best sets are looked for.")
+        raise InputError.of("sizes", "or budgets must be given; the best set is found for each.")
     listed = {}
     for name, values in (("sizes", sizes), ("budgets", budgets)):
         if (entries := entries_of(name, (None,) if values is None else values)) is None or not len(entries):

@@ -139,7 +139,7 @@ def check_growth(procedure: Procedure) -> None:
     plan = plan_subsamples(data, SHARES[0])
     smallest = take_samples(data, plan.draw(np.random.default_rng(0)))
     for error in subsample_errors(smallest, train_size):
-        rule = f"is for tables of which a quarter of the samples is enough for an ensemble: {error}"
+        rule = f"needs a table of which a quarter of the samples is enough for an ensemble: {error}"
         raise InputError.of("growth", rule, True)
 
 

@@ -66,7 +66,7 @@ def plan_halves(data: FeatureData, train_size: float) -> SubsamplePlan:
                 rule = f"has {data.n_samples} samples, and subsamples of their halves {size}: with fewer than {fewest}"
                 raise InputError.of("y", f"{rule} every feature correlates perfectly with the target. Collect more.")
     except InputError as error:
-        rule = f"does not do for halves of the samples: {error}"
+        rule = f"cannot be used on halves of the samples: {error}"
         raise InputError.of(error.argument or "train_size", rule, error.value) from error
     return plan
 

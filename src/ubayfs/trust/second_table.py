@@ -229,7 +229,7 @@ def _check_other_samples(X: Floats, n: int) -> None:
         within += (first * (first - 1) + second * (second - 1)) // 2
     inside = (n * (n - 1) + m * (m - 1)) / 2
     if between * inside > _TIMES * (within + _UNSEEN) * n * m:  # equal pairs inside the tables are by chance
-        rule = f"has {between:,} samples with the values of one of the first table. Leave out samples of that table."
+        rule = f"has {between:,} samples with the same values as a sample of the first table. Leave these samples out."
         raise InputError.of("X_new", rule)
 
 

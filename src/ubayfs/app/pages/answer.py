@@ -51,7 +51,9 @@ def draw_answer(bench: ExpertSession) -> None:
             _draw_trust(bench)
             with ui.element("section").classes("panel tour-target").props('aria-label="The set"'):
                 _draw_members(bench)
-            with panel("In the data", "On the samples that selected the features, so that effects look too large."):
+            with panel(
+                "In the data", "On the samples that selected the features, so effects look larger than they are."
+            ):
                 follow(bench, lambda: _plots(bench), "answer")
             for title, (stage, make) in _EXPLANATIONS.items():
                 with panel(title):
@@ -117,12 +119,14 @@ def _blocked(bench: ExpertSession) -> tuple[Markup, tuple[str, ...]]:
         return notice("info", wait), ("run",)
     if bench.confirmed is None:
         message = (
-            "The answer shows votes: who has seen them cannot state independently what is known. State it first, "
-            "or confirm that nothing is missing."
+            "The answer shows votes, and what you state after seeing them is not independent of the data. State what "
+            "you know first, or confirm that nothing is missing."
         )
         return notice("info", message, "Hidden."), ("know", "confirm")
     if problems:
-        return notice("info", "There is no set as long as the problem above is not solved; undo helps, too."), ()
+        return notice(
+            "info", "There is no set until the problem above is solved. You can also undo your last change."
+        ), ()
     return notice("info", "Searching for the best set ..."), ()
 
 

@@ -312,7 +312,7 @@ def _draw_table(bench: ExpertSession) -> None:
                 line(waiting, "empty")
                 return
             if bench.status == "reading":
-                html(notice("info", "The data are being read anew; this is what was read before.", ""))
+                html(notice("info", "The data are being read again; this is what was read before.", ""))
             if facts is not None:
                 _draw_figures(facts)
             notes = [advice.message for advice in (facts or read).notices]

@@ -134,8 +134,8 @@ def _draw_votes(bench: ExpertSession) -> None:
 
 def _draw_hidden(bench: ExpertSession) -> None:
     message = (
-        "Votes stay hidden until you have stated what you know: who has seen them cannot state it independently, and "
-        "the data would be used twice."
+        "Votes stay hidden until you have stated what you know. What you state after seeing votes is not independent "
+        "of them, so the data would count twice."
     )
     html(notice("info", message, "Hidden."))
     with ui.element("div").classes("row"):

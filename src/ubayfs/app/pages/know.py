@@ -163,7 +163,9 @@ def _default(bench: ExpertSession) -> None:
         return getattr(bench.state.study.prior.weights, "default", "")
 
     with panel("All other features"):
-        hint = f"Votes that a feature has of which nothing is stated; {DEFAULT_WEIGHT:g} lets the models decide."
+        hint = (
+            f"Weight, in votes, of a feature about which nothing is stated; {DEFAULT_WEIGHT:g} lets the models decide."
+        )
         field = entry("Default weight", weight(), lambda value: bench.set_default(number_or_word(value)), hint)
         on(bench, "state", lambda: field.show(weight()))
 
@@ -172,14 +174,14 @@ def _default(bench: ExpertSession) -> None:
 
 
 def _experts(bench: ExpertSession) -> None:
-    lead = "Each states words under a name, in a window of their own, and sees those of the others, and the votes, "
+    lead = "Each expert states words under a name, in a separate window, and sees the votes and the others' words "
     with panel("Several experts", f"{lead}after confirming their own."):
         expert_names = suggestions(list(bench.state.study.prior.experts or {}))
 
         def sit_down(name: str) -> None:
             ui.navigate.to(address(ExpertSession(bench.bench, bench.bench.join(name)), "know"))
 
-        hint = "Empty: there is one expert, or what you state holds for all of them."
+        hint = "Empty: there is one expert, or what you state applies to all of them."
         entry("You are", bench.expert, sit_down, hint, listed=expert_names.html_id)
 
         @live(bench, "state", of=lambda: (bench.state.study.prior, bench.confirmed))

@@ -67,7 +67,7 @@ def draw_rules(bench: ExpertSession) -> None:
     add_scripts()
     heading(
         "What must the set look like?",
-        "A rule that is a wish may be violated, at its price in votes; one that is a must never is.",
+        "A wish may be violated, at its price in votes. A must is never violated.",
     )
     with ui.element("div").classes("columns"):
         with ui.element("div"), panel("Your rules"):
@@ -105,7 +105,7 @@ def _rule(bench: ExpertSession, i: int, rule: Rule, edit: Callable[[int], None])
     def position() -> int:
         """Return its position, unless another window has added or removed rules since it was drawn."""
         if len(bench.state.rules) != n_rules:
-            raise InputError("the rules have just been changed elsewhere; look again.")
+            raise InputError("the rules were changed meanwhile. Check them and try again.")
         return i
 
     with ui.element("li").classes("" if rule.on else "off"):
@@ -310,5 +310,5 @@ class Editor:
         elif self.rule in rules:
             self.bench.change_rule(rules.index(self.rule), constraint=constraint, why=why)
         else:
-            raise InputError("this rule has been changed elsewhere meanwhile; look at it and change it again.")
+            raise InputError("this rule was changed meanwhile. Check it and change it again.")
         self.begin(self.form.kind)
