@@ -394,7 +394,7 @@ def test_all_forms_tell_the_same(html, markdown, summary):
         assert in_one_line(line["label"]) in text
         assert in_one_line(line["label"]) in lines
     for form in (text, lines):
-        assert "they sharpen with the number of models, not with the number of samples" in form
+        assert "They narrow as models are added, not as samples are added" in form
         assert summary["citation"]["text"] in form
         assert "How to reproduce" in form
 
