@@ -81,6 +81,17 @@ def test_what_does_not_fit_is_named(finished, change, argument):
     assert raised.value.argument == argument
 
 
+def test_shared_samples_are_counted_once():
+    X, y = table(0)
+    twice, labels = pd.concat([X, X], ignore_index=True), np.concatenate([y, y])
+    selection = decide(collect_evidence(X, y, n_models=5, random_state=0), max_size=3)
+    with pytest.raises(InputError, match="has 160 samples"):
+        validate(selection, X, y, X_new=twice, y_new=labels)
+    selection = decide(collect_evidence(twice, labels, n_models=5, groups=np.tile(np.arange(80), 2)), max_size=3)
+    with pytest.raises(InputError, match="has 80 samples"):
+        validate(selection, twice, labels, groups=np.tile(np.arange(80), 2), X_new=X, y_new=y)
+
+
 def test_samples_that_are_equal_by_chance_are_not_those_of_the_first_table():
     """Two genotypes, of which two of three samples have the same."""
     rng = np.random.default_rng(0)

@@ -1,6 +1,6 @@
 """What is computed about an open study, in the process of its worker: data and evidence stay here, decisions are made.
 
-The answer comes in stages, each of which uses what the earlier ones found: set, reasons, plots, alternatives, what is
+The answer comes in stages, each of which uses the results of earlier ones: set, reasons, plots, alternatives, what is
 left out, figures, trust.
 """
 

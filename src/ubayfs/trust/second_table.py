@@ -221,15 +221,16 @@ def _scores(
 
 def _check_other_samples(X: Floats, n: int) -> None:
     """Raise if samples of the second table, those after the first n, are of the first table, too."""
-    m, between, within = len(X) - n, 0, 0
+    m, between, within, n_shared = len(X) - n, 0, 0, 0
     for rows in identical_rows(X):
         first = sum(row < n for row in rows)
         second = len(rows) - first
         between += first * second
+        n_shared += second if first else 0
         within += (first * (first - 1) + second * (second - 1)) // 2
     inside = (n * (n - 1) + m * (m - 1)) / 2
     if between * inside > _TIMES * (within + _UNSEEN) * n * m:  # equal pairs inside the tables are by chance
-        rule = f"has {between:,} samples with the same values as a sample of the first table. Leave these samples out."
+        rule = f"has {n_shared:,} samples with the same values as a sample of the first table. Leave these samples out."
         raise InputError.of("X_new", rule)
 
 

@@ -33,7 +33,7 @@ from ..view.sections import key_field
 _SMALLEST_RANGE, _MOST_SIZES = 20, 25
 _N_QUESTIONS = 10
 _MOST_NAMED = 12  # members that are named in the heading
-# Settings that advice speaks of.
+# Settings that advice names.
 _CONTROLS = {
     "without_votes": ("decision", "min_votes"),
     **dict.fromkeys(("time_limit", "alternatives_incomplete"), ("decision", "time_limit")),
@@ -131,7 +131,7 @@ def _blocked(bench: ExpertSession) -> tuple[Markup, tuple[str, ...]]:
 
 
 def _draw_controls(bench: ExpertSession) -> None:
-    """Draw the settings that advice on the set speaks of."""
+    """Draw the settings that advice on the set names."""
 
     def wanted() -> list[tuple[str, str]]:
         best = bench.answer.set

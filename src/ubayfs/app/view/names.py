@@ -1,4 +1,4 @@
-"""Boxes for names: completed while typing; patterns and pasted lists are taken, unknown names told with the nearest."""
+"""Boxes for names: completed while typing. They take patterns and lists, and name the nearest of unknown names."""
 
 from __future__ import annotations
 
